@@ -1,0 +1,98 @@
+/**
+ * Every setting, parsed once from the environment. No other file reads `process.env`.
+ * The README's table is held against this schema by a test, both ways.
+ */
+import { resolve } from 'node:path';
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65535);
+const count = z.coerce.number().int().min(1);
+const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
+
+const schema = z.object({
+  PORT: port.default(8080).describe('Port of the gateway; 0 picks a free one'),
+  HOST: z.string().default('127.0.0.1').describe('Address the gateway listens on'),
+  METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
+  REDIS_URL: z
+    .string()
+    .regex(/^(rediss?|unix):\/\//, 'a redis://, rediss:// or unix:// address')
+    .optional()
+    .describe('Redis or Valkey; without it a private one is started under VAR_DIR'),
+  REDIS_CLUSTER: z.stringbool().default(false).describe('REDIS_URL names one node of a cluster'),
+  VAR_DIR: z.string().default('var').describe('Everything a run writes'),
+  SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
+  CURATED_DIR: z.string().default('data').describe('The curated data: countries, topics, providers, overlay'),
+  PROVIDER_MIRROR: z
+    .string()
+    .optional()
+    .describe('A directory or URL that stands in for every upstream origin'),
+  SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
+  SNAPSHOT_POLL_MS: count.default(1000).describe('How often a gateway looks at the current pointer'),
+  HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB'),
+  QUERY_TIMEOUT_MS: count.default(10_000).describe('Longest time one DuckDB query may take'),
+  TRUST_PROXY: z
+    .string()
+    .default('')
+    .describe('Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed'),
+  ANONYMOUS_PER_MINUTE: count.default(30).describe('Requests a minute, per address or unverified account'),
+  ANONYMOUS_PER_DAY: count.default(1000).describe('Requests a day, per address or unverified account'),
+  FREE_PER_MINUTE: count.default(120).describe('Requests a minute, verified account'),
+  FREE_PER_DAY: count.default(10_000).describe('Requests a day, verified account'),
+  PAID_PER_MINUTE: count.default(600).describe('Requests a minute, after the first paid order'),
+  PAID_PER_DAY: count.default(100_000).describe('Requests a day, after the first paid order'),
+  ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
+  ADMIN_PASSWORD: z.string().min(8).optional().describe("That operator's password"),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('info')
+    .describe('Least severe log line that is written'),
+});
+
+export type SettingName = keyof z.infer<typeof schema>;
+export type Settings = Readonly<
+  Omit<z.infer<typeof schema>, 'SNAPSHOT_DIR'> & {
+    SNAPSHOT_DIR: string;
+    LAKE_DIR: string;
+    REDIS_DIR: string;
+  }
+>;
+
+/** A setting that cannot be used: its message names the setting and what was expected. */
+export class SettingsError extends Error {
+  override name = 'SettingsError';
+}
+
+/**
+ * Reads and freezes the settings. Paths become absolute. An empty variable counts as absent.
+ * @throws {SettingsError} naming every bad setting and what was expected.
+ */
+export function readSettings(environment: Record<string, string | undefined> = process.env): Settings {
+  const given = Object.fromEntries(
+    Object.keys(schema.shape).map((name) => [name, emptyIsAbsent(environment[name])]),
+  );
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+    throw new SettingsError(`bad settings\n  ${lines.join('\n  ')}`);
+  }
+  const varDir = resolve(parsed.data.VAR_DIR);
+  const { PROVIDER_MIRROR: mirror } = parsed.data;
+  return Object.freeze({
+    ...parsed.data,
+    ...(mirror && !/^https?:\/\//.test(mirror) ? { PROVIDER_MIRROR: resolve(mirror) } : {}),
+    VAR_DIR: varDir,
+    SNAPSHOT_DIR: resolve(parsed.data.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
+    CURATED_DIR: resolve(parsed.data.CURATED_DIR),
+    LAKE_DIR: `${varDir}/lake`,
+    REDIS_DIR: `${varDir}/redis`,
+  });
+}
+
+/** Name, default and help of every setting, for the README's table and `--help`. */
+export const settingsTable: { name: SettingName; default: string; help: string }[] = Object.entries(
+  schema.shape,
+).map(([name, field]) => ({
+  name: name as SettingName,
+  default: field instanceof z.ZodDefault ? String(field.def.defaultValue) : '',
+  help: field.description ?? '',
+}));

@@ -1,0 +1,107 @@
+/**
+ * What people curate and review under `data/`: provider definitions, the indicator overlay, topics, places, links.
+ * Loading and checking them (with file, line and reason) is `data/curated.ts`.
+ */
+import { z } from 'zod';
+import { accessTier, upstreamEntry } from './records.ts';
+
+const slugWord = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+
+/** The 13 topics, in the curated order. */
+export const TOPIC_SLUGS = [
+  'population',
+  'economy',
+  'trade',
+  'labour',
+  'poverty',
+  'education',
+  'health',
+  'gender',
+  'environment',
+  'energy',
+  'agriculture',
+  'technology',
+  'governance',
+] as const;
+export const topicSlug = z.enum(TOPIC_SLUGS);
+export const topicDefinition = z.strictObject({ slug: topicSlug, name: z.string(), description: z.string() });
+export type TopicDefinition = z.infer<typeof topicDefinition>;
+
+/** What may be curated of one indicator. Everything is optional: what is not said comes from upstream. */
+export const indicatorOverlay = z.strictObject({
+  name: z.string().min(1).optional(),
+  description: z.string().optional(),
+  unit: z.string().optional(),
+  topic: topicSlug.optional(),
+  /** `null` says there is no better end; absent says nothing. */
+  higher_is_better: z.boolean().nullable().optional(),
+  preferred: z.boolean().optional(),
+  featured: z.boolean().optional(),
+  no_rank: z.boolean().optional(),
+  /** Place within the topic; smaller comes first. */
+  order: z.int().optional(),
+  enabled: z.boolean().optional(),
+  redistributable: z.boolean().optional(),
+  access_tier: accessTier.optional(),
+  licence: z.string().optional(),
+  licence_url: z.url().optional(),
+  attribution: z.string().optional(),
+  /** First year that is a forecast, for series whose rows carry no flag. */
+  projected_from: z.int().optional(),
+  /** Values outside are rejected as out of bounds. */
+  min: z.number().optional(),
+  max: z.number().optional(),
+});
+export type IndicatorOverlay = z.infer<typeof indicatorOverlay>;
+
+/** Gives settings to every indicator whose slug, name or tag matches; the first matching rule wins per setting. */
+export const indicatorRule = z.strictObject({
+  /** Regular expressions, case-insensitive. At least one of the three. */
+  slug: z.string().optional(),
+  name: z.string().optional(),
+  tag: z.string().optional(),
+  set: indicatorOverlay,
+});
+
+/** `data/providers/<id>.yaml`. */
+export const providerDefinition = z.strictObject({
+  id: slugWord,
+  name: z.string(),
+  enabled: z.boolean().default(true),
+  /** A sample provider serves only while no other provider has data. */
+  sample: z.boolean().default(false),
+  licence: z.string(),
+  licence_url: z.url().nullable(),
+  attribution: z.string(),
+  redistributable: z.boolean(),
+  access_tier: accessTier,
+  cadence: z.string().nullable().default(null),
+  upstream: z.array(upstreamEntry).default([]),
+  /** Which connector reads it, and that connector's own settings (checked by the connector's schema). */
+  connector: z.string(),
+  source: z.record(z.string(), z.unknown()).default({}),
+  /** The true upstream address; absent for data that ships inside a package. */
+  origin: z.url().optional(),
+  /** Where the provider's files lie below PROVIDER_MIRROR. Default: the provider id. */
+  mirror: z.string().optional(),
+  /** Columns of places.csv to look codes up in, in order. Default: iso3 alone. */
+  places: z.array(z.string()).default(['iso3']),
+  /** First year that is a forecast in every series, where rows carry no flag. */
+  projected_from: z.int().optional(),
+  default_topic: topicSlug,
+  rules: z.array(indicatorRule).default([]),
+  /** Settings of single indicators by slug; `overlay/<id>.csv` is the same as a table and wins over this. */
+  indicators: z.record(z.string(), indicatorOverlay).default({}),
+  /** Quality gates of ingestion (shares, 0..1). */
+  gates: z
+    .strictObject({
+      max_row_drop: z.number().min(0).max(1).default(0.2),
+      max_country_drop: z.number().min(0).max(1).default(0.1),
+    })
+    .prefault({}),
+});
+export type ProviderDefinition = z.infer<typeof providerDefinition>;
+
+/** One row of `data/countries.csv`: the public record and whether it is served. */
+export const curatedLink = z.strictObject({ from: z.string(), to: z.string(), relation: z.string().min(1) });
+export type CuratedLink = z.infer<typeof curatedLink>;

@@ -1,0 +1,78 @@
+/**
+ * The lake: what ingestion writes and the build reads.
+ *
+ *   <VAR_DIR>/lake/<provider>/<run id>/observations.parquet   LAKE_COLUMNS, sorted by indicator, iso3, year
+ *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
+ *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
+ *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
+ *
+ * A run directory never changes after `run.json` stands in it. A failed, held or cancelled run never becomes current.
+ */
+import { z } from 'zod';
+import { timestamp } from './records.ts';
+
+/** What an upstream says of one of its series; everything but the slug may be overridden by curated data. */
+export const catalogueEntry = z.object({
+  /** The part of the indicator id after the dot. */
+  slug: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  unit: z.string().nullable(),
+  /** The original collector as upstream names it, for the credit line. */
+  source: z.string().nullable(),
+  source_url: z.string().nullable(),
+  /** Upstream's own subject words: what topic rules of a provider definition match. */
+  tags: z.array(z.string()),
+  /** Licence of this one series where upstream states it; a definition says which are redistributable. */
+  licence: z.string().nullable(),
+});
+export type CatalogueEntry = z.infer<typeof catalogueEntry>;
+
+export const LAKE_COLUMNS = {
+  indicator: 'VARCHAR', // the slug
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  value: 'DOUBLE',
+  ci_lo: 'DOUBLE',
+  ci_hi: 'DOUBLE',
+  projected: 'BOOLEAN',
+  status: 'VARCHAR', // what upstream says of the figure: estimated, provisional, break, ...
+} as const;
+
+/** Why a record was left out. */
+export const rejectReason = z.enum([
+  'unknown_place',
+  'aggregate_place',
+  'historical_place',
+  'bad_year',
+  'bad_number',
+  'duplicate_key',
+  'out_of_bounds',
+  'withdrawn',
+]);
+export type RejectReason = z.infer<typeof rejectReason>;
+
+export const runStatus = z.enum(['running', 'succeeded', 'unchanged', 'suspicious', 'failed', 'cancelled']);
+
+export const runRecord = z.object({
+  run_id: z.string(),
+  provider_id: z.string(),
+  status: runStatus,
+  started_at: timestamp,
+  finished_at: timestamp.nullable(),
+  rows_written: z.int(),
+  indicators: z.int(),
+  countries: z.int(),
+  bytes: z.int(),
+  /** What upstream calls this edition, or the newest Last-Modified among its files. */
+  vintage: z.string().nullable(),
+  rejects: z.partialRecord(
+    rejectReason,
+    z.object({ rows: z.int(), samples: z.array(z.string()).max(20), distinct: z.int() }),
+  ),
+  /** Indicators that failed on their own, with the reason; the others of the run are kept. */
+  failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string() })),
+  /** Why the run failed or is held, in a sentence for the operator. */
+  reason: z.string().nullable(),
+});
+export type RunRecord = z.infer<typeof runRecord>;

@@ -1,0 +1,169 @@
+/**
+ * The public records: the shapes that leave the building, as the interface specification gives them.
+ *
+ * The build validates what it prerenders with these schemas, the gateway derives OpenAPI from them, and the
+ * tests hold every answer against them, so a field is described once.
+ */
+import { z } from 'zod';
+
+/** ISO 8601 with a numeric UTC offset: `2026-11-20T02:00:00+00:00`. */
+export const timestamp = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$/)
+  .describe('ISO 8601 timestamp with UTC offset');
+
+/** Writes an instant in the service's one timestamp form; whole seconds, offset +00:00. */
+export function formatTimestamp(instant: Date | number): string {
+  return `${new Date(instant).toISOString().slice(0, 19)}+00:00`;
+}
+
+/** ISO 3166-1 alpha-3, upper case. */
+export const iso3 = z.string().regex(/^[A-Z]{3}$/);
+
+/**
+ * `<provider>.<slug>`. Both halves are safe as a file name and in a URL path, and the provider holds no dot, so
+ * the first dot always separates the two.
+ */
+export const INDICATOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}\.[A-Za-z0-9][A-Za-z0-9_.-]{0,190}$/;
+export const indicatorId = z.string().regex(INDICATOR_ID);
+
+export const countryRecord = z.object({
+  iso3,
+  iso2: z.string().nullable().describe('ISO 3166-1 alpha-2'),
+  m49: z.int().nullable().describe('UN M49 numeric code'),
+  name: z.string().describe('Common English name'),
+  official_name: z.string().nullable(),
+  region: z.string().nullable().describe('World Bank region'),
+  subregion: z.string().nullable().describe('UN subregion'),
+  income_group: z.string().nullable().describe('World Bank income group'),
+  wb_code: z.string().nullable().describe('World Bank code where it differs from ISO3'),
+  capital: z.string().nullable(),
+  wikidata_id: z.string().nullable().describe('Wikidata Q-identifier'),
+  flag_emoji: z.string().nullable(),
+});
+export type CountryRecord = z.infer<typeof countryRecord>;
+
+export const topicItem = z.object({
+  indicator: indicatorId,
+  name: z.string(),
+  unit: z.string().nullable(),
+  year: z.int(),
+  value: z.number().nullable(),
+  rank: z.int().nullable(),
+  rank_delta_1y: z.int().nullable().describe('Rank last year minus rank this year; positive is up'),
+  featured: z.boolean(),
+});
+export type TopicItem = z.infer<typeof topicItem>;
+
+export const countryDetail = countryRecord.extend({
+  topics: z.record(z.string(), z.array(topicItem)),
+});
+export type CountryDetail = z.infer<typeof countryDetail>;
+
+export const coverage = z.object({
+  n_countries: z.int(),
+  yr_min: z.int().nullable(),
+  yr_max: z.int().nullable(),
+  latest_year: z.int().nullable().describe('Newest observed (not projected) year with a value'),
+});
+
+export const providerCredit = z.object({
+  id: z.string(),
+  name: z.string(),
+  licence: z.string(),
+  licence_url: z.string().nullable(),
+  attribution: z.string(),
+});
+export type ProviderCredit = z.infer<typeof providerCredit>;
+
+export const accessTier = z.enum(['open', 'display']);
+
+export const indicatorRecord = z.object({
+  id: indicatorId,
+  name: z.string(),
+  description: z.string().nullable(),
+  unit: z.string().nullable(),
+  topic: z.string(),
+  higher_is_better: z.boolean().nullable(),
+  preferred: z.boolean(),
+  featured: z.boolean(),
+  access_tier: accessTier,
+  no_rank: z.boolean(),
+  licence: z.string(),
+  licence_url: z.string().nullable(),
+  attribution: z.string(),
+  provider: providerCredit,
+  coverage: coverage.nullable(),
+});
+export type IndicatorRecord = z.infer<typeof indicatorRecord>;
+
+export const relatedEntry = z.object({
+  id: indicatorId,
+  name: z.string(),
+  topic: z.string(),
+  unit: z.string().nullable(),
+  relation: z.string().describe('`same_concept`, `correlated`, `related`, or the word of a curated link'),
+});
+export type RelatedEntry = z.infer<typeof relatedEntry>;
+
+export const indicatorDetail = indicatorRecord.extend({ related: z.array(relatedEntry).max(12) });
+
+export const topicRecord = z.object({
+  slug: z.string(),
+  name: z.string(),
+  description: z.string(),
+  n_indicators: z.int(),
+  n_featured: z.int(),
+  n_countries: z.int(),
+});
+export type TopicRecord = z.infer<typeof topicRecord>;
+
+export const upstreamEntry = z.object({
+  name: z.string(),
+  url: z.string().optional(),
+  note: z.string().optional(),
+});
+
+export const freshnessRecord = z.object({
+  provider_id: z.string(),
+  name: z.string(),
+  licence: z.string(),
+  attribution: z.string(),
+  cadence: z.string().nullable(),
+  upstream: z.array(upstreamEntry),
+  last_ok_finished_at: timestamp.nullable(),
+  last_ok_rows: z.int().nullable(),
+  latest_data_year: z.int().nullable().describe('Newest observed year, never a projected one'),
+});
+export type FreshnessRecord = z.infer<typeof freshnessRecord>;
+
+export const coverageRecord = z.object({
+  iso3,
+  name: z.string(),
+  n_observations: z.int(),
+  n_indicators: z.int(),
+  yr_min: z.int().nullable(),
+  yr_max: z.int().nullable(),
+});
+export type CoverageRecord = z.infer<typeof coverageRecord>;
+
+export const observationRow = z.object({
+  iso3,
+  year: z.int(),
+  value: z.number().nullable(),
+  ci_lo: z.number().nullable(),
+  ci_hi: z.number().nullable(),
+  rank: z.int().nullable(),
+  projected: z.boolean(),
+});
+
+export const rankingRow = z.object({
+  rank: z.int().nullable(),
+  iso3,
+  name: z.string(),
+  value: z.number().nullable(),
+  ci_lo: z.number().nullable(),
+  ci_hi: z.number().nullable(),
+  rank_delta_1y: z.int().nullable(),
+  projected: z.boolean(),
+});

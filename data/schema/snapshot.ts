@@ -1,0 +1,104 @@
+/**
+ * The layout of a snapshot: what the build writes and the gateway opens.
+ *
+ * A snapshot is a directory `<SNAPSHOT_DIR>/<id>/` that never changes once published. `manifest.json` is written
+ * last and names every other file with its size and SHA-256; a directory without one is a half-build and invisible.
+ * `<SNAPSHOT_DIR>/current` is a text file holding the id being served; it is replaced by one atomic rename.
+ *
+ *   manifest.json
+ *   catalogue.json                         what the gateway keeps in memory (see `catalogueIndex`)
+ *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
+ *   latest.parquet coverage.parquet catalogue.parquet
+ *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
+ *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
+ *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
+ *
+ * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Published Parquet is V1 pages with Snappy, so that
+ * any reader opens it.
+ */
+import { z } from 'zod';
+import { countryRecord, indicatorRecord, timestamp, topicRecord } from './records.ts';
+
+export const SNAPSHOT_FORMAT = 1;
+export const CURRENT_POINTER = 'current';
+export const MANIFEST = 'manifest.json';
+export const CATALOGUE = 'catalogue.json';
+
+/** Content codings in the order of preference at equal quality; the value is the file suffix. */
+export const ENCODING_SUFFIX = { br: '.br', zstd: '.zst', gzip: '.gz' } as const;
+
+export const OBSERVATION_COLUMNS = {
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  value: 'DOUBLE',
+  ci_lo: 'DOUBLE',
+  ci_hi: 'DOUBLE',
+  rank: 'INTEGER',
+  rank_delta_1y: 'INTEGER',
+  projected: 'BOOLEAN',
+} as const;
+
+/** The five free routes that are one file each. */
+export const ROUTE_FILES = {
+  countries: 'routes/countries.json',
+  indicators: 'routes/indicators.json',
+  topics: 'routes/topics.json',
+  freshness: 'routes/freshness.json',
+  coverage: 'routes/coverage.json',
+} as const;
+
+export const observationsFile = (indicatorId: string): string => `observations/${indicatorId}.parquet`;
+export const indicatorFile = (indicatorId: string): string => `routes/indicators/${indicatorId}.json`;
+export const countryFile = (iso3: string): string => `routes/countries/${iso3}.json`;
+
+/** Snapshot ids sort by time and name their content: `20261120T020000Z-3f2a9c1b`. */
+export const SNAPSHOT_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+
+export const manifest = z.object({
+  format: z.literal(SNAPSHOT_FORMAT),
+  id: z.string().regex(SNAPSHOT_ID),
+  generated_at: timestamp,
+  counts: z.object({
+    providers: z.int(),
+    indicators: z.int(),
+    countries: z.int(),
+    observations: z.int(),
+  }),
+  /** Which lake run of each provider went in, so that every figure can be traced. */
+  runs: z.record(z.string(), z.string()),
+  files: z.record(
+    z.string(),
+    z.object({
+      bytes: z.int(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      /** Hash of what the file was made from: an unchanged one is hard-linked into the next snapshot. */
+      inputs: z.string().optional(),
+    }),
+  ),
+});
+export type Manifest = z.infer<typeof manifest>;
+
+/** One indicator as the gateway keeps it: the public record, and what only sorting and filtering need. */
+export const indexedIndicator = z.object({
+  record: indicatorRecord,
+  /** Curated place within its topic; ties by name. */
+  topic_order: z.int(),
+  /** True when the series has forecast years beyond its newest observed year. */
+  has_projections: z.boolean(),
+});
+export type IndexedIndicator = z.infer<typeof indexedIndicator>;
+
+/** `catalogue.json`. Countries and indicators come ordered by name (`Intl.Collator("en")`, ties by id). */
+export const catalogueIndex = z.object({
+  generated_at: timestamp,
+  topics: z.array(topicRecord).length(13),
+  countries: z.array(countryRecord),
+  indicators: z.array(indexedIndicator),
+});
+export type CatalogueIndex = z.infer<typeof catalogueIndex>;
+
+/** The order of names everywhere: English collation, so that Åland comes with A; ties by id. */
+const collator = new Intl.Collator('en');
+export function compareByName(a: { name: string; id: string }, b: { name: string; id: string }): number {
+  return collator.compare(a.name, b.name) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}

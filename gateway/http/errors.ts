@@ -1,0 +1,28 @@
+/**
+ * The one catalogue of public errors: code, status, and the text when nothing more particular can be said.
+ * Internal detail goes to the log only. A test holds this list against the interface and OpenAPI, both ways.
+ */
+export const ERRORS = {
+  bad_sort: { status: 400, message: 'sort must be one of name, coverage, latest, topic, source.' },
+  bad_dir: { status: 400, message: 'dir must be one of asc, desc.' },
+  not_rankable: { status: 400, message: 'This indicator is not ranked.' },
+  bad_request: { status: 400, message: 'The request could not be read as HTTP.' },
+  unauthorized: { status: 401, message: 'Authentication is required: send Authorization: Bearer <API key>.' },
+  invalid_key: { status: 401, message: 'The API key is not valid.' },
+  insufficient_credits: { status: 402, message: 'The balance is below the price of this request.' },
+  key_scope: { status: 403, message: 'The key lacks the scope that this route needs.' },
+  export_restricted: {
+    status: 403,
+    message: "The provider's licence lets this indicator be shown but not exported.",
+  },
+  not_found: { status: 404, message: 'There is nothing at this path.' },
+  country_not_found: { status: 404, message: 'No country has this code.' },
+  indicator_not_found: { status: 404, message: 'No indicator has this id.' },
+  method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },
+  header_too_large: { status: 431, message: 'The request line and headers are too large.' },
+  rate_limited: { status: 429, message: 'The rate limit is used up; retry after the time given.' },
+  internal_error: { status: 500, message: 'Something failed on our side; nothing was charged.' },
+  unavailable: { status: 503, message: 'The service is briefly unavailable; nothing was charged.' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
