@@ -38,7 +38,11 @@ export type SourceItem =
   /** This series could not be read; the others go on. */
   | { kind: 'failed'; slug: string; reason: string };
 
-/** Reads upstream files by a path relative to the provider's origin, from the origin or from PROVIDER_MIRROR. */
+/**
+ * Reads upstream files by a reference relative to the provider's origin, from the origin or from PROVIDER_MIRROR.
+ * A reference is a relative URL: names are percent-encoded (`encodeURIComponent` each) and a query may follow. A
+ * mirror that is a directory decodes the names and drops the query.
+ */
 export interface Upstream {
   /** Bytes of one file as a stream. Throws UpstreamError after its retries. */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
