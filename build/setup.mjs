@@ -1,0 +1,109 @@
+/**
+ * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser (test), a first snapshot (start).
+ *
+ * Plain JavaScript without dependencies, because it runs before anything is installed and under whatever Node the
+ * machine has. Each step looks first and does nothing when nothing is missing. Whatever it installs it names before,
+ * and where it may not install it exits 1 with the one line to type.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST_NODE = 20;
+const RUNTIME_NODE = 24; // runs TypeScript by itself; comes as the dev dependency `node`
+const POLICY = '/usr/sbin/policy-rc.d'; // Debian asks this file whether an installed service may start
+
+// These three are read here and not from data/runtime/settings.ts, which needs packages that may not be there yet.
+const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR } = process.env;
+const snapshots = SNAPSHOT_DIR || join(VAR_DIR || 'var', 'snapshots');
+const task = process.argv[2];
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+process.env.PATH = resolve('node_modules/.bin') + delimiter + process.env.PATH;
+process.on('SIGINT', () => process.exit(130)); // runs after the step's own clean-up
+
+const say = (line) => console.error(`setup: ${line}`);
+
+function fail(line) {
+  say(line);
+  process.exit(1);
+}
+
+function run(...command) {
+  const { status } = spawnSync(command[0], command.slice(1), { stdio: 'inherit' });
+  if (status !== 0) fail(`this did not work: ${command.join(' ')}`);
+}
+
+function onPath(program) {
+  const places = isAbsolute(program) ? [''] : process.env.PATH.split(delimiter);
+  return places.some((place) => {
+    try {
+      accessSync(join(place, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** True when node_modules holds what package-lock.json names; compared by version, since dates lie after a checkout. */
+function packagesInstalled() {
+  const packages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+  try {
+    const present = packages('node_modules/.package-lock.json');
+    const wanted = Object.entries(packages('package-lock.json'));
+    return wanted.every(
+      ([path, { version, optional }]) => path === '' || optional || present[path]?.version === version,
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Installs system packages, `{ debian, brew }` each, or says what to type. */
+function install(missing) {
+  const debian = missing.map((program) => program.debian).join(' ');
+  if (!onPath('apt-get')) {
+    const brew = missing.map((program) => program.brew).join(' ');
+    if (!onPath('brew')) fail(`please install these with your package manager, then try again: ${debian}`);
+    say(`installing with Homebrew: ${brew}`);
+    return run('brew', 'install', ...brew.split(' '));
+  }
+  const command = `apt-get install -y --no-install-recommends ${debian}`;
+  if (process.getuid() !== 0) fail(`missing: ${debian}. Type: sudo ${command}`);
+  say(`installing with apt-get: ${debian}`);
+  process.env.DEBIAN_FRONTEND = 'noninteractive';
+  // Without this, Debian would start a Redis on port 6379 that nobody asked for; Almanac's own uses a socket under var/.
+  const forbidServices = !existsSync(POLICY);
+  if (forbidServices) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  let status = spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit' }).status;
+  if (status === 0) status = spawnSync('sh', ['-c', command], { stdio: 'inherit' }).status;
+  if (forbidServices) rmSync(POLICY);
+  if (status !== 0) fail(`this did not work: ${command}`);
+}
+
+if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
+  fail(`Node ${OLDEST_NODE} or newer is needed; this is ${process.version}`);
+
+if (!packagesInstalled()) {
+  say('installing Node packages (npm ci)');
+  run('npm', 'ci', '--include=dev', '--no-audit', '--no-fund');
+}
+const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim();
+if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)
+  fail(
+    `Node ${RUNTIME_NODE} is needed and ${found} was found. Type: npm ci --include=dev --foreground-scripts`,
+  );
+
+const missing = [];
+if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
+  missing.push({ debian: 'redis-server', brew: 'redis' });
+if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
+  missing.push({ debian: 'chromium', brew: 'chromium' });
+if (missing.length > 0) install(missing);
+
+if (task === 'start' && !existsSync(join(snapshots, 'current'))) {
+  say('building the sample snapshot from figures that ship in npm packages');
+  run('node', 'build/main.ts', 'sample');
+}
