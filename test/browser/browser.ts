@@ -1,0 +1,57 @@
+/**
+ * A real browser for tests: the system's own Chromium, driven by playwright-core, which downloads nothing. Each opening
+ * has a fresh profile that is deleted at the end, and speaks to nobody but the page under test: background services,
+ * updates and sync are off.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium } from 'playwright-core';
+
+const ARGUMENTS = [
+  '--headless',
+  '--no-sandbox', // the tests run as root on a fresh machine
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const NAMES = join(import.meta.dirname, 'browsers.json');
+const SCREENSHOTS = join(import.meta.dirname, '../../var/screenshots');
+
+export interface Browser extends AsyncDisposable {
+  context: BrowserContext;
+}
+
+/** Where a screenshot is kept for people to look at after the run. */
+export const screenshotPath = (name: string): string => join(SCREENSHOTS, `${name}.png`);
+
+async function browserPath(): Promise<string> {
+  const names: string[] = JSON.parse(await readFile(NAMES, 'utf8'));
+  for (const name of names) {
+    const { status, stdout } = spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' });
+    if (status === 0) return stdout.trim();
+  }
+  throw new Error(`no browser found: ${names.join(', ')}; npm test installs one`);
+}
+
+/** Opens a browser with an empty profile; `await using` closes it and deletes the profile. */
+export async function openBrowser(viewport = { width: 1280, height: 900 }): Promise<Browser> {
+  const executablePath = await browserPath();
+  const profile = await mkdtemp(join(tmpdir(), 'almanac-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    args: ARGUMENTS,
+    viewport,
+  });
+  return {
+    context,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
+    },
+  };
+}
