@@ -1,0 +1,109 @@
+/**
+ * The rows of indicators: hot ones from memory, cold ones from Parquet.
+ *
+ * A filtered request for an indicator that nobody asked for yet reads just its rows; from the second on the whole
+ * slice is loaded and stays as long as the budget allows. An unfiltered one loads the slice at once.
+ */
+import { join } from 'node:path';
+import { observationsFile } from '../../data/schema/snapshot.ts';
+import { ByteCache } from './byte-cache.ts';
+import type { QueryRunner } from './query-runner.ts';
+import { pickJsonRows, pickRows, type RowText, textBytes, writeCsvRows, writeJsonRows } from './row-text.ts';
+import { countRows, type Slice, type SliceFilter } from './slice.ts';
+import { readFilteredSlice, readWholeSlice } from './slice-reader.ts';
+
+type Format = 'json' | 'csv';
+
+/** A slice and its rows as text, written when first wanted. */
+interface HotSlice {
+  slice: Slice;
+  text: { [format in Format]?: RowText };
+  writing: { [format in Format]?: Promise<RowText> };
+}
+
+/** Rows ready to send: JSON array elements or CSV records. */
+export interface ObservationRows {
+  rows: number;
+  chunks: Buffer[];
+}
+
+export interface CacheCounts {
+  hits: number;
+  misses: number;
+}
+
+const hotBytes = ({ slice, text }: HotSlice): number =>
+  slice.bytes + (text.json ? textBytes(text.json) : 0) + (text.csv ? textBytes(text.csv) : 0);
+
+export class Observations {
+  readonly #directory: string;
+  readonly #queries: QueryRunner;
+  readonly #hot: ByteCache<HotSlice>;
+  /** Indicators that were asked for once; bounded by the catalogue, whose ids are the only ones that get here. */
+  readonly #touched = new Set<string>();
+  readonly counts: CacheCounts = { hits: 0, misses: 0 };
+
+  constructor(directory: string, queries: QueryRunner, hotBytesMax: number) {
+    this.#directory = directory;
+    this.#queries = queries;
+    this.#hot = new ByteCache(hotBytesMax, hotBytes);
+  }
+
+  get hotBytes(): number {
+    return this.#hot.bytes;
+  }
+
+  /** The filtered rows of one indicator as text. @throws {QueryTimeout} */
+  async rows(indicator: string, filter: SliceFilter, format: Format): Promise<ObservationRows> {
+    const found = this.#find(indicator, filter);
+    const hot = found instanceof Promise ? await found : found;
+    const ranges = hot.slice.select(filter);
+    const known = hot.text[format];
+    const text = known ?? (await this.#write(indicator, hot, format));
+    const chunks = format === 'json' ? pickJsonRows(text, ranges) : pickRows(text, ranges);
+    return { rows: countRows(ranges), chunks };
+  }
+
+  /** Typed columns that hold at least the rows of one year. @throws {QueryTimeout} */
+  async year(indicator: string, year: number): Promise<Slice> {
+    const found = this.#find(indicator, { from: year, to: year });
+    return (found instanceof Promise ? await found : found).slice;
+  }
+
+  clear(): void {
+    this.#hot.clear();
+  }
+
+  #find(indicator: string, filter: SliceFilter): HotSlice | Promise<HotSlice> {
+    const hot = this.#hot.peek(indicator);
+    if (hot) {
+      this.counts.hits += 1;
+      return hot;
+    }
+    this.counts.misses += 1;
+    const file = join(this.#directory, observationsFile(indicator));
+    const filtered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
+    if (filtered && !this.#touched.has(indicator)) {
+      this.#touched.add(indicator);
+      return readFilteredSlice(this.#queries, file, filter).then(asHot);
+    }
+    this.#touched.add(indicator);
+    return this.#hot.get(indicator, () => readWholeSlice(this.#queries, file).then(asHot));
+  }
+
+  #write(indicator: string, hot: HotSlice, format: Format): Promise<RowText> {
+    const running = hot.writing[format];
+    if (running) return running;
+    const writing = (format === 'json' ? writeJsonRows(hot.slice) : writeCsvRows(hot.slice, indicator)).then(
+      (text) => {
+        hot.text[format] = text;
+        this.#hot.remeasure(indicator, hot);
+        return text;
+      },
+    );
+    hot.writing[format] = writing;
+    return writing;
+  }
+}
+
+const asHot = (slice: Slice): HotSlice => ({ slice, text: {}, writing: {} });

@@ -1,0 +1,56 @@
+/**
+ * The prerendered bodies of a snapshot with their content codings.
+ *
+ * An entity tag is the SHA-256 of the very bytes sent, out of the manifest, so it is strong, differs by coding, and
+ * is known without opening the file. The five whole-list bodies stay in memory; details come and go within a budget.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ENCODING_SUFFIX, type Manifest, ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { ByteCache } from './byte-cache.ts';
+
+export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';
+const ENCODINGS: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity'];
+const suffixOf = (encoding: Encoding): string => (encoding === 'identity' ? '' : ENCODING_SUFFIX[encoding]);
+
+const DETAIL_BUDGET_BYTES = 24 * 1024 * 1024;
+/** 132 bits of the digest: no two bodies of one service ever meet there. */
+const TAG_HEX_DIGITS = 33;
+
+export class RouteFiles {
+  readonly #directory: string;
+  readonly #manifest: Manifest;
+  readonly #resident: ReadonlyMap<string, Buffer>;
+  readonly #details = new ByteCache<Buffer>(DETAIL_BUDGET_BYTES, (buffer) => buffer.byteLength);
+
+  private constructor(directory: string, manifest: Manifest, resident: ReadonlyMap<string, Buffer>) {
+    this.#directory = directory;
+    this.#manifest = manifest;
+    this.#resident = resident;
+  }
+
+  static async open(directory: string, manifest: Manifest): Promise<RouteFiles> {
+    const paths = Object.values(ROUTE_FILES);
+    const names = paths.flatMap((path) => ENCODINGS.map((coding) => path + suffixOf(coding)));
+    const resident = new Map<string, Buffer>();
+    await Promise.all(names.map(async (name) => resident.set(name, await readFile(join(directory, name)))));
+    return new RouteFiles(directory, manifest, resident);
+  }
+
+  /** The bytes of one coding of a body; at once when they are in memory. */
+  bytes(path: string, encoding: Encoding): Buffer | Promise<Buffer> {
+    const name = path + suffixOf(encoding);
+    return this.#resident.get(name) ?? this.#details.get(name, () => readFile(join(this.#directory, name)));
+  }
+
+  /** The strong entity tag of one coding of a body. @throws when the snapshot has no such file. */
+  tag(path: string, encoding: Encoding): string {
+    const file = this.#manifest.files[path + suffixOf(encoding)];
+    if (!file) throw new Error(`the snapshot has no ${path + suffixOf(encoding)}`);
+    return `"${file.sha256.slice(0, TAG_HEX_DIGITS)}"`;
+  }
+
+  clear(): void {
+    this.#details.clear();
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * Which indicators a list request means, and in which order.
+ *
+ * The order: what was asked for by `sort`; else relevance when there is a phrase; else name. Relevance has three
+ * classes (the name starts with the phrase; the name holds every token; the rest), each by name.
+ */
+import {
+  type Catalogue,
+  type CatalogueItem,
+  DEFAULT_DIRECTION,
+  type Direction,
+  fold,
+  type Sort,
+} from './catalogue.ts';
+
+/** Filters of the indicator list; absent means not applied. All combine with AND. */
+export interface IndicatorQuery {
+  q?: string | undefined;
+  topic?: string | undefined;
+  provider?: string | undefined;
+  featured?: boolean | undefined;
+  projections?: boolean | undefined;
+  sort?: Sort | undefined;
+  dir?: Direction | undefined;
+}
+
+/** The words of a phrase, folded, each once. */
+function tokensOf(phrase: string): string[] {
+  return [
+    ...new Set(
+      fold(phrase)
+        .split(/\s+/u)
+        .filter((token) => token !== ''),
+    ),
+  ];
+}
+
+export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): readonly CatalogueItem[] {
+  const tokens = tokensOf(query.q ?? '');
+  const sort = query.sort ?? 'name';
+  const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
+  const found = catalogue.ordered(sort, direction).filter((item) => matches(item, query, tokens));
+  const byRelevance = tokens.length > 0 && query.sort === undefined;
+  return byRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
+}
+
+function matches(item: CatalogueItem, query: IndicatorQuery, tokens: readonly string[]): boolean {
+  const { record } = item;
+  return (
+    (query.topic === undefined || record.topic === query.topic) &&
+    (query.provider === undefined || record.provider.id === query.provider) &&
+    (query.featured === undefined || record.featured === query.featured) &&
+    (query.projections === undefined || item.hasProjections === query.projections) &&
+    tokens.every((token) => item.foldedText.includes(token))
+  );
+}
+
+/** Within each class the given order, which is by name, stays. */
+function inRelevanceOrder(
+  found: readonly CatalogueItem[],
+  phrase: string,
+  tokens: readonly string[],
+): CatalogueItem[] {
+  const start = fold(phrase).trim().replace(/\s+/gu, ' ');
+  const classes: [CatalogueItem[], CatalogueItem[], CatalogueItem[]] = [[], [], []];
+  for (const item of found) {
+    if (item.foldedName.startsWith(start)) classes[0].push(item);
+    else if (tokens.every((token) => item.foldedName.includes(token))) classes[1].push(item);
+    else classes[2].push(item);
+  }
+  return classes.flat();
+}

@@ -1,0 +1,2 @@
+-- Published files never change, so what their footers say may be remembered.
+SET GLOBAL parquet_metadata_cache = true;
