@@ -54,14 +54,28 @@ export const indicatorOverlay = z.strictObject({
 });
 export type IndicatorOverlay = z.infer<typeof indicatorOverlay>;
 
-/** Gives settings to every indicator whose slug, name or tag matches; the first matching rule wins per setting. */
+/** Gives settings to every indicator whose slug, name, tag or licence matches; the first matching rule wins per setting. */
 export const indicatorRule = z.strictObject({
-  /** Regular expressions, case-insensitive. At least one of the three. */
+  /** Regular expressions, case-insensitive. At least one of the four; where several stand, all must match. */
   slug: z.string().optional(),
   name: z.string().optional(),
   tag: z.string().optional(),
+  /** The licence that upstream states for the one series; a series without one never matches. */
+  licence: z.string().optional(),
   set: indicatorOverlay,
 });
+
+/**
+ * A mirror directory that holds the provider's figures in another layout than the origin serves them, so another
+ * connector reads them. `build/connectors/source.ts` decides when it counts.
+ */
+export const mirrorSource = z.strictObject({
+  /** Folder below PROVIDER_MIRROR. Default: the provider id. */
+  path: z.string().optional(),
+  connector: z.string(),
+  source: z.record(z.string(), z.unknown()).default({}),
+});
+export type MirrorSource = z.infer<typeof mirrorSource>;
 
 /** `data/providers/<id>.yaml`. */
 export const providerDefinition = z.strictObject({
@@ -82,8 +96,11 @@ export const providerDefinition = z.strictObject({
   source: z.record(z.string(), z.unknown()).default({}),
   /** The true upstream address; absent for data that ships inside a package. */
   origin: z.url().optional(),
-  /** Where the provider's files lie below PROVIDER_MIRROR. Default: the provider id. */
-  mirror: z.string().optional(),
+  /**
+   * Where the provider's files lie below PROVIDER_MIRROR (default: the provider id), or how a mirror *directory* is
+   * read when its layout is not the origin's.
+   */
+  mirror: z.union([z.string(), mirrorSource]).optional(),
   /** Columns of places.csv to look codes up in, in order. Default: iso3 alone. */
   places: z.array(z.string()).default(['iso3']),
   /** First year that is a forecast in every series, where rows carry no flag. */
