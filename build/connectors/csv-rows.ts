@@ -1,0 +1,179 @@
+/**
+ * CSV as a stream of row batches, the same for every protocol that is CSV underneath.
+ *
+ * Guarantees: memory is bounded by one chunk of the file; the header is handed out before any row; every row has as
+ * many cells as the header (a file cut in the middle of a row is an error, not a short row); cells are the upstream
+ * text, untouched. Parsing itself is csv-parse's.
+ */
+import { type Options, parse } from 'csv-parse';
+
+export interface CsvOptions {
+  /** A delimiter, or a rule that finds it in the header line. Default: the commonest of `,` `;` tab `|` there. */
+  delimiter?: string | ((headerLine: string) => string);
+  encoding?: BufferEncoding;
+  quote?: string;
+  escape?: string;
+  comment?: string | null;
+  trimLeft?: boolean;
+  /** Lines above the header that are not part of the table. */
+  preamble?: number;
+  /** False when the file has no header row; the first row is then data. */
+  header?: boolean;
+}
+
+export interface CsvTable {
+  header: string[];
+  /** The rows below the header, in file order, some hundreds or thousands at a time. Can be read once. */
+  batches: AsyncIterable<string[][]>;
+}
+
+/** The file is not the table that was expected. */
+export class CsvError extends Error {
+  override name = 'CsvError';
+}
+
+const HEADER_LIMIT_BYTES = 1_000_000;
+const CANDIDATES = [',', ';', '\t', '|'];
+
+/** The commonest candidate delimiter of a header line, outside quotes; a comma when there is none. */
+export function sniffDelimiter(headerLine: string): string {
+  const bare = headerLine.replaceAll(/"[^"]*"/g, '');
+  const counted = CANDIDATES.map((candidate) => ({ candidate, count: bare.split(candidate).length - 1 }));
+  const best = counted.reduce((a, b) => (b.count > a.count ? b : a));
+  return best.candidate;
+}
+
+/** Where the header line ends in what has been read so far, or -1: line breaks inside quotes do not count. */
+function endOfLine(text: string, skip: number): number {
+  let quoted = false;
+  let lines = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '"') quoted = !quoted;
+    else if (text[at] === '\n' && !quoted && lines++ === skip) return at;
+  }
+  return -1;
+}
+
+/** Reads until the header line is complete. Returns its text and everything read so far. */
+async function readHead(
+  chunks: AsyncIterator<Uint8Array>,
+  encoding: BufferEncoding,
+  preamble: number,
+): Promise<{ line: string; head: Buffer }> {
+  let head = Buffer.alloc(0);
+  for (;;) {
+    const text = head.toString(encoding);
+    const end = endOfLine(text, preamble);
+    const start = end < 0 ? 0 : text.lastIndexOf('\n', end - 1) + 1;
+    if (end >= 0) return { line: text.slice(start, end), head };
+    const next = await chunks.next();
+    if (next.done) return { line: text.slice(text.lastIndexOf('\n') + 1), head };
+    head = Buffer.concat([head, next.value]);
+    if (head.length > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
+  }
+}
+
+async function* withHead(
+  head: Buffer,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    if (head.length > 0) yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function* parseBatches(
+  chunks: AsyncIterable<Uint8Array>,
+  options: Options,
+): AsyncGenerator<string[][], void, undefined> {
+  const parser = parse(options);
+  let failure: Error | null = null;
+  parser.on('error', (error) => {
+    failure = error;
+  });
+  const check = (): void => {
+    if (failure) throw new CsvError(failure.message);
+  };
+  const drain = (): string[][] => {
+    const batch: string[][] = [];
+    for (let row = parser.read(); row !== null; row = parser.read()) batch.push(row as string[]);
+    return batch;
+  };
+  try {
+    for await (const chunk of chunks) {
+      parser.write(chunk);
+      const batch = drain();
+      check();
+      if (batch.length > 0) yield batch;
+    }
+    parser.end();
+    const last: string[][] = [];
+    for await (const row of parser) last.push(row as string[]);
+    check();
+    if (last.length > 0) yield last;
+  } catch (error) {
+    check();
+    throw error;
+  } finally {
+    parser.destroy();
+  }
+}
+
+/**
+ * Opens a CSV file: its header first, its rows as a stream.
+ * @throws {CsvError} when the file is empty or not CSV; the stream throws it for a row of the wrong width.
+ */
+export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOptions = {}): Promise<CsvTable> {
+  const { encoding = 'utf8', preamble = 0, header = true } = options;
+  const chunks = bytes[Symbol.asyncIterator]();
+  const { line, head } = await readHead(chunks, encoding, preamble).catch(async (error: unknown) => {
+    await chunks.return?.();
+    throw error;
+  });
+  const { delimiter: wanted = sniffDelimiter } = options;
+  const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
+  const batches = parseBatches(withHead(head, chunks), {
+    delimiter,
+    encoding,
+    bom: true,
+    quote: options.quote ?? '"',
+    escape: options.escape ?? options.quote ?? '"',
+    comment: options.comment ?? null,
+    ltrim: options.trimLeft ?? false,
+    skip_empty_lines: true,
+    from_line: preamble + 1,
+  });
+  const first = await batches.next();
+  const [row] = first.done ? [] : first.value;
+  if (first.done || !row) throw new CsvError('the file is empty');
+  const rest = header ? first.value.slice(1) : first.value;
+  return {
+    header: header ? row : row.map((_, index) => `column${index + 1}`),
+    batches: restOf(rest, batches),
+  };
+}
+
+async function* restOf(
+  first: string[][],
+  rest: AsyncGenerator<string[][], void, undefined>,
+): AsyncGenerator<string[][], void, undefined> {
+  try {
+    if (first.length > 0) yield first;
+    yield* rest;
+  } finally {
+    await rest.return();
+  }
+}
+
+/**
+ * The place of a column by its exact name; case and spaces count, for code and label columns may differ by them only.
+ * @throws {CsvError} naming the columns that there are.
+ */
+export function columnIndex(header: readonly string[], name: string): number {
+  const index = header.indexOf(name);
+  if (index < 0) throw new CsvError(`no column "${name}"; there are: ${header.join(', ')}`);
+  return index;
+}
