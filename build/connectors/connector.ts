@@ -24,6 +24,13 @@ export interface RawObservation {
   status?: string | null;
   /** Upstream has withdrawn it: counted, never stored. */
   withdrawn?: boolean;
+  /** Upstream itself says that the place is a group of places: counted as an aggregate without a look-up. */
+  aggregate?: boolean;
+  /**
+   * The figure is of a part of the population (`SEX=FMLE`) while the definition takes another part or the whole:
+   * counted with this text as its sample, never stored.
+   */
+  other_dimension?: string;
 }
 
 export type SourceItem =

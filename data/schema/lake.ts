@@ -49,6 +49,7 @@ export const rejectReason = z.enum([
   'duplicate_key',
   'out_of_bounds',
   'withdrawn',
+  'other_dimension', // of a part of the population that the definition does not take
 ]);
 export type RejectReason = z.infer<typeof rejectReason>;
 
