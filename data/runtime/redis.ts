@@ -1,0 +1,119 @@
+/**
+ * Connections to Redis or Valkey: one server (`redis://`, `rediss://`, `unix://`) or a cluster.
+ *
+ * A connection never queues commands while Redis is away and never repeats one by itself after a cut: a caller that
+ * deals in money must know whether its command may have run. It reconnects by itself for as long as it is open.
+ */
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { Logger } from 'pino';
+import type { Settings } from './settings.ts';
+
+export type RedisClient = Redis | Cluster;
+
+/** Longest wait for one answer; after it the caller is told that the outcome is unknown. */
+export const COMMAND_TIMEOUT_MS = 2_000;
+/** A connection that stays silent this long with commands outstanding is dropped and made anew. */
+const SILENT_CONNECTION_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_AT_MOST_MS = 1_000;
+
+/** What a connection is for; it becomes the connection's name, as `CLIENT LIST` shows it. */
+export type RedisRole = 'metering' | 'tool' | 'admin';
+
+/** Where and as whom to connect. A `path` is a unix socket and wins over host and port. */
+interface Address extends Pick<RedisOptions, 'username' | 'password' | 'db'> {
+  host: string;
+  port: number;
+  path?: string;
+  tls?: { servername: string };
+}
+
+/** Reads `redis://user:password@host:port/db`, `rediss://…` or `unix:///path?db=n`. */
+export function parseRedisUrl(text: string): Address {
+  const url = new URL(text);
+  const address: Address = { host: '127.0.0.1', port: 6379 };
+  if (url.username) address.username = decodeURIComponent(url.username);
+  if (url.password) address.password = decodeURIComponent(url.password);
+  const isSocket = url.protocol === 'unix:';
+  const db = isSocket ? (url.searchParams.get('db') ?? '') : url.pathname.slice(1);
+  if (/^\d+$/.test(db)) address.db = Number(db);
+  if (isSocket) address.path = decodeURIComponent(url.host + url.pathname);
+  if (url.protocol === 'rediss:') address.tls = { servername: url.hostname };
+  if (url.hostname) address.host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (url.port) address.port = Number(url.port);
+  return address;
+}
+
+const backoff = (attempt: number): number =>
+  Math.min(25 * 2 ** Math.min(attempt - 1, 10), RECONNECT_AT_MOST_MS);
+
+/**
+ * Opens a connection; returns at once, and connects in the background. See `whenReady`.
+ * Losing and regaining Redis is logged once each, not once a try.
+ */
+export function connectRedis(
+  settings: Pick<Settings, 'REDIS_URL' | 'REDIS_CLUSTER'>,
+  log: Logger,
+  role: RedisRole,
+): RedisClient {
+  const { host, port, path, ...credentials } = parseRedisUrl(settings.REDIS_URL ?? 'redis://127.0.0.1:6379');
+  const common = {
+    ...credentials,
+    connectionName: `almanac-${role}`,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENT_CONNECTION_MS,
+    maxRetriesPerRequest: null,
+    autoResendUnfulfilledCommands: false,
+  };
+  const client = settings.REDIS_CLUSTER
+    ? new Cluster([{ host, port }], {
+        redisOptions: common,
+        enableOfflineQueue: false,
+        clusterRetryStrategy: backoff,
+        // A command cut off on its way is not repeated by the library: its effect is unknown.
+        retryDelayOnFailover: 0,
+        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+        slotsRefreshInterval: 10_000,
+        // Certificates of managed clusters name hosts, so hosts are not resolved to addresses.
+        ...(credentials.tls && { dnsLookup: (name, done) => done(null, name) }),
+      } satisfies ClusterOptions)
+    : new Redis({
+        ...common,
+        ...(path === undefined ? { host, port } : { path }),
+        enableOfflineQueue: false,
+        retryStrategy: backoff,
+      } satisfies RedisOptions);
+  logOutages(client, log, role);
+  return client;
+}
+
+function logOutages(client: RedisClient, log: Logger, role: RedisRole): void {
+  let away = false;
+  client.on('error', (error: Error) => {
+    if (!away) log.error({ role, reason: error.message }, 'Redis is away');
+    away = true;
+  });
+  client.on('ready', () => {
+    if (away) log.info({ role }, 'Redis is back');
+    away = false;
+  });
+}
+
+/** Resolves to whether the connection is usable, at the latest after `timeout_ms`. */
+export function whenReady(client: RedisClient, timeout_ms: number): Promise<boolean> {
+  if (client.status === 'ready') return Promise.resolve(true);
+  return new Promise((resolve) => {
+    const settle = (ready: boolean): void => {
+      clearTimeout(timer);
+      client.off('ready', onReady);
+      client.off('end', onEnd);
+      resolve(ready);
+    };
+    const onReady = (): void => settle(true);
+    const onEnd = (): void => settle(false);
+    const timer = setTimeout(settle, timeout_ms, false);
+    client.once('ready', onReady);
+    client.once('end', onEnd);
+  });
+}

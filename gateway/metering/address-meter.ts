@@ -1,0 +1,131 @@
+/**
+ * Anonymous requests, counted per address in fixed UTC minutes and days.
+ *
+ * A gateway leases allowance from Redis: about a second's worth of the minute at a time. With 30 a minute every
+ * request is its own lease; with a large limit almost all are decided here and at once. What several gateways lease
+ * together never exceeds the limit. A lease ends with its minute; what was not used of it is lost to the day.
+ *
+ * An address that is over is refused here without a round trip until its window ends. Redis away, or slow to answer:
+ * the request is admitted uncounted, and for a moment Redis is not asked at all.
+ */
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { addressUnit } from './address-unit.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import type { AnonymousVerdict } from './metering.ts';
+import { readScript, type ScriptRunner } from './scripts.ts';
+import { secondsUntil } from './verdict.ts';
+
+const ADDRESS = readScript(import.meta.url, 'address.lua', 2);
+const REMEMBERED_ADDRESSES = 50_000;
+/** Nobody waits longer than this to be counted. */
+const PATIENCE_MS = 250;
+/** After Redis did not answer in time it is left alone this long. */
+const QUIET_MS = 1_000;
+
+const ADMITTED: AnonymousVerdict = { kind: 'admitted' };
+
+/** What this gateway may still admit of one address in one minute. */
+interface Allowance {
+  minute: number;
+  left: number;
+  /** A lease under way, which later requests wait for when it may serve more than one. */
+  leasing: Promise<AnonymousVerdict> | null;
+}
+
+interface Dependencies {
+  redis: RedisClient;
+  runner: ScriptRunner;
+  now: () => number;
+  per_minute: number;
+  per_day: number;
+}
+
+export class AddressMeter {
+  readonly #to: Dependencies;
+  readonly #lease: number;
+  readonly #allowances = new BoundedCache<Allowance>(REMEMBERED_ADDRESSES);
+  readonly #overUntil = new BoundedCache<number>(REMEMBERED_ADDRESSES);
+  #quietUntil_ms = 0;
+
+  constructor(dependencies: Dependencies) {
+    this.#to = dependencies;
+    this.#lease = Math.max(1, Math.floor(dependencies.per_minute / 60));
+  }
+
+  admit(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    const now_ms = this.#to.now();
+    const unit = addressUnit(address);
+    const over_until_ms = this.#overUntil.get(unit);
+    if (over_until_ms !== undefined && now_ms < over_until_ms) return refusal(over_until_ms, now_ms);
+    const allowance = this.#allowanceOf(unit, minuteOf(now_ms));
+    if (allowance.left > 0) {
+      allowance.left--;
+      return ADMITTED;
+    }
+    if (this.#to.redis.status !== 'ready' || now_ms < this.#quietUntil_ms) return ADMITTED;
+    return this.#lease === 1 ? this.#leaseFor(unit, allowance, now_ms) : this.#share(unit, allowance, now_ms);
+  }
+
+  #allowanceOf(unit: string, minute: number): Allowance {
+    const known = this.#allowances.get(unit);
+    if (known?.minute === minute) return known;
+    const fresh: Allowance = { minute, left: 0, leasing: null };
+    this.#allowances.set(unit, fresh);
+    return fresh;
+  }
+
+  /** Takes one out of a lease that others wait for too; when it was used up before, leases again. */
+  async #share(unit: string, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
+    while (allowance.leasing) {
+      const verdict = await allowance.leasing;
+      if (verdict.kind === 'rate_limited') return verdict;
+      if (allowance.left > 0) {
+        allowance.left--;
+        return verdict;
+      }
+      if (this.#to.now() < this.#quietUntil_ms) return ADMITTED;
+    }
+    allowance.leasing = this.#leaseFor(unit, allowance, now_ms).finally(() => {
+      allowance.leasing = null;
+    });
+    return allowance.leasing;
+  }
+
+  /** One round trip: the request itself, and what is leased beyond it. */
+  async #leaseFor(unit: string, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
+    const { runner, per_minute, per_day } = this.#to;
+    const minute = redisKeys.addressMinute(unit, minuteOf(now_ms));
+    const day = redisKeys.addressDay(unit, dayOf(now_ms));
+    const asked = runner.run(ADDRESS, [minute, day, per_minute, per_day, this.#lease]).catch(() => null);
+    const reply = await inTime(asked, PATIENCE_MS);
+    if (!Array.isArray(reply)) {
+      this.#quietUntil_ms = this.#to.now() + QUIET_MS;
+      return ADMITTED;
+    }
+    const [leased, full] = reply;
+    if (Number(leased) > 0) {
+      allowance.left += Number(leased) - 1;
+      return ADMITTED;
+    }
+    const end_ms = full === 'day' ? (dayOf(now_ms) + 1) * DAY_MS : (minuteOf(now_ms) + 1) * MINUTE_MS;
+    this.#overUntil.set(unit, end_ms);
+    return refusal(end_ms, now_ms);
+  }
+}
+
+const refusal = (end_ms: number, now_ms: number): AnonymousVerdict => ({
+  kind: 'rate_limited',
+  retry_after_s: secondsUntil(end_ms, now_ms),
+});
+
+/** What a promise gives, or null when it has not by then. */
+function inTime<T>(promise: Promise<T>, limit_ms: number): Promise<T | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limit_ms, null);
+    promise.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

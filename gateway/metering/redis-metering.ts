@@ -1,0 +1,211 @@
+/**
+ * `Metering` on Redis or Valkey.
+ *
+ * What holds, and why:
+ *
+ * - Charged exactly once. A debit carries an id that this gateway made; the script remembers its first answer for
+ *   minutes, so the one repeat after a lost reply finds it instead of charging again.
+ * - An answer that cannot be given is not paid for. When the repeat fails too, the client is told 503 and the debit is
+ *   voided as soon as Redis answers again, wherever it had got to (see `debit-voids.ts`).
+ * - Revocation and suspension hold from the next request: only immutable facts of a key are cached.
+ * - Redis away: keyed calls fail at once, anonymous ones go on uncounted; both recover without a restart.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { AddressMeter } from './address-meter.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import { DebitVoids } from './debit-voids.ts';
+import { KeyResolver } from './key-resolver.ts';
+import {
+  type Admission,
+  type AnonymousVerdict,
+  type KeyFacts,
+  type Metering,
+  MeteringUnavailable,
+  type UsageReport,
+  type Verdict,
+} from './metering.ts';
+import { fateOf, readScript, ScriptRunner } from './scripts.ts';
+import { readUsage } from './usage.ts';
+import { decodeVerdict } from './verdict.ts';
+
+const ADMIT = readScript(import.meta.url, 'admit.lua', 7);
+const REMEMBERED_ACCOUNTS = 50_000;
+
+export type TierLimits = Pick<
+  Settings,
+  | 'ANONYMOUS_PER_MINUTE'
+  | 'ANONYMOUS_PER_DAY'
+  | 'FREE_PER_MINUTE'
+  | 'FREE_PER_DAY'
+  | 'PAID_PER_MINUTE'
+  | 'PAID_PER_DAY'
+>;
+
+export interface MeteringDependencies {
+  redis: RedisClient;
+  settings: TierLimits;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** A new id for every debit, different on every gateway. */
+  debitId?: () => string;
+}
+
+/** Names of the keys of one account in one minute. */
+interface MinuteKeys {
+  minute: number;
+  names: readonly [
+    account: string,
+    keys: string,
+    minute: string,
+    day: string,
+    ledger: string,
+    usage: string,
+    debits: string,
+  ];
+}
+
+export function createMetering(dependencies: MeteringDependencies): RedisMetering {
+  return new RedisMetering(dependencies);
+}
+
+/** A random word of this process, then a counter: cheap, and no two gateways can meet. */
+function debitIds(): () => string {
+  const process_word = randomBytes(9).toString('base64url');
+  let counter = 0;
+  return () => `${process_word}${(counter++).toString(36)}`;
+}
+
+export class RedisMetering implements Metering {
+  readonly #redis: RedisClient;
+  readonly #now: () => number;
+  readonly #log: Logger;
+  readonly #debitId: () => string;
+  readonly #runner: ScriptRunner;
+  readonly #resolver: KeyResolver;
+  readonly #addresses: AddressMeter;
+  readonly #voids: DebitVoids;
+  /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
+  readonly #limits: readonly number[];
+  readonly #keyNames = new BoundedCache<MinuteKeys>(REMEMBERED_ACCOUNTS);
+  /** When the full window of an account ends, Unix milliseconds. */
+  readonly #overUntil = new BoundedCache<number>(REMEMBERED_ACCOUNTS);
+
+  constructor({ redis, settings, now, log, debitId = debitIds() }: MeteringDependencies) {
+    this.#redis = redis;
+    this.#now = now;
+    this.#log = log;
+    this.#debitId = debitId;
+    this.#runner = new ScriptRunner(redis);
+    this.#resolver = new KeyResolver(redis);
+    this.#addresses = new AddressMeter({
+      redis,
+      runner: this.#runner,
+      now,
+      per_minute: settings.ANONYMOUS_PER_MINUTE,
+      per_day: settings.ANONYMOUS_PER_DAY,
+    });
+    this.#voids = new DebitVoids({ redis, runner: this.#runner, now, log });
+    this.#limits = [
+      settings.ANONYMOUS_PER_MINUTE,
+      settings.ANONYMOUS_PER_DAY,
+      settings.FREE_PER_MINUTE,
+      settings.FREE_PER_DAY,
+      settings.PAID_PER_MINUTE,
+      settings.PAID_PER_DAY,
+    ];
+  }
+
+  resolveKey(authorization: string): Promise<KeyFacts | null> {
+    return this.#resolver.resolve(authorization);
+  }
+
+  knownOverLimit(key: KeyFacts): boolean {
+    const until_ms = this.#overUntil.get(key.account_id);
+    return until_ms !== undefined && this.#now() < until_ms;
+  }
+
+  async admit(admission: Admission): Promise<Verdict> {
+    const now_ms = this.#now();
+    const { key, route, request_id } = admission;
+    if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) return { kind: 'invalid_key' };
+    const failed = admission.status >= 400;
+    const price = failed ? 0 : admission.price;
+    const names = this.#namesOf(key.account_id, now_ms);
+    const debit_id = this.#debitId();
+    const values = [
+      ...names,
+      now_ms,
+      key.key_id,
+      debit_id,
+      price,
+      failed ? 0 : admission.rows,
+      failed ? '1' : '0',
+      route,
+      request_id,
+      ...this.#limits,
+    ];
+    const reply = await this.#runner.runRepeatable(ADMIT, values).catch((cause: unknown) => {
+      if (price > 0 && fateOf(cause) === 'unknown')
+        this.#voids.add({ names, debit_id, price, admission, now_ms });
+      throw this.#unavailable(cause);
+    });
+    const verdict = decodeVerdict(reply, now_ms);
+    this.#remember(key.account_id, verdict);
+    return verdict;
+  }
+
+  admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    return this.#addresses.admit(address);
+  }
+
+  async usage(accountId: string, days: number): Promise<UsageReport> {
+    try {
+      return await readUsage(this.#redis, accountId, days, this.#now());
+    } catch (cause) {
+      throw this.#unavailable(cause);
+    }
+  }
+
+  ready(): boolean {
+    return this.#redis.status === 'ready';
+  }
+
+  /** Before closing the connection: gives back what is still owed for answers that could not be given. */
+  settle(): Promise<void> {
+    return this.#voids.flush();
+  }
+
+  #namesOf(account_id: string, now_ms: number): MinuteKeys['names'] {
+    const minute = minuteOf(now_ms);
+    const known = this.#keyNames.get(account_id);
+    if (known?.minute === minute) return known.names;
+    const day = dayOf(now_ms);
+    const names = [
+      redisKeys.account(account_id),
+      redisKeys.keys(account_id),
+      redisKeys.minute(account_id, minute),
+      redisKeys.day(account_id, day),
+      redisKeys.ledger(account_id),
+      redisKeys.usage(account_id, day),
+      redisKeys.debits(account_id, minute),
+    ] as const;
+    this.#keyNames.set(account_id, { minute, names });
+    return names;
+  }
+
+  #remember(account_id: string, verdict: Verdict): void {
+    if (verdict.kind === 'invalid_key') return;
+    if (verdict.window.remaining === 0) this.#overUntil.set(account_id, verdict.window.reset_s * 1000);
+    else if (this.#overUntil.get(account_id) !== undefined) this.#overUntil.delete(account_id);
+  }
+
+  #unavailable(cause: unknown): MeteringUnavailable {
+    if (fateOf(cause) === 'refused') this.#log.error({ err: cause }, 'Redis refused a metering command');
+    return new MeteringUnavailable('metering cannot be asked', { cause });
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Runs Lua scripts with as little as can stand between a request and Redis.
+ *
+ * - A script goes by its SHA-1; a server that does not know it (new, restarted, failed over) is sent the text once.
+ * - Commands issued in one turn of the event loop leave in one write per connection: the socket is corked until the
+ *   turn ends. Nothing waits for an earlier reply, as ioredis' own auto-pipelining would.
+ * - A failure says what is known of the command's fate, because only an unknown fate needs care with money.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Cluster, Command } from 'ioredis';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { whenReady } from '../../data/runtime/redis.ts';
+
+export interface Script {
+  sha: string;
+  text: string;
+  /** How many of the arguments are keys. */
+  keys: number;
+}
+
+/** Reads a script that lies beside the module that names it. */
+export function readScript(module: string, file: string, keys: number): Script {
+  const text = readFileSync(new URL(file, module), 'utf8');
+  return { text, keys, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+export type ScriptArguments = readonly (string | number)[];
+
+/**
+ * What became of a failed command: `not_sent` and `refused` changed nothing; of an `unknown` one it cannot be said
+ * (cut off, or no answer in time).
+ */
+export type Fate = 'not_sent' | 'refused' | 'unknown';
+
+const NOT_SENT = /enableOfflineQueue options is false|Cluster is ended/;
+
+export function fateOf(error: unknown): Fate {
+  if (!(error instanceof Error)) return 'unknown';
+  if (error.name === 'ReplyError') return 'refused';
+  return NOT_SENT.test(error.message) ? 'not_sent' : 'unknown';
+}
+
+const isUnknownScript = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('NOSCRIPT');
+
+/** How long a command of unknown fate waits for a lost connection to come back. */
+const RECONNECT_WAIT_MS = 1_000;
+
+const AS_TEXT = { replyEncoding: 'utf8' } as const;
+
+type Corkable = Pick<NodeJS.WritableStream & { cork(): void; uncork(): void }, 'cork' | 'uncork'>;
+
+export class ScriptRunner {
+  readonly #redis: RedisClient;
+  #corked: Corkable[] | null = null;
+  #returning: Promise<boolean> | null = null;
+
+  constructor(redis: RedisClient) {
+    this.#redis = redis;
+  }
+
+  /** Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `fateOf`. */
+  run(script: Script, values: ScriptArguments): Promise<unknown> {
+    this.#cork();
+    return this.#send('evalsha', script.sha, script.keys, values).catch((error: unknown) => {
+      if (!isUnknownScript(error)) throw error;
+      return this.#send('eval', script.text, script.keys, values);
+    });
+  }
+
+  /**
+   * Like `run`, and once more when the fate of the first try is unknown. Only for scripts that do the same thing
+   * once, however often they arrive.
+   */
+  async runRepeatable(script: Script, values: ScriptArguments): Promise<unknown> {
+    try {
+      return await this.run(script, values);
+    } catch (error) {
+      if (fateOf(error) !== 'unknown' || !(await this.#back())) throw error;
+      return this.run(script, values);
+    }
+  }
+
+  #send(name: string, body: string, keys: number, values: ScriptArguments): Promise<unknown> {
+    const command = new Command(name, [body, keys, ...values], AS_TEXT);
+    this.#redis.sendCommand(command);
+    return command.promise;
+  }
+
+  /** Every command in flight on a lost connection waits on the same promise. */
+  #back(): Promise<boolean> {
+    this.#returning ??= whenReady(this.#redis, RECONNECT_WAIT_MS).finally(() => {
+      this.#returning = null;
+    });
+    return this.#returning;
+  }
+
+  #cork(): void {
+    if (this.#corked) return;
+    const nodes = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
+    this.#corked = nodes.flatMap((node) => node.stream ?? []);
+    for (const stream of this.#corked) stream.cork();
+    setImmediate(this.#uncork);
+  }
+
+  #uncork = (): void => {
+    for (const stream of this.#corked ?? []) stream.uncork();
+    this.#corked = null;
+  };
+}

@@ -1,0 +1,36 @@
+-- Takes back a debit whose answer never reached the client: the gateway gave up on Redis and said 503.
+-- Whether the debit had arrived, arrives later or never arrives, it ends up free.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash: balance, spent
+--   2 ledger   stream
+--   3 usage    hash of the debit's UTC day
+--   4 debits   hash of the debit's UTC minute
+-- ARGV
+--   1 now_ms
+--   2 debit_id
+--   3 price
+--   4 route
+--   5 request_id
+--   6 key_id
+-- Returns 1 when credits were given back, 0 when there was nothing to give back.
+
+local account, ledger, usage, debits = unpack(KEYS)
+local now_ms, debit_id, price, route, request_id, key_id =
+  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+
+local DEBITS_KEPT_MS = 180000
+
+local first = redis.call('HGET', debits, debit_id)
+redis.call('HSET', debits, debit_id, 'void')
+redis.call('PEXPIRE', debits, DEBITS_KEPT_MS)
+if not first or first == 'void' then
+  return 0
+end
+
+local balance = redis.call('HINCRBY', account, 'balance', price)
+redis.call('HINCRBY', account, 'spent', -price)
+redis.call('HINCRBY', usage, route .. '|credits', -price)
+redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance,
+  'request', request_id, 'route', route, 'key', key_id, 'reason', 'the answer could not be given')
+return 1
