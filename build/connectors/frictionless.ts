@@ -26,32 +26,8 @@ import {
 } from './frictionless-package.ts';
 import { plainText, slugOf, slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
+import { BARE_VALUE, placeColumns, valueColumns, yearColumn } from './table-columns.ts';
 import { readWideTable } from './wide-table.ts';
-
-/** Names that place and year columns usually have, best first; compared without case, spaces and underscores. */
-const PLACE_CODES = [
-  'countrycode',
-  'iso3',
-  'iso3code',
-  'isocode',
-  'iso',
-  'code',
-  'refarea',
-  'geo',
-  'economy',
-];
-const PLACE_NAMES = [
-  'countryname',
-  'country',
-  'entity',
-  'countryorarea',
-  'area',
-  'location',
-  'geographicarea',
-  'name',
-];
-const YEARS = ['year', 'timeperiod', 'time', 'date', 'period'];
-const VALUE = /^(obs_?)?value$|^data$|^amount$/i;
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -131,7 +107,6 @@ interface Table {
 }
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
-const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_.-]/g, '');
 
 function descriptorPath(path: string): string {
   if (path.endsWith('.json')) return path;
@@ -143,57 +118,6 @@ async function findPackage(context: Context, settings: PackageSettings): Promise
   const description = parsePackage(await context.upstream.text(encodePath(path)));
   const resource = resourceOf(description, settings.resource ?? context.settings.resource);
   return { settings, directory: path.slice(0, path.lastIndexOf('/') + 1), description, resource };
-}
-
-/** The first name of the list that a column has. */
-function columnNamed(columns: readonly string[], names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const column = columns.find((one) => plainName(one) === name);
-    if (column !== undefined) return column;
-  }
-  return undefined;
-}
-
-function placeColumns(columns: readonly string[]): string[] {
-  const found = [columnNamed(columns, PLACE_CODES), columnNamed(columns, PLACE_NAMES)].filter(
-    (one) => one !== undefined,
-  );
-  if (found.length > 0) return found;
-  throw new CsvError(`no place column found; say which of: ${columns.join(', ')}`);
-}
-
-function yearColumn(columns: readonly string[], fields: readonly PackageField[]): string {
-  const found = fields.find((field) => field.type === 'year')?.name ?? columnNamed(columns, YEARS);
-  if (found !== undefined) return found;
-  throw new CsvError(`no year column found; say which of: ${columns.join(', ')}`);
-}
-
-const TEXT_TYPES = new Set([
-  'string',
-  'boolean',
-  'object',
-  'array',
-  'date',
-  'datetime',
-  'time',
-  'geopoint',
-  'geojson',
-]);
-
-/** Everything that is not a key, a name or text. */
-function valueColumns(
-  columns: readonly string[],
-  fields: readonly PackageField[],
-  keys: readonly string[],
-): string[] {
-  const types = new Map(fields.map((field) => [field.name, field.type ?? 'any']));
-  const taken = new Set(keys);
-  const found = columns.filter((column) => {
-    const label = PLACE_NAMES.includes(plainName(column)) || PLACE_CODES.includes(plainName(column));
-    return !taken.has(column) && !label && !TEXT_TYPES.has(types.get(column) ?? 'any');
-  });
-  if (found.length > 0) return found;
-  throw new CsvError(`no value column found; say which of: ${columns.join(', ')}`);
 }
 
 function planTable(context: Context, found: Found): Table {
@@ -221,7 +145,7 @@ function nameOf(
 ): string {
   const title = found.description.title ?? found.description.name;
   const said = propertyOf(field, all.field.name) ?? field?.title;
-  return plainText(said ?? (VALUE.test(column) ? title : column)) ?? column;
+  return plainText(said ?? (BARE_VALUE.test(column) ? title : column)) ?? column;
 }
 
 function slugFor(found: Found, one: WideSeries, alone: boolean): string {

@@ -15,7 +15,7 @@ export interface PartReader<Part, Opened> {
   slug(part: Part): string;
   open(part: Part): Promise<Opened>;
   slugs(opened: Opened): string[];
-  read(opened: Opened): AsyncIterable<SourceItem>;
+  read(opened: Opened): AsyncIterable<SourceItem> | Iterable<SourceItem>;
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -54,7 +54,7 @@ export class SeriesSpool<Row> {
     this.#held = 0;
   }
 
-  /** The rows of one series in order of arrival, in batches. A series is forgotten once read. */
+  /** The rows of one series in order of arrival, in batches. Can be read again until `close`. */
   async *read(key: string): AsyncGenerator<Row[], void, undefined> {
     const series = this.#series.get(key);
     if (!series) return;
@@ -64,7 +64,6 @@ export class SeriesSpool<Row> {
       }
     }
     yield* batchesOf(series.rows);
-    series.rows = [];
   }
 
   async close(): Promise<void> {
