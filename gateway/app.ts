@@ -1,0 +1,90 @@
+/**
+ * The gateway as a Fastify instance, made from its dependencies: it reads no settings from anywhere and listens
+ * nowhere. `main.ts` does both.
+ */
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Settings } from '../data/runtime/settings.ts';
+import { clientErrors, frameworkErrors, installFallback } from './http/fallback.ts';
+import { installHealth } from './http/health.ts';
+import type { Metrics } from './http/metrics.ts';
+import { parseQueryString } from './http/query-string.ts';
+import { requestIds } from './http/request-id.ts';
+import { installRequestLog } from './http/request-log.ts';
+import type { Metering } from './metering/metering.ts';
+import { admit, type RequestFacts } from './routes/admission.ts';
+import { PREFIXES, ROUTES } from './routes/routes.ts';
+import type { Snapshots } from './snapshot/store.ts';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** What the request log tells of the request; null until a route has it. */
+    facts: RequestFacts | null;
+  }
+}
+
+export interface AppDependencies {
+  settings: Settings;
+  metering: Metering;
+  snapshots: Snapshots;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** An id that was never given before, of `A-Za-z0-9._-`. */
+  randomId: () => string;
+  metrics?: Metrics;
+}
+
+/** How long a client may take to send its headers, its whole request, and to be silent in between. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** A reader that takes nothing for this long is cut off. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Longer than any header block may be, so that no path is too long for its route: it is not found instead. */
+const PATH_PARAMETER_MAX = 32_768;
+
+export function buildApp(dependencies: AppDependencies): FastifyInstance {
+  const { settings, metering, snapshots, log, randomId } = dependencies;
+  const app = Fastify({
+    logger: false,
+    trustProxy: trustedProxies(settings.TRUST_PROXY),
+    genReqId: requestIds(randomId),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionTimeout: IDLE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: {
+      caseSensitive: true,
+      maxParamLength: PATH_PARAMETER_MAX,
+      querystringParser: (text) => parseQueryString(text),
+    },
+    frameworkErrors,
+    clientErrorHandler: clientErrors(randomId),
+  });
+  app.decorateReply('facts', null);
+  installRequestLog(app, log, dependencies.metrics ?? null);
+  const templates = PREFIXES.flatMap((prefix) => ROUTES.map((route) => prefix + route.template));
+  installFallback(app, [...templates, '/healthz', '/readyz'], log);
+  installHealth(app, snapshots, metering);
+  for (const route of ROUTES) {
+    const handler = admit(route, dependencies);
+    for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);
+  }
+  return app;
+}
+
+/** `/rankings/{indicator}` as the router writes it. */
+const asPattern = (template: string): string => template.replaceAll(/\{([^}]+)\}/g, ':$1');
+
+/** Addresses and CIDR ranges only: a number of hops or "all" would let anyone choose an address. */
+function trustedProxies(setting: string): string[] | false {
+  const ranges = setting
+    .split(',')
+    .map((range) => range.trim())
+    .filter((range) => range !== '');
+  return ranges.length > 0 ? ranges : false;
+}

@@ -1,0 +1,92 @@
+/** Prometheus metrics, served on a port of their own so that they are never public by accident. */
+import { createServer, type Server } from 'node:http';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Snapshots } from '../snapshot/store.ts';
+
+/** Seconds; from a cached answer to the longest query. */
+const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+export interface Metrics {
+  /** Counts one answer. @param seconds from the first byte read to the last one sent. */
+  observe(route: string, status: number, seconds: number, creditsCharged: number): void;
+  /** The text that Prometheus reads. */
+  text(): Promise<string>;
+}
+
+export function createMetrics(snapshots: Snapshots, now: () => number): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'almanac_requests_total',
+    help: 'Answers by route template and status',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'almanac_request_seconds',
+    help: 'Time from request to the end of the answer',
+    labelNames: ['route', 'status'],
+    buckets: DURATION_BUCKETS_S,
+    registers: [registry],
+  });
+  const credits = new Counter({
+    name: 'almanac_credits_charged_total',
+    help: 'Credits charged by route template',
+    labelNames: ['route'],
+    registers: [registry],
+  });
+  registerSnapshotMetrics(registry, snapshots, now);
+  return {
+    observe(route, status, seconds, creditsCharged) {
+      requests.inc({ route, status });
+      duration.observe({ route, status }, seconds);
+      if (creditsCharged > 0) credits.inc({ route }, creditsCharged);
+    },
+    text: () => registry.metrics(),
+  };
+}
+
+function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: () => number): void {
+  const gauge = (name: string, help: string, read: () => number | undefined): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const value = read();
+        if (value === undefined) this.reset();
+        else this.set(value);
+      },
+    });
+  };
+  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', () => {
+    const snapshot = snapshots.current();
+    return snapshot ? (now() - Date.parse(snapshot.catalogue.generatedAt)) / 1000 : undefined;
+  });
+  const observations = () => snapshots.current()?.observations;
+  gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
+  gauge(
+    'almanac_hot_cache_hits',
+    'Reads served from hot indicators, of this snapshot',
+    () => observations()?.counts.hits,
+  );
+  gauge(
+    'almanac_hot_cache_misses',
+    'Reads that went to Parquet, of this snapshot',
+    () => observations()?.counts.misses,
+  );
+}
+
+/** `GET /metrics` and nothing else. */
+export function metricsServer(metrics: Metrics): Server {
+  return createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4' }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}

@@ -1,0 +1,12 @@
+/** The id of a request: the caller's own when it is safe to repeat, otherwise a new one. */
+import type { IncomingMessage } from 'node:http';
+
+const SAFE_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** @param randomId gives an id that was never given before, within the safe alphabet. */
+export function requestIds(randomId: () => string): (request: IncomingMessage) => string {
+  return (request) => {
+    const sent = request.headers['x-request-id'];
+    return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomId();
+  };
+}

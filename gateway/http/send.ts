@@ -1,0 +1,143 @@
+/**
+ * Puts an answer on the wire: the headers that the interface promises, by case, and the body.
+ *
+ * The header lists are built once where they can be; a request adds its own id, length and standing.
+ */
+import type { ServerResponse } from 'node:http';
+import { Readable, type Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
+import type { RateWindow } from '../metering/metering.ts';
+import type { Encoding } from '../snapshot/route-files.ts';
+import { ERRORS, type ErrorCode } from './errors.ts';
+import {
+  BROTLI_OPTIONS,
+  GZIP_OPTIONS,
+  JSON_TYPE,
+  type Representation,
+  ZSTD_OPTIONS,
+} from './representation.ts';
+import type { ValidationDetail } from './validation.ts';
+
+/** Where an authenticated caller stands after the request; anonymous answers have none. */
+export interface Standing {
+  balance: number;
+  window: RateWindow;
+  charged: number;
+}
+
+/** The response and what every answer to it carries. */
+export interface Exchange {
+  raw: ServerResponse;
+  requestId: string;
+  standing: Standing | null;
+  /** The id of the snapshot that the answer comes from, if it does. */
+  snapshotId: string | null;
+}
+
+/** A refusal that is ready to be sent. */
+export interface Refusal {
+  code: ErrorCode;
+  /** In place of the catalogue's text, when something more particular can be said. */
+  message?: string;
+  retryAfterS?: number;
+}
+
+const PUBLIC_CACHING = 'public, max-age=3600, s-maxage=21600';
+const PRIVATE_CACHING = 'private, no-store';
+const NO_CACHING = 'no-store';
+
+/** On every public answer: any page may read it, and nobody guesses its type. */
+const OPEN = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  'ETag, Retry-After, X-Request-Id, X-Snapshot',
+  'X-Content-Type-Options',
+  'nosniff',
+] as const;
+const SUCCESS_ANONYMOUS = [
+  ...OPEN,
+  'Cache-Control',
+  PUBLIC_CACHING,
+  'Vary',
+  'Accept-Encoding, Authorization',
+];
+const SUCCESS_KEYED = [...OPEN, 'Cache-Control', PRIVATE_CACHING, 'Vary', 'Accept-Encoding, Authorization'];
+const FAILURE = [...OPEN, 'Cache-Control', NO_CACHING, 'Content-Type', JSON_TYPE];
+
+/** Small bodies in several pieces go out as one. */
+const JOIN_MAX_BYTES = 64 * 1024;
+
+function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
+  const headers = [...base, 'X-Request-Id', exchange.requestId];
+  if (exchange.snapshotId !== null) headers.push('X-Snapshot', exchange.snapshotId);
+  const { standing } = exchange;
+  if (standing === null) return headers;
+  const { window, charged, balance } = standing;
+  headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
+  headers.push('X-RateLimit-Reset', String(window.reset_s));
+  headers.push('X-Credits-Charged', String(charged), 'X-Credits-Remaining', String(balance));
+  return headers;
+}
+
+/** Sends a success or a 304. A caller that goes away in the middle is nobody's fault and ends quietly. */
+export function sendRepresentation(representation: Representation, exchange: Exchange): void {
+  const { raw } = exchange;
+  const headers = commonHeaders(exchange.standing === null ? SUCCESS_ANONYMOUS : SUCCESS_KEYED, exchange);
+  if (representation.tag !== null) headers.push('ETag', representation.tag);
+  if (representation.status === 304) {
+    raw.writeHead(304, headers);
+    raw.end();
+    return;
+  }
+  headers.push('Content-Type', representation.type, ...representation.headers);
+  if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
+  if (representation.codeWhileSending) {
+    raw.writeHead(200, headers);
+    const source = Readable.from(representation.chunks);
+    pipeline(source, coder(representation.encoding), raw).catch(() => raw.destroy());
+    return;
+  }
+  sendWhole(raw, 200, headers, representation.chunks);
+}
+
+function coder(encoding: Encoding): Transform {
+  if (encoding === 'br') return createBrotliCompress(BROTLI_OPTIONS);
+  if (encoding === 'zstd') return createZstdCompress(ZSTD_OPTIONS);
+  return createGzip(GZIP_OPTIONS);
+}
+
+/** The pieces of a large body are views that other answers share: they are handed over, never copied. */
+function sendWhole(raw: ServerResponse, status: number, headers: string[], chunks: readonly Buffer[]): void {
+  const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
+  headers.push('Content-Length', String(bytes));
+  raw.writeHead(status, headers);
+  const only = chunks.length === 1 ? chunks[0] : undefined;
+  if (only || bytes <= JOIN_MAX_BYTES) {
+    raw.end(only ?? Buffer.concat(chunks));
+    return;
+  }
+  raw.cork();
+  for (const chunk of chunks) raw.write(chunk);
+  raw.end();
+}
+
+/** `{ error: { code, message } }`. */
+export function errorBody({ code, message }: Refusal): string {
+  return JSON.stringify({ error: { code, message: message ?? ERRORS[code].message } });
+}
+
+export function sendRefusal(refusal: Refusal, exchange: Exchange): void {
+  const headers = commonHeaders(FAILURE, exchange);
+  if (refusal.retryAfterS !== undefined) headers.push('Retry-After', String(refusal.retryAfterS));
+  if (refusal.code === 'method_not_allowed') headers.push('Allow', 'GET');
+  if (ERRORS[refusal.code].status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  sendWhole(exchange.raw, ERRORS[refusal.code].status, headers, [Buffer.from(errorBody(refusal))]);
+}
+
+/** The validation body of a 422. */
+export function sendInvalid(detail: readonly ValidationDetail[], exchange: Exchange): void {
+  const headers = commonHeaders(FAILURE, exchange);
+  sendWhole(exchange.raw, 422, headers, [Buffer.from(JSON.stringify({ detail }))]);
+}

@@ -1,0 +1,64 @@
+/** The body of a 422: which parameter, what is wrong with it, as a machine and as a person reads it. */
+import { z } from 'zod';
+
+export const validationDetail = z.object({
+  loc: z
+    .array(z.union([z.string(), z.int()]))
+    .describe('Where: `query`, the parameter, and a place in its list'),
+  msg: z.string(),
+  type: z.string().describe('A stable word for the kind of failure'),
+  input: z.unknown().optional().describe('What was sent'),
+  ctx: z.record(z.string(), z.unknown()).optional().describe('The bound or the words that were expected'),
+});
+export type ValidationDetail = z.infer<typeof validationDetail>;
+
+export const validationBody = z.object({ detail: z.array(validationDetail).min(1) });
+
+/** Kinds of failure, and the sentence each has. */
+const MESSAGES = {
+  missing: () => 'Field required',
+  int_parsing: () => 'Input should be a valid integer, unable to parse string as an integer',
+  int_parsing_size: () => 'Unable to parse input string as an integer, exceeded maximum size',
+  greater_than_equal: ({ ge }) => `Input should be greater than or equal to ${ge}`,
+  less_than_equal: ({ le }) => `Input should be less than or equal to ${le}`,
+  bool_parsing: () => 'Input should be a valid boolean, unable to interpret input',
+  literal_error: ({ expected }) => `Input should be ${expected}`,
+  string_pattern_mismatch: ({ expected }) => `String should be ${expected}`,
+  string_too_short: ({ min_length }) => `String should have at least ${min_length} character`,
+  string_too_long: ({ max_length }) => `String should have at most ${max_length} characters`,
+  string_unicode: () => 'Input should be valid percent-encoded UTF-8',
+  too_long: ({ max_length }) => `List should have at most ${max_length} items`,
+  value_error: ({ error }) => `Value error, ${error}`,
+} as const satisfies Record<string, (ctx: Record<string, unknown>) => string>;
+
+export type FailureType = keyof typeof MESSAGES;
+
+/** What a parameter's schema reports; becomes one entry of the 422 body. */
+export interface Failure {
+  type: FailureType;
+  ctx?: Record<string, unknown>;
+  /** The offending part, where it is not the whole value. */
+  input?: string;
+  /** Place within the value, for lists. */
+  at?: number;
+}
+
+/** Echoes are bounded: an error never answers with more than it was asked. */
+const ECHO_MAX = 300;
+export const bounded = (text: string): string =>
+  text.length > ECHO_MAX ? `${text.slice(0, ECHO_MAX)}…` : text;
+
+export function toDetail(
+  failure: Failure,
+  loc: (string | number)[],
+  sent: string | undefined,
+): ValidationDetail {
+  const input = failure.input ?? sent;
+  return {
+    loc: failure.at === undefined ? loc : [...loc, failure.at],
+    msg: MESSAGES[failure.type](failure.ctx ?? {}),
+    type: failure.type,
+    ...(input === undefined ? {} : { input: bounded(input) }),
+    ...(failure.ctx === undefined ? {} : { ctx: failure.ctx }),
+  };
+}
