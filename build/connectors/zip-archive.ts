@@ -1,0 +1,167 @@
+/**
+ * Zip downloads, read as streams and distrusted.
+ *
+ * A zip's directory stands at its end, so the archive is first written to a temporary file and then opened there; its
+ * entries are inflated as they are read and never touch the disk. Guarantees: an archive that is cut off, encrypted or
+ * not a zip is an error; an entry may not inflate to more than it declares, nor the whole archive to more than the cap,
+ * nor any entry by more than the ratio (a bomb stops at its directory, before a byte of it is inflated); every entry is
+ * checked against its CRC-32. Names only select entries, and names that point outside an archive are passed over.
+ */
+import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import * as yauzl from 'yauzl';
+
+export interface ZipLimits {
+  /** Largest download, in bytes. */
+  archive_bytes: number;
+  /** Largest sum of the inflated sizes. */
+  inflated_bytes: number;
+  /** Largest inflated size of one entry as a multiple of its compressed size. */
+  ratio: number;
+  entries: number;
+}
+
+export const ZIP_LIMITS: ZipLimits = {
+  archive_bytes: 512 * 1024 * 1024,
+  inflated_bytes: 2 * 1024 * 1024 * 1024,
+  ratio: 250,
+  entries: 10_000,
+};
+
+/** The bytes are not the archive that was expected; the message says why. */
+export class ZipError extends Error {
+  override name = 'ZipError';
+}
+
+export interface ZipArchive {
+  /** The names of the files in it, in the archive's order. */
+  readonly names: readonly string[];
+  /** One file's bytes. Throws ZipError while reading when it is damaged. */
+  stream(name: string): AsyncIterable<Uint8Array>;
+  /** Removes the temporary file. */
+  close(): Promise<void>;
+}
+
+/** Small entries inflate by any ratio without harm. */
+const RATIO_COUNTS_FROM_BYTES = 1024 * 1024;
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function spool(bytes: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
+  const file = await openFile(path, 'wx');
+  let written = 0;
+  try {
+    for await (const chunk of bytes) {
+      written += chunk.byteLength;
+      if (written > limit) throw new ZipError(`the archive is larger than ${limit} bytes`);
+      await file.writeFile(chunk);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** The entry's name, or null when it is a folder or points outside the archive. */
+function nameOf(entry: yauzl.Entry): string | null {
+  const name = yauzl.getFileNameLowLevel(
+    entry.generalPurposeBitFlag,
+    entry.fileNameRaw,
+    entry.extraFields,
+    false,
+  );
+  return name.endsWith('/') || yauzl.validateFileName(name) !== null ? null : name;
+}
+
+function refuseBomb(name: string, entry: yauzl.Entry, total: number, limits: ZipLimits): void {
+  if (total > limits.inflated_bytes) {
+    throw new ZipError(`"${name}" takes the archive past ${limits.inflated_bytes} inflated bytes`);
+  }
+  const most = Math.max(entry.compressedSize * limits.ratio, RATIO_COUNTS_FROM_BYTES);
+  if (entry.uncompressedSize > most) {
+    throw new ZipError(
+      `"${name}" inflates ${entry.compressedSize} bytes to ${entry.uncompressedSize}, more than ${limits.ratio} times`,
+    );
+  }
+}
+
+/** Reads the directory; every entry with an acceptable name by that name. */
+async function readDirectory(zip: yauzl.ZipFile, limits: ZipLimits): Promise<Map<string, yauzl.Entry>> {
+  if (zip.entryCount > limits.entries) throw new ZipError(`more than ${limits.entries} entries`);
+  const entries = new Map<string, yauzl.Entry>();
+  let total = 0;
+  try {
+    for await (const entry of zip.eachEntry()) {
+      const name = nameOf(entry);
+      if (name === null) continue;
+      total += entry.uncompressedSize;
+      refuseBomb(name, entry, total, limits);
+      if (!entries.has(name)) entries.set(name, entry);
+    }
+  } catch (error) {
+    throw error instanceof ZipError ? error : new ZipError(`damaged directory: ${reasonOf(error)}`);
+  }
+  return entries;
+}
+
+async function* inflate(
+  zip: yauzl.ZipFile,
+  name: string,
+  entry: yauzl.Entry,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let sum = 0;
+  try {
+    const stream = await zip.openReadStreamPromise(entry);
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      sum = crc32(chunk, sum);
+      yield chunk;
+    }
+  } catch (error) {
+    throw new ZipError(`"${name}": ${reasonOf(error)}`);
+  }
+  if (sum !== entry.crc32) throw new ZipError(`"${name}" is damaged: its CRC-32 does not fit`);
+}
+
+/**
+ * Opens a zip that arrives as a stream. The caller closes it.
+ * @throws {ZipError} when it is cut off, not a zip, or past one of the limits.
+ */
+export async function openZip(
+  bytes: AsyncIterable<Uint8Array>,
+  limits: ZipLimits = ZIP_LIMITS,
+): Promise<ZipArchive> {
+  const directory = await mkdtemp(join(tmpdir(), 'almanac-zip-'));
+  const path = join(directory, 'archive.zip');
+  let zip: yauzl.ZipFile | undefined;
+  const close = async (): Promise<void> => {
+    zip?.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await spool(bytes, path, limits.archive_bytes);
+    const opened = await openChecked(path);
+    zip = opened;
+    const entries = await readDirectory(opened, limits);
+    return {
+      names: [...entries.keys()],
+      stream(name) {
+        const entry = entries.get(name);
+        if (!entry) throw new ZipError(`no "${name}" in the archive`);
+        return inflate(opened, name, entry);
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openChecked(path: string): Promise<yauzl.ZipFile> {
+  try {
+    return await yauzl.openPromise(path, { autoClose: false, decodeStrings: false, lazyEntries: true });
+  } catch (error) {
+    throw new ZipError(reasonOf(error));
+  }
+}
