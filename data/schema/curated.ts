@@ -3,7 +3,7 @@
  * Loading and checking them (with file, line and reason) is `data/curated.ts`.
  */
 import { z } from 'zod';
-import { accessTier, upstreamEntry } from './records.ts';
+import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './records.ts';
 
 const slugWord = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 
@@ -120,5 +120,45 @@ export const providerDefinition = z.strictObject({
 export type ProviderDefinition = z.infer<typeof providerDefinition>;
 
 /** One row of `data/countries.csv`: the public record and whether it is served. */
-export const curatedLink = z.strictObject({ from: z.string(), to: z.string(), relation: z.string().min(1) });
+export const spineCountry = countryRecord.extend({
+  iso3,
+  iso2: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'two capital letters')
+    .nullable(),
+  m49: z.int().min(1).max(999).nullable(),
+  name: z.string().min(1),
+  wikidata_id: z
+    .string()
+    .regex(/^Q[1-9]\d*$/, 'a Wikidata id such as Q889')
+    .nullable(),
+  flag_emoji: z
+    .string()
+    .regex(/^[\u{1F1E6}-\u{1F1FF}]{2}$/u, 'a pair of regional indicators')
+    .nullable(),
+  enabled: z.boolean(),
+});
+export type SpineCountry = z.infer<typeof spineCountry>;
+
+/** What a place code that is no present country stands for. */
+export const placeKind = z.enum(['aggregate', 'historical']);
+export type PlaceKind = z.infer<typeof placeKind>;
+
+/** One row of `data/links.csv`. */
+export const curatedLink = z.strictObject({
+  from: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+  to: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+  relation: z.string().min(1),
+});
 export type CuratedLink = z.infer<typeof curatedLink>;
+
+/** One entry of `data/packs.yaml`: credits that can be bought. */
+export const creditPack = z.strictObject({
+  id: slugWord,
+  name: z.string().min(1),
+  credits: z.int().positive(),
+  /** In minor units of the currency: cents, pence. */
+  price_minor: z.int().positive(),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'an ISO 4217 code'),
+});
+export type CreditPack = z.infer<typeof creditPack>;

@@ -1,0 +1,123 @@
+/**
+ * Everything people curate, read once and checked as a whole.
+ *
+ * `loadCurated` either gives curated data in which every reference holds (topics exist, place aliases point at the
+ * spine, expressions compile, overlays belong to a provider), or throws one `CuratedError` that lists every
+ * problem as `file:line: reason`. A build that starts on it needs no check of its own.
+ */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { loadCountries } from './curated/countries.ts';
+import { readDocument } from './curated/document.ts';
+import { loadOverlays, overlayOf } from './curated/overlay.ts';
+import { loadPlaces, type PlaceTable } from './curated/places.ts';
+import { Problems } from './curated/problems.ts';
+import { loadProviders } from './curated/providers.ts';
+import { check, readTable } from './curated/table.ts';
+import {
+  type CreditPack,
+  type CuratedLink,
+  creditPack,
+  curatedLink,
+  type IndicatorOverlay,
+  type ProviderDefinition,
+  type SpineCountry,
+  TOPIC_SLUGS,
+  type TopicDefinition,
+  topicDefinition,
+} from './schema/curated.ts';
+import type { CatalogueEntry } from './schema/lake.ts';
+
+export type { Place, PlaceTable } from './curated/places.ts';
+export { CuratedError } from './curated/problems.ts';
+
+export interface Curated {
+  /** The spine in the file's order; `enabled` says whether a country is served. */
+  countries: SpineCountry[];
+  /** The 13 topics in the curated order. */
+  topics: TopicDefinition[];
+  /** Definitions by id, in the order of ids. */
+  providers: Map<string, ProviderDefinition>;
+  /**
+   * What is curated of one series: rules, `indicators` and the overlay table of its provider, merged. What nobody
+   * said is absent; the provider's own defaults (`default_topic`, licence, tier) are left to the caller.
+   * @throws {RangeError} for a provider without a definition.
+   */
+  overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay;
+  places: PlaceTable;
+  links: CuratedLink[];
+  /** Credits that can be bought, cheapest first. */
+  packs: CreditPack[];
+}
+
+/**
+ * Reads and checks the curated data in `dir` (in this project, `data`).
+ * @throws {CuratedError} listing every problem by file and line.
+ */
+export async function loadCurated(dir: string): Promise<Curated> {
+  const problems = new Problems();
+  const countries = await loadCountries(join(dir, 'countries.csv'), problems);
+  const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
+  const places = await loadPlaces(join(dir, 'places.csv'), countries, problems);
+  const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
+  const overlays = await loadOverlays(join(dir, 'overlay'), providers, problems);
+  const links = await loadLinks(join(dir, 'links.csv'), providers, problems);
+  const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
+  problems.throwIfAny();
+  const merged = new Map(
+    [...providers].map(([id, definition]) => [id, overlayOf(definition, overlays.get(id))]),
+  );
+  const overlay = (providerId: string, entry: CatalogueEntry): IndicatorOverlay => {
+    const merge = merged.get(providerId);
+    if (merge === undefined) throw new RangeError(`there is no provider "${providerId}"`);
+    return merge(entry);
+  };
+  return { countries, topics, providers, overlay, places, links, packs };
+}
+
+async function loadTopics(file: string, problems: Problems): Promise<TopicDefinition[]> {
+  const document = await readDocument(file, z.array(topicDefinition), problems);
+  if (document === undefined) return [];
+  const { value: topics, at } = document;
+  if (topics.length !== TOPIC_SLUGS.length) {
+    problems.add(at([]), `${topics.length} topics where there must be ${TOPIC_SLUGS.length}`);
+  }
+  topics.forEach(({ slug }, i) => {
+    const expected = TOPIC_SLUGS[i];
+    if (slug !== expected) problems.add(at([i]), `${i}: "${slug}" where "${expected}" must stand`);
+  });
+  return topics;
+}
+
+async function loadLinks(
+  file: string,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+  problems: Problems,
+): Promise<CuratedLink[]> {
+  const links: CuratedLink[] = [];
+  const seen = new Set<string>();
+  for (const { cells, ...at } of await readTable(file, ['from', 'to', 'relation'], [], problems)) {
+    const link = check(curatedLink, cells, at, problems);
+    if (link === undefined) continue;
+    for (const id of [link.from, link.to]) {
+      const provider = id.slice(0, id.indexOf('.'));
+      if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
+    }
+    if (link.from === link.to) problems.add(at, `${link.from} is linked to itself`);
+    const key = `${link.from} ${link.to}`;
+    if (seen.has(key)) problems.add(at, `${link.from} is linked to ${link.to} twice`);
+    seen.add(key);
+    links.push(link);
+  }
+  return links;
+}
+
+async function loadPacks(file: string, problems: Problems): Promise<CreditPack[]> {
+  const document = await readDocument(file, z.array(creditPack).min(1), problems);
+  if (document === undefined) return [];
+  const { value: packs, at } = document;
+  packs.forEach(({ id }, i) => {
+    if (packs.findIndex((pack) => pack.id === id) < i) problems.add(at([i]), `${i}.id: "${id}" occurs twice`);
+  });
+  return packs.toSorted((a, b) => a.price_minor - b.price_minor);
+}

@@ -1,0 +1,43 @@
+/**
+ * The country spine, `countries.csv`: one row a country, twelve public fields and whether it is served. Every code
+ * names one country only, and what follows from another field (the flag from iso2) must agree with it.
+ */
+import { type SpineCountry, spineCountry } from '../schema/curated.ts';
+import type { Position, Problems } from './problems.ts';
+import { asBoolean, asNumber, check, readTable } from './table.ts';
+
+const COLUMNS = Object.keys(spineCountry.shape) as Array<keyof SpineCountry>;
+const UNIQUE = ['iso3', 'iso2', 'm49', 'name', 'official_name', 'wb_code', 'wikidata_id'] as const;
+
+/** Reads the spine in the file's order. */
+export async function loadCountries(file: string, problems: Problems): Promise<SpineCountry[]> {
+  const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
+  const countries: SpineCountry[] = [];
+  for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+    const row = { ...cells, m49: asNumber(cells.m49), enabled: asBoolean(cells.enabled) };
+    const country = check(spineCountry, row, at, problems);
+    if (country === undefined) continue;
+    checkRow(country, at, problems);
+    for (const field of UNIQUE) {
+      const value = country[field];
+      const line = seen.get(field)?.get(value);
+      if (value === null) continue;
+      if (line !== undefined) problems.add(at, `${field} ${value} is also on line ${line}`);
+      else seen.get(field)?.set(value, at.line);
+    }
+    countries.push(country);
+  }
+  return countries;
+}
+
+function checkRow(country: SpineCountry, at: Position, problems: Problems): void {
+  const flag = country.iso2 === null ? null : flagOf(country.iso2);
+  if (country.flag_emoji !== flag) problems.add(at, `flag_emoji: ${flag} is the flag of ${country.iso2}`);
+  if (country.wb_code === country.iso3) problems.add(at, 'wb_code: given only where it differs from iso3');
+}
+
+/** The regional-indicator pair of a two-letter code: `SE` → 🇸🇪. */
+export function flagOf(iso2: string): string {
+  const first = 0x1f1e6 - 'A'.charCodeAt(0);
+  return String.fromCodePoint(...Array.from(iso2, (letter) => first + letter.charCodeAt(0)));
+}

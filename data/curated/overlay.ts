@@ -1,0 +1,122 @@
+/**
+ * What is curated of single indicators. Three places may say it; the most particular wins, setting by setting:
+ * a row of `overlay/<provider>.csv`, then `indicators` of the provider's definition, then the first of its `rules`
+ * that matches and says that setting.
+ */
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type IndicatorOverlay, indicatorOverlay, type ProviderDefinition } from '../schema/curated.ts';
+import type { CatalogueEntry } from '../schema/lake.ts';
+import { INDICATOR_ID } from '../schema/records.ts';
+import type { Problems } from './problems.ts';
+import { asBoolean, asNumber, check, readTable, type TableRow } from './table.ts';
+
+type Setting = keyof IndicatorOverlay;
+type Column = 'slug' | Setting;
+
+const SETTINGS = Object.keys(indicatorOverlay.shape) as Setting[];
+const BOOLEAN: readonly Column[] = ['preferred', 'featured', 'no_rank', 'enabled', 'redistributable'];
+const NUMBER: readonly Column[] = ['order', 'projected_from', 'min', 'max'];
+
+/** The word in a `higher_is_better` cell that says there is no better end; an empty cell says nothing. */
+const NO_BETTER_END = 'none';
+
+/** Provider id → slug → settings. */
+export type OverlayTables = Map<string, Map<string, IndicatorOverlay>>;
+
+/** Reads every `overlay/<provider>.csv`. */
+export async function loadOverlays(
+  dir: string,
+  providers: ReadonlyMap<string, ProviderDefinition>,
+  problems: Problems,
+): Promise<OverlayTables> {
+  const tables: OverlayTables = new Map();
+  const files = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.csv')).sort();
+  for (const name of files) {
+    const file = join(dir, name);
+    const provider = basename(name, '.csv');
+    if (!providers.has(provider)) problems.add({ file, line: 1 }, `there is no provider "${provider}"`);
+    const rows = await readTable<Column>(file, ['slug'], SETTINGS, problems);
+    tables.set(provider, readRows(provider, rows, problems));
+  }
+  return tables;
+}
+
+function readRows(
+  provider: string,
+  rows: TableRow<Column>[],
+  problems: Problems,
+): Map<string, IndicatorOverlay> {
+  const overlay = new Map<string, IndicatorOverlay>();
+  for (const { cells, ...at } of rows) {
+    const { slug } = cells;
+    if (slug === null || !INDICATOR_ID.test(`${provider}.${slug}`)) {
+      problems.add(at, `slug: "${slug ?? ''}" cannot be the second part of an indicator id`);
+    } else if (overlay.has(slug)) {
+      problems.add(at, `${slug} is listed twice`);
+    } else {
+      const settings = check(indicatorOverlay, settingsOf(cells), at, problems);
+      if (settings !== undefined) overlay.set(slug, settings);
+    }
+  }
+  return overlay;
+}
+
+function settingsOf(cells: Record<Column, string | null>): Record<string, unknown> {
+  const given = SETTINGS.flatMap((name) => {
+    const cell = cells[name] ?? null;
+    return cell === null ? [] : [[name, settingOf(name, cell)] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function settingOf(name: Setting, cell: string): unknown {
+  if (name === 'higher_is_better') return cell === NO_BETTER_END ? null : asBoolean(cell);
+  if (BOOLEAN.includes(name)) return asBoolean(cell);
+  return NUMBER.includes(name) ? asNumber(cell) : cell;
+}
+
+interface CompiledRule {
+  slug: RegExp | undefined;
+  name: RegExp | undefined;
+  tag: RegExp | undefined;
+  licence: RegExp | undefined;
+  set: IndicatorOverlay;
+}
+
+/** The function that merges the three places for one provider. */
+export function overlayOf(
+  definition: ProviderDefinition,
+  table: ReadonlyMap<string, IndicatorOverlay> | undefined,
+): (entry: CatalogueEntry) => IndicatorOverlay {
+  const compile = (source: string | undefined) =>
+    source === undefined ? undefined : new RegExp(source, 'iu');
+  const rules: CompiledRule[] = definition.rules.map((rule) => ({
+    slug: compile(rule.slug),
+    name: compile(rule.name),
+    tag: compile(rule.tag),
+    licence: compile(rule.licence),
+    set: rule.set,
+  }));
+  return (entry) =>
+    // Spreading in reverse leaves the first matching rule on top.
+    Object.assign(
+      {},
+      ...rules
+        .filter((rule) => matches(rule, entry))
+        .map((rule) => rule.set)
+        .reverse(),
+      definition.indicators[entry.slug],
+      table?.get(entry.slug),
+    ) as IndicatorOverlay;
+}
+
+/** A rule that names several expressions wants all of them to match; what upstream did not state never matches. */
+function matches(rule: CompiledRule, entry: CatalogueEntry): boolean {
+  return (
+    (rule.slug?.test(entry.slug) ?? true) &&
+    (rule.name?.test(entry.name) ?? true) &&
+    (rule.tag === undefined || entry.tags.some((tag) => rule.tag?.test(tag))) &&
+    (rule.licence === undefined || (entry.licence !== null && rule.licence.test(entry.licence)))
+  );
+}

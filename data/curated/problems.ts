@@ -1,0 +1,47 @@
+/**
+ * The one way a fault in curated data is told: `file:line: reason`. Readers collect problems and go on, so that
+ * a person who edits a table sees everything that is wrong with it at once.
+ */
+import { relative, sep } from 'node:path';
+
+/** Where something stands in a curated file. Lines count from 1. */
+export interface Position {
+  file: string;
+  line: number;
+}
+
+/** Curated data that cannot be used. The message lists every problem, one a line, as `file:line: reason`. */
+export class CuratedError extends Error {
+  override name = 'CuratedError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    const noun = problems.length === 1 ? 'problem' : 'problems';
+    super(`${problems.length} ${noun} in the curated data\n  ${problems.join('\n  ')}`);
+    this.problems = problems;
+  }
+}
+
+/** Collects problems while files are read and checked against each other. */
+export class Problems {
+  readonly #found: Array<Position & { reason: string }> = [];
+
+  add(position: Position, reason: string): void {
+    this.#found.push({ ...position, reason });
+  }
+
+  /** @throws {CuratedError} naming every problem, by file and then by line, when there is any. */
+  throwIfAny(): void {
+    if (this.#found.length === 0) return;
+    const ordered = this.#found.toSorted(
+      (a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0) || a.line - b.line,
+    );
+    throw new CuratedError(ordered.map(({ file, line, reason }) => `${shown(file)}:${line}: ${reason}`));
+  }
+}
+
+/** Below the working directory a relative path reads best; elsewhere only the whole one can be opened. */
+function shown(file: string): string {
+  const path = relative(process.cwd(), file);
+  return path.startsWith(`..${sep}`) || path === '..' ? file : path;
+}

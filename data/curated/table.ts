@@ -1,0 +1,112 @@
+/**
+ * Reads a curated CSV file into rows that remember their line, so that every later check can name it.
+ *
+ * Cells are trimmed; an empty cell is `null`. A header that is not the expected one, a row of another width and
+ * broken quoting are problems of their own, because everything after them would be misread.
+ */
+import { readFile } from 'node:fs/promises';
+import { CsvError, parse } from 'csv-parse/sync';
+import type { z } from 'zod';
+import type { Position, Problems } from './problems.ts';
+
+export interface TableRow<Column extends string> extends Position {
+  cells: Record<Column, string | null>;
+}
+
+/**
+ * Reads one table.
+ * @param required columns that must stand in the header.
+ * @param optional columns that may.
+ * @returns the rows that have the header's width; none when the header is wrong.
+ */
+export async function readTable<Column extends string>(
+  file: string,
+  required: readonly Column[],
+  optional: readonly Column[],
+  problems: Problems,
+): Promise<TableRow<Column>[]> {
+  const lines = await readLines(file, problems);
+  const header = lines[0];
+  if (header === undefined) {
+    problems.add({ file, line: 1 }, `the file is empty; its header must be ${required.join(',')}`);
+    return [];
+  }
+  const known = new Set<string>([...required, ...optional]);
+  const columns = header.cells as Column[];
+  const faults = [
+    ...columns.filter((name) => !known.has(name)).map((name) => `unknown column "${name}"`),
+    ...columns
+      .filter((name, i) => columns.indexOf(name) !== i)
+      .map((name) => `column "${name}" occurs twice`),
+    ...required.filter((name) => !columns.includes(name)).map((name) => `column "${name}" is missing`),
+  ];
+  for (const fault of faults) problems.add({ file, line: header.line }, fault);
+  if (faults.length > 0) return [];
+  return lines.slice(1).flatMap((row) => {
+    if (row.cells.length !== columns.length) {
+      problems.add(
+        { file, line: row.line },
+        `${row.cells.length} cells where the header has ${columns.length}`,
+      );
+      return [];
+    }
+    const cells = Object.fromEntries(columns.map((name, i) => [name, row.cells[i] || null]));
+    return [{ file, line: row.line, cells: cells as Record<Column, string | null> }];
+  });
+}
+
+interface Line {
+  line: number;
+  cells: string[];
+}
+
+async function readLines(file: string, problems: Problems): Promise<Line[]> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    problems.add({ file, line: 1 }, unreadable(error));
+    return [];
+  }
+  const options = { bom: true, info: true, trim: true, relax_column_count: true, skip_empty_lines: true };
+  try {
+    const records = parse(text, options) as unknown as Array<{ info: { lines: number }; record: string[] }>;
+    return records.map(({ info, record }) => ({ line: info.lines, cells: record }));
+  } catch (error) {
+    const line = error instanceof CsvError && typeof error.lines === 'number' ? error.lines : 1;
+    problems.add({ file, line }, `not readable as CSV: ${error instanceof Error ? error.message : error}`);
+    return [];
+  }
+}
+
+/** Why a file could not be read, without the path that the problem already names. */
+export function unreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' ? 'the file is missing' : `the file cannot be read (${String(code ?? error)})`;
+}
+
+/** Checks a value against its schema; each fault becomes a problem at the position, led by the field's name. */
+export function check<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  at: Position,
+  problems: Problems,
+): T | undefined {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    const field = issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
+    problems.add(at, `${field}${issue.message}`);
+  }
+  return undefined;
+}
+
+const BOOLEANS: Record<string, boolean> = { true: true, false: false };
+
+/** `true` or `false`; anything else stays text, so that the schema names what it found. */
+export const asBoolean = (cell: string | null): boolean | string | null =>
+  cell === null ? null : (BOOLEANS[cell] ?? cell);
+
+/** A plain decimal number; anything else stays text, so that the schema names what it found. */
+export const asNumber = (cell: string | null): number | string | null =>
+  cell !== null && /^-?\d+(\.\d+)?$/.test(cell) ? Number(cell) : cell;
