@@ -1,0 +1,56 @@
+/** Ranks, coverage and latest values of the fixture, by the definitions of the design, written down plainly. */
+import type { IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
+import type { FixtureIndicator, FixtureRow } from './fixture-data.ts';
+
+export interface RankedRow extends FixtureRow {
+  rank: number | null;
+  rank_delta_1y: number | null;
+}
+
+/** Competition ranking within a year: one plus the number of strictly better ones. */
+export function rankRows({ rows, no_rank, higher_is_better }: FixtureIndicator): RankedRow[] {
+  const better = (a: number, b: number): boolean => (higher_is_better === false ? a < b : a > b);
+  const rankOf = ({ year, value }: FixtureRow): number | null => {
+    if (no_rank || value === null) return null;
+    return (
+      1 + rows.filter((row) => row.year === year && row.value !== null && better(row.value, value)).length
+    );
+  };
+  return rows.map((row) => {
+    const before = rows.find(({ iso3, year }) => iso3 === row.iso3 && year === row.year - 1);
+    const rank = rankOf(row);
+    const previous = before ? rankOf(before) : null;
+    return { ...row, rank, rank_delta_1y: rank === null || previous === null ? null : previous - rank };
+  });
+}
+
+export function coverageOf(rows: RankedRow[]): IndicatorRecord['coverage'] {
+  if (rows.length === 0) return null;
+  const valued = rows.filter(({ value }) => value !== null);
+  const years = valued.map(({ year }) => year);
+  const observed = valued.filter(({ projected }) => !projected).map(({ year }) => year);
+  const newest = (of: number[]): number | null => (of.length > 0 ? Math.max(...of) : null);
+  return {
+    n_countries: new Set(valued.map(({ iso3 }) => iso3)).size,
+    yr_min: years.length > 0 ? Math.min(...years) : null,
+    yr_max: newest(years),
+    latest_year: newest(observed),
+  };
+}
+
+/** The newest observed value that is not null; else the newest observed row with null; else nothing. */
+export function latestItem(record: IndicatorRecord, rows: RankedRow[], iso3: string): TopicItem | null {
+  const observed = rows.filter((row) => row.iso3 === iso3 && !row.projected).sort((a, b) => b.year - a.year);
+  const latest = observed.find(({ value }) => value !== null) ?? observed[0];
+  if (!latest) return null;
+  return {
+    indicator: record.id,
+    name: record.name,
+    unit: record.unit,
+    year: latest.year,
+    value: latest.value,
+    rank: latest.rank,
+    rank_delta_1y: latest.rank_delta_1y,
+    featured: record.featured,
+  };
+}
