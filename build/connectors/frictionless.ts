@@ -10,7 +10,7 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './column-roles.ts';
+import { columnPartners, pairColumns, pattern, rolePatterns, type WideSeries } from './column-roles.ts';
 import type { Connector, ConnectorContext, SourceItem, Upstream } from './connector.ts';
 import { CsvError, openCsv } from './csv-rows.ts';
 import {
@@ -61,6 +61,8 @@ const packageSettings = z.strictObject({
   file: z.string().optional(),
   slug: z.string().optional(),
   tags: z.array(z.string()).default([]),
+  /** What to take away from the columns' names before they name series: "(HYDE (2017))" in every one of them. */
+  strip: pattern.optional(),
   /** By column. */
   columns: z.record(z.string(), columnSettings).default({}),
 });
@@ -137,6 +139,11 @@ function planTable(context: Context, found: Found): Table {
   return { found, place, year, series, entries };
 }
 
+function stripped(found: Found, column: string): string {
+  const { strip } = found.settings;
+  return strip === undefined ? column : column.replace(new RegExp(strip, 'iu'), '').trim() || column;
+}
+
 function nameOf(
   all: FrictionlessSettings,
   found: Found,
@@ -145,14 +152,16 @@ function nameOf(
 ): string {
   const title = found.description.title ?? found.description.name;
   const said = propertyOf(field, all.field.name) ?? field?.title;
-  return plainText(said ?? (BARE_VALUE.test(column) ? title : column)) ?? column;
+  return plainText(said ?? (BARE_VALUE.test(column) ? title : stripped(found, column))) ?? column;
 }
 
 function slugFor(found: Found, one: WideSeries, alone: boolean): string {
   const { settings, description, directory } = found;
   const base =
     settings.slug ?? slugOfCode(description.name ?? directory.replace(/\/$/, '').split('/').at(-1) ?? '');
-  return settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${slugOf(one.column)}`);
+  return (
+    settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${slugOf(stripped(found, one.column))}`)
+  );
 }
 
 function tagsOf(all: FrictionlessSettings, found: Found): string[] {
