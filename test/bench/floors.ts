@@ -1,0 +1,129 @@
+/**
+ * The floors: the least that could answer the same request. A process of its own, like the gateway.
+ *
+ *   http     bare node:http; the same status, headers and body, found by path
+ *   fastify  bare Fastify; one call of the gateway's own Lua script with equal keys and arguments, then the same bytes
+ *   duckdb   one prepared query on the same Parquet file, in this process, without any HTTP
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { join } from 'node:path';
+import { DuckDBInstance, listValue } from '@duckdb/node-api';
+import { fastify } from 'fastify';
+import { Redis } from 'ioredis';
+import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+
+export interface FixedAnswer {
+  path: string;
+  headers: Record<string, string>;
+  /** Base64 of the body as it goes over the wire. */
+  body: string;
+  price: number;
+  rows: number;
+}
+
+export interface SliceQuery {
+  file: string;
+  countries: string[];
+  from: number;
+  to: number;
+}
+
+export type FloorQuestion =
+  | { kind: 'http'; answers: FixedAnswer[] }
+  | { kind: 'fastify'; answers: FixedAnswer[]; socket: string; account_id: string; key_id: string }
+  | { kind: 'duckdb'; queries: SliceQuery[] };
+
+const ADMIT = join(import.meta.dirname, '../../gateway/metering/admit.lua');
+const SLICE_SQL = `
+  SELECT iso3, year, value, ci_lo, ci_hi, rank, projected FROM read_parquet($file)
+  WHERE list_contains($countries, iso3) AND year BETWEEN $from AND $to ORDER BY iso3, year`;
+const NO_LIMIT = 1_000_000_000;
+
+type Ready = FixedAnswer & { bytes: Buffer };
+const byPath = (answers: FixedAnswer[]): Map<string, Ready> =>
+  new Map(answers.map((answer) => [answer.path, { ...answer, bytes: Buffer.from(answer.body, 'base64') }]));
+
+async function portOf(server: Server): Promise<number> {
+  if (!server.listening) await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function bareHttp(answers: FixedAnswer[]): Promise<number> {
+  const known = byPath(answers);
+  const listener: RequestListener = (request, response) => {
+    const answer = known.get(request.url ?? '');
+    response.writeHead(answer ? 200 : 404, answer?.headers);
+    response.end(answer?.bytes);
+  };
+  return portOf(createServer(listener).listen(0, '127.0.0.1'));
+}
+
+async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promise<number> {
+  const redis = new Redis({ path: question.socket, enableAutoPipelining: true });
+  redis.defineCommand('admit', { numberOfKeys: 7, lua: readFileSync(ADMIT, 'utf8') });
+  const admit = (redis as unknown as { admit(...words: (string | number)[]): Promise<unknown[]> }).admit.bind(
+    redis,
+  );
+  const { account_id: account, key_id: key } = question;
+  let calls = 0;
+  const limits = Array.from({ length: 6 }, () => NO_LIMIT);
+
+  const app = fastify();
+  for (const answer of byPath(question.answers).values()) {
+    app.get(answer.path.split('?')[0] ?? '/', async (_request, reply) => {
+      const now = Date.now();
+      const [day, minute] = [dayOf(now), minuteOf(now)];
+      const outcome = await admit(
+        redisKeys.account(account),
+        redisKeys.keys(account),
+        redisKeys.minute(account, minute),
+        redisKeys.day(account, day),
+        redisKeys.ledger(account),
+        redisKeys.usage(account, day),
+        redisKeys.debits(account, minute),
+        ...[
+          now,
+          key,
+          `floor-${process.pid}-${calls++}`,
+          answer.price,
+          answer.rows,
+          '0',
+          '/floor',
+          'floor',
+          ...limits,
+        ],
+      );
+      if (outcome[0] !== 'admitted') return reply.code(500).send();
+      return reply.headers(answer.headers).send(answer.bytes);
+    });
+  }
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  return portOf(app.server);
+}
+
+/** Milliseconds of each query, after one that pays for opening the engine. */
+async function bareDuckDb(queries: SliceQuery[]): Promise<number[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  const statement = await connection.prepare(SLICE_SQL);
+  const times: number[] = [];
+  for (const { file, countries, from, to } of [...queries.slice(0, 1), ...queries]) {
+    const started = performance.now();
+    statement.bind({ file, from, to, countries: listValue(countries) });
+    const reader = await statement.runAndReadAll();
+    JSON.stringify(reader.getRowObjectsJS());
+    times.push(performance.now() - started);
+  }
+  connection.closeSync();
+  return times.slice(1);
+}
+
+process.on('message', async (question: FloorQuestion) => {
+  if (question.kind === 'http') process.send?.(await bareHttp(question.answers));
+  else if (question.kind === 'fastify') process.send?.(await bareFastify(question));
+  else process.send?.(await bareDuckDb(question.queries));
+});
+process.on('disconnect', () => process.exit());

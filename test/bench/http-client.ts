@@ -1,0 +1,41 @@
+/** Plain requests for the bench: the text the load generator sends, and one answer read whole and undecoded. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+
+export interface Call {
+  path: string;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  /** What describes the body and the caching; nothing that belongs to one connection or one call. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+const OF_ONE_CONNECTION = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
+
+/** The request as it goes over the wire. */
+export function requestText({ path, headers = {} }: Call): string {
+  const lines = Object.entries({ host: '127.0.0.1', ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+export async function fetchWhole(port: number, { path, headers = {} }: Call): Promise<Answer> {
+  const sent = request({ port, host: '127.0.0.1', path, headers, agent: false }).end();
+  const [message]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  const kept = Object.entries(message.headers).flatMap(([name, value]) =>
+    OF_ONE_CONNECTION.has(name) || value === undefined ? [] : [[name, String(value)]],
+  );
+  return {
+    status: message.statusCode ?? 0,
+    headers: { ...Object.fromEntries(kept), 'content-length': String(body.length) },
+    body,
+  };
+}

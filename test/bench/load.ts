@@ -1,0 +1,125 @@
+/**
+ * The load generator: a process of its own that keeps a fixed number of connections busy and counts whole answers.
+ *
+ * It is leaner than a general HTTP client on purpose. Generator and server share the machine's cores, so what the
+ * generator wastes is taken from what is measured. It reads status, Content-Length and the end of a chunked body, and
+ * nothing else. An answer other than 200 is an error, and a row with errors is void.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface LoadJob {
+  port: number;
+  /** Whole requests as they go over the wire; connections take them in turn. */
+  requests: string[];
+  connections: number;
+  duration_ms: number;
+}
+
+export interface LoadResult {
+  answers: number;
+  errors: number;
+  duration_ms: number;
+  latency_p50_ms: number;
+  latency_p99_ms: number;
+}
+
+const HEAD_END = '\r\n\r\n';
+const CHUNKED_END = Buffer.from('0\r\n\r\n');
+
+/** Follows one answer after another on a connection; `push` returns true when an answer is complete. */
+class AnswerReader {
+  status = 0;
+  #head = '';
+  #remaining = 0;
+  #chunkedTail: Buffer | null = null;
+
+  push(bytes: Buffer): boolean {
+    if (this.status !== 0) return this.#body(bytes);
+    const end = bytes.indexOf(HEAD_END);
+    if (end === -1) {
+      this.#head += bytes.toString('latin1');
+      const late = this.#head.indexOf(HEAD_END);
+      return late === -1 ? false : this.#start(this.#head, Buffer.from(this.#head.slice(late + 4), 'latin1'));
+    }
+    return this.#start(this.#head + bytes.toString('latin1', 0, end), bytes.subarray(end + HEAD_END.length));
+  }
+
+  reset(): void {
+    this.status = 0;
+    this.#head = '';
+  }
+
+  #start(head: string, body: Buffer): boolean {
+    this.status = Number(head.slice(9, 12));
+    const length = /content-length: (\d+)/i.exec(head)?.[1];
+    this.#chunkedTail = length === undefined ? Buffer.alloc(0) : null;
+    this.#remaining = Number(length ?? 0);
+    return this.#body(body);
+  }
+
+  #body(bytes: Buffer): boolean {
+    if (this.#chunkedTail === null) {
+      this.#remaining -= bytes.length;
+      return this.#remaining <= 0;
+    }
+    const tail = Buffer.concat([this.#chunkedTail, bytes.subarray(-CHUNKED_END.length)]);
+    this.#chunkedTail = tail.subarray(-CHUNKED_END.length);
+    return this.#chunkedTail.equals(CHUNKED_END);
+  }
+}
+
+function run(job: LoadJob): Promise<LoadResult> {
+  const requests = job.requests.map((request) => Buffer.from(request, 'latin1'));
+  const latencies: number[] = [];
+  const sockets: Socket[] = [];
+  const started = performance.now();
+  const deadline = started + job.duration_ms;
+  let errors = 0;
+  let turn = 0;
+
+  const keepBusy = (socket: Socket): void => {
+    const reader = new AnswerReader();
+    let sent = 0;
+    const send = (): void => {
+      sent = performance.now();
+      socket.write(requests[turn++ % requests.length] ?? '');
+    };
+    socket.on('connect', send);
+    socket.on('data', (bytes) => {
+      if (!reader.push(bytes)) return;
+      const now = performance.now();
+      if (now >= deadline) return;
+      if (reader.status === 200) latencies.push(now - sent);
+      else errors += 1;
+      reader.reset();
+      send();
+    });
+    socket.on('error', () => {}); // 'close' follows and counts
+    socket.on('close', () => {
+      if (performance.now() < deadline) errors += 1;
+    });
+  };
+
+  for (let i = 0; i < job.connections; i++) {
+    const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
+    sockets.push(socket);
+    keepBusy(socket);
+  }
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      for (const socket of sockets) socket.destroy();
+      const sorted = Float64Array.from(latencies).sort();
+      resolve({
+        answers: sorted.length,
+        errors,
+        duration_ms: job.duration_ms,
+        latency_p50_ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
+        latency_p99_ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+      });
+    }, job.duration_ms);
+  });
+}
+
+process.on('message', async (job: LoadJob) => {
+  process.send?.(await run(job));
+});

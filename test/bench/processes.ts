@@ -1,0 +1,147 @@
+/** Child processes of the bench: started, watched until ready, measured from /proc, ended with their group. */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MEMORY_EVERY_MS = 50;
+const READY_EVERY_MS = 5;
+const READY_AT_MOST_MS = 30_000;
+const ENDING_AT_MOST_MS = 10_000;
+
+export interface Gateway extends AsyncDisposable {
+  port: number;
+  /** From spawn to the first 200 of /readyz. */
+  ready_ms: number;
+  /** Resident memory now, in MB; null where /proc does not exist. */
+  memory(): Promise<number | null>;
+}
+
+export type Environment = Record<string, string>;
+
+/** A program under `env`, so that the bench hands on settings without reading the environment itself. */
+function spawnNode(script: string, args: string[], settings: Environment): ChildProcess {
+  const pairs = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return spawn('env', [...pairs, process.execPath, script, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** Kilobytes of a `VmRSS`-like line, as MB. */
+async function memoryLine(pid: number | undefined, name: 'VmRSS' | 'VmHWM'): Promise<number | null> {
+  try {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
+    return kilobytes === undefined ? null : Number(kilobytes) / 1024;
+  } catch {
+    return null;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+/** Ends a process, politely first. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), ENDING_AT_MOST_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** Starts a gateway on a free port and waits until it is ready. */
+export async function startGateway(settings: Environment): Promise<Gateway> {
+  const port = await freePort();
+  const started = performance.now();
+  const child = spawnNode('gateway/main.ts', [], { ...settings, PORT: String(port), HOST: '127.0.0.1' });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (bytes) => {
+      output = (output + bytes).slice(-2000);
+    });
+  }
+  for (;;) {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      (answer) => answer.status === 200,
+      () => false,
+    );
+    if (ready) break;
+    if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
+    if (performance.now() - started > READY_AT_MOST_MS) {
+      await end(child);
+      throw new Error(`the gateway did not get ready: ${output}`);
+    }
+    await delay(READY_EVERY_MS);
+  }
+  return {
+    port,
+    ready_ms: performance.now() - started,
+    memory: () => memoryLine(child.pid, 'VmRSS'),
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}
+
+export interface Run {
+  stdout: string;
+  duration_ms: number;
+  /** Highest resident memory of the process, in MB, sampled; null where /proc does not exist. */
+  peak_mb: number | null;
+}
+
+/** Runs one of the repository's own programs to its end. @throws with its last words when it fails. */
+export async function runNode(script: string, args: string[], settings: Environment): Promise<Run> {
+  const started = performance.now();
+  const child = spawnNode(script, args, settings);
+  const texts = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (bytes) => {
+    texts.stdout += bytes;
+  });
+  child.stderr?.on('data', (bytes) => {
+    texts.stderr = (texts.stderr + bytes).slice(-2000);
+  });
+  let peak_mb: number | null = null;
+  const watch = setInterval(async () => {
+    peak_mb = (await memoryLine(child.pid, 'VmHWM')) ?? peak_mb;
+  }, MEMORY_EVERY_MS);
+  const [code] = await once(child, 'close');
+  clearInterval(watch);
+  if (code !== 0) throw new Error(`${script} ${args.join(' ')} ended with ${code}: ${texts.stderr}`);
+  return { stdout: texts.stdout, duration_ms: performance.now() - started, peak_mb };
+}
+
+export interface Helper extends AsyncDisposable {
+  /** Sends one message and resolves to the answer. */
+  ask<Question extends object, Answer>(question: Question): Promise<Answer>;
+}
+
+/** A helper process that answers one message at a time. */
+export function startHelper(script: string): Helper {
+  const child = fork(join(import.meta.dirname, script), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  return {
+    async ask<Question extends object, Answer>(question: Question): Promise<Answer> {
+      const listening = new AbortController();
+      const settled = Promise.race([
+        once(child, 'message', listening).then(([message]) => message as Answer),
+        once(child, 'exit', listening).then(([code]) => {
+          throw new Error(`${script} ended with ${code}`);
+        }),
+      ]);
+      child.send(question);
+      return settled.finally(() => listening.abort());
+    },
+    [Symbol.asyncDispose]: () => end(child),
+  };
+}

@@ -1,0 +1,117 @@
+/** House rules that a machine can hold. This file spells the marks it forbids in pieces, so as not to find itself. */
+import { basename, dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { code, files, importsOf, occurrences, packageOf, product, read } from './repository.ts';
+
+const MOST_LINES = 300;
+const typescript = code.filter((path) => /\.(ts|mjs)$/.test(path));
+const manifest: { dependencies: object; devDependencies: object } = JSON.parse(read('package.json'));
+
+describe('files', () => {
+  it(`has no code file of more than ${MOST_LINES} lines`, () => {
+    const long = code
+      .map((path) => ({ path, lines: read(path).trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > MOST_LINES);
+    expect(long).toEqual([]);
+  });
+
+  it('has no file named for being a drawer', () => {
+    expect(files.filter((path) => /^(utils?|helpers?|common|misc|shared)\./.test(basename(path)))).toEqual(
+      [],
+    );
+  });
+
+  it('opens every module of the product with what it is for', () => {
+    const silent = product.filter(
+      (path) =>
+        /\.(ts|mjs)$/.test(path) &&
+        !read(path)
+          .replace(/^#!.*\n/, '')
+          .startsWith('/**'),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it('commits nothing that a run wrote, and no provider data', () => {
+    expect(
+      files.filter((path) => /^(var|node_modules)\/|\.(parquet|zip|zst|gz|rdb|aof)$/.test(path)),
+    ).toEqual([]);
+  });
+});
+
+describe('marks', () => {
+  const forbidden: [string, RegExp][] = [
+    [
+      'unfinished work',
+      new RegExp(
+        `\\b(${['TO', 'FIX', 'X', 'HA'].map((w, i) => w + ['DO', 'ME', 'XX', 'CK'][i]).join('|')})\\b`,
+      ),
+    ],
+    ['tests left out', new RegExp(`\\b(it|test|describe)\\.(${'ski'}p|${'onl'}y|${'tod'}o)\\(`)],
+    ['silenced type checks', new RegExp(`@ts-${'(ignore|nocheck|expect-error)'}`)],
+    ['machine paths', new RegExp(`['"\`(\\s]/(${'wo'}rk|home|root)/`)],
+    ['registry hosts', new RegExp(`registry\\.${'npm'}js|${'pypi'}\\.org`)],
+  ];
+  it.each(forbidden)('has no %s', (_name, pattern) => {
+    expect(occurrences(typescript, pattern)).toEqual([]);
+  });
+
+  it('gives a reason with every lint exception', () => {
+    expect(occurrences(typescript, new RegExp(`biome-${'ignore'}(?!.*: \\w.{10})`))).toEqual([]);
+  });
+});
+
+describe('boundaries', () => {
+  it('reads the environment in one file only, and in the set-up that runs before it can be loaded', () => {
+    const readers = typescript.filter((path) =>
+      /\bprocess\.env\b/.test(read(path).replace(/\/\*[\s\S]*?\*\//g, '')),
+    );
+    const allowed = ['build/setup.mjs', 'data/runtime/settings.ts'];
+    expect(readers.filter((path) => !path.startsWith('test/style/'))).toEqual(allowed);
+  });
+
+  const apart: [string, string[]][] = [
+    ['gateway', ['build', 'test']],
+    ['build', ['gateway', 'admin', 'test']],
+    ['data', ['gateway', 'build', 'admin', 'test']],
+  ];
+  it.each(apart)('%s imports nothing from %j', (folder, others) => {
+    const crossing = product
+      .filter((path) => path.startsWith(`${folder}/`))
+      .flatMap((path) =>
+        importsOf(path)
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => ({ path, target: normalize(join(dirname(path), specifier)) })),
+      )
+      .filter(({ target }) => others.some((other) => target.startsWith(`${other}/`)));
+    expect(crossing).toEqual([]);
+  });
+
+  it('keeps SQL and Lua in files of their own', () => {
+    const modules = product.filter((path) => path.endsWith('.ts'));
+    expect(occurrences(modules, /\bSELECT\b.+\bFROM\b|\bredis\.call\b/)).toEqual([]);
+  });
+});
+
+describe('packages', () => {
+  it('lets the product import production dependencies only', () => {
+    const strangers = product.flatMap((path) =>
+      importsOf(path).flatMap((specifier) => {
+        const name = packageOf(specifier);
+        return name === null || name in manifest.dependencies ? [] : [`${path}: ${name}`];
+      }),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('declares whatever the tests import', () => {
+    const declared = { ...manifest.dependencies, ...manifest.devDependencies };
+    const missing = typescript.flatMap((path) =>
+      importsOf(path).flatMap((specifier) => {
+        const name = packageOf(specifier);
+        return name === null || name in declared ? [] : [`${path}: ${name}`];
+      }),
+    );
+    expect(missing).toEqual([]);
+  });
+});
