@@ -61,7 +61,7 @@ const packageSettings = z.strictObject({
   file: z.string().optional(),
   slug: z.string().optional(),
   tags: z.array(z.string()).default([]),
-  /** What to take away from the columns' names before they name series: "(HYDE (2017))" in every one of them. */
+  /** What to leave out of the slugs of its columns, such as "(HYDE (2017))" in every one of them. */
   strip: pattern.optional(),
   /** By column. */
   columns: z.record(z.string(), columnSettings).default({}),
@@ -152,7 +152,7 @@ function nameOf(
 ): string {
   const title = found.description.title ?? found.description.name;
   const said = propertyOf(field, all.field.name) ?? field?.title;
-  return plainText(said ?? (BARE_VALUE.test(column) ? title : stripped(found, column))) ?? column;
+  return plainText(said ?? (BARE_VALUE.test(column) ? title : column)) ?? column;
 }
 
 function slugFor(found: Found, one: WideSeries, alone: boolean): string {

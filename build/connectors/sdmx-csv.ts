@@ -3,7 +3,7 @@
  *
  * A message is flat: one row an observation, a column each dimension, measure and attribute. The definition says which
  * dimensions name a series and to which code the others are pinned; a dimension that has a code for the whole
- * population (`_T`) and is not pinned is pinned to that. A series whose rows then still differ in unit, or in their
+ * population (`_T`) and is not pinned is pinned to that; rows of other parts are handed on as such, to be counted. A series whose rows then still differ in unit, or in their
  * power of ten, fails with what to pin. Figures are never rescaled unless the definition asks for it.
  * Rows of one series are gathered over all files of the provider, for services answer by country, not by series.
  */
@@ -27,6 +27,8 @@ interface Series {
   /** What each unit code is called. */
   units: Map<string, string | null>;
   codes: Map<string, Set<string>>;
+  /** Whether any row is of the part of the population that the definition takes. */
+  taken: boolean;
 }
 
 /** Codes remembered of one dimension; one with more is not a breakdown. */
@@ -68,14 +70,16 @@ class Gathering {
     if (row === null) return;
     const { slug, name } = reader.seriesOf(cells);
     touched.add(slug);
+    const pinnedAway = row.observation.other_dimension !== undefined;
     let series = this.series.get(slug);
     if (!series) {
       const tags = [...file.tags, ...reader.tagsOf(cells)];
-      series = { slug, name, tags, units: new Map(), codes: new Map() };
+      series = { slug, name, tags, units: new Map(), codes: new Map(), taken: false };
       this.series.set(slug, series);
     }
     if (!series.units.has(row.unit)) series.units.set(row.unit, reader.unitOf(cells));
-    for (const [id, code] of Object.entries(row.codes)) {
+    if (!pinnedAway) series.taken = true;
+    for (const [id, code] of pinnedAway ? [] : Object.entries(row.codes)) {
       const known = series.codes.get(id);
       if (!known) series.codes.set(id, new Set([code]));
       else if (known.size < MOST_CODES) known.add(code);
@@ -94,8 +98,18 @@ function totalsOf(series: Series, totals: readonly string[]): Map<string, string
   return found;
 }
 
-const isOfTotal = (row: SdmxRow, totals: ReadonlyMap<string, string>): boolean =>
-  Object.entries(row.codes).every(([id, code]) => (totals.get(id) ?? code) === code);
+/** Which part of the population a row is of when it is not the one that is taken, as `SEX=F`; otherwise null. */
+function otherPart(row: SdmxRow, totals: ReadonlyMap<string, string>): string | null {
+  if (row.observation.other_dimension !== undefined) return row.observation.other_dimension;
+  const other = Object.entries(row.codes).find(([id, code]) => (totals.get(id) ?? code) !== code);
+  return other ? `${other[0]}=${other[1]}` : null;
+}
+
+function observationOf(row: SdmxRow, totals: ReadonlyMap<string, string>, apply: boolean): RawObservation {
+  const observation = apply ? scaledRow(row) : row.observation;
+  const other = otherPart(row, totals);
+  return other === null ? observation : { ...observation, other_dimension: other };
+}
 
 function scaled(value: RawObservation['value'] | undefined, power: number): RawObservation['value'] {
   const parts = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:e([+-]?\d+))?$/i.exec(String(value ?? ''));
@@ -127,7 +141,7 @@ async function unitOf(gathering: Gathering, series: Series, settings: SdmxSettin
   const powers = new Set<number>();
   const totals = totalsOf(series, settings.total);
   for await (const rows of gathering.spool.read(series.slug)) {
-    for (const row of rows.filter((one) => isOfTotal(one, totals))) {
+    for (const row of rows.filter((one) => otherPart(one, totals) === null)) {
       units.add(row.unit);
       powers.add(row.power);
     }
@@ -152,6 +166,7 @@ async function* readSeries(
   const { settings, log } = context;
   const { slug, tags } = series;
   const totals = totalsOf(series, settings.total);
+  const apply = settings.multiplier === 'apply';
   if (totals.size > 0) log.debug({ slug, totals: Object.fromEntries(totals) }, 'pinned to the whole');
   const unit = plainText(await unitOf(gathering, series, settings));
   const name = plainText(series.name) ?? slug;
@@ -167,9 +182,7 @@ async function* readSeries(
   };
   yield { kind: 'indicator', entry };
   for await (const rows of gathering.spool.read(slug)) {
-    const kept = rows.filter((row) => isOfTotal(row, totals));
-    const apply = settings.multiplier === 'apply';
-    yield { kind: 'observations', slug, rows: kept.map((row) => (apply ? scaledRow(row) : row.observation)) };
+    yield { kind: 'observations', slug, rows: rows.map((row) => observationOf(row, totals, apply)) };
   }
 }
 
@@ -190,8 +203,9 @@ export const sdmxCsv: Connector<SdmxSettings> = {
       const unused = Object.keys(context.settings.pin).filter((id) => !gathering.pinned.has(id));
       if (unused.length > 0) throw new CsvError(`pinned, but in no file: ${unused.join(', ')}`);
       if (gathering.vintage) yield { kind: 'vintage', vintage: gathering.vintage };
-      yield { kind: 'plan', indicators: gathering.series.size };
-      for (const series of gathering.series.values()) yield* tryReading(context, gathering, series);
+      const taken = [...gathering.series.values()].filter((series) => series.taken);
+      yield { kind: 'plan', indicators: taken.length };
+      for (const series of taken) yield* tryReading(context, gathering, series);
       yield* failures;
     } finally {
       await gathering.spool.close();

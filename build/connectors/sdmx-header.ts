@@ -124,3 +124,8 @@ export function labelOf(cells: readonly string[], component: Component | null): 
 export function artefactId(cell: string): string | null {
   return /^[\w.-]+:([\w.-]+)/.exec(cell.trim())?.[1] ?? null;
 }
+
+/** The localised name after it, or the empty text. */
+export function artefactName(cell: string): string {
+  return /^[\w.-]+:[\w.-]+(?:\([^)]*\))?:\s(.*)$/s.exec(cell.trim())?.[1]?.trim() ?? '';
+}

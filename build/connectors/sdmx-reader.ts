@@ -4,7 +4,7 @@
  */
 import type { RawObservation } from './connector.ts';
 import { slugOf, slugOfCode } from './plain-text.ts';
-import { artefactId, type Component, codeOf, labelOf, type SdmxHeader } from './sdmx-header.ts';
+import { artefactId, artefactName, type Component, codeOf, labelOf, type SdmxHeader } from './sdmx-header.ts';
 import type { SdmxFile, SdmxSettings } from './sdmx-settings.ts';
 import { isForecast, statusWords } from './sdmx-status.ts';
 
@@ -39,6 +39,7 @@ export class SdmxReader {
   readonly #action: Component | null;
   readonly #vintage: Component | null;
   readonly #dataflow: Component | null;
+  readonly #name: Component | null;
   readonly #indicator: Component[];
   readonly #pins: { component: Component; codes: ReadonlySet<string> }[];
   readonly #open: Component[];
@@ -62,6 +63,7 @@ export class SdmxReader {
     this.#action = header.find(undefined, ['ACTION']);
     this.#vintage = header.find(undefined, VINTAGES);
     this.#dataflow = header.find(undefined, DATAFLOWS);
+    this.#name = header.find(undefined, ['STRUCTURE_NAME']);
     this.#indicator = this.#indicatorOf(header);
     this.pinnedIds = Object.keys(settings.pin).filter((id) => header.has(id));
     const shared = this.pinnedIds.map((id): [string, string[]] => [id, settings.pin[id] ?? []]);
@@ -102,9 +104,8 @@ export class SdmxReader {
     return this.#year?.exec(text)?.[1] ?? text;
   }
 
-  /** The row's observation, or null: for codes that are pinned away, and for rows that only carry attributes. */
+  /** The row's observation, or null for a row that only carries attributes of part of the key. */
   read(cells: readonly string[]): SdmxRow | null {
-    if (this.#pins.some((pin) => !pin.codes.has(codeOf(cells, pin.component)))) return null;
     const place = codeOf(cells, this.#place);
     const year = this.#yearOf(cells);
     const value = this.#figure(cells, this.#value);
@@ -114,6 +115,10 @@ export class SdmxReader {
     if (this.#upper) observation.ci_hi = this.#figure(cells, this.#upper);
     if (this.#status) this.#judge(observation, codeOf(cells, this.#status));
     if (codeOf(cells, this.#action) === 'D') observation.withdrawn = true;
+    const pinnedAway = this.#pins.find((pin) => !pin.codes.has(codeOf(cells, pin.component)));
+    if (pinnedAway) {
+      observation.other_dimension = `${pinnedAway.component.id}=${codeOf(cells, pinnedAway.component)}`;
+    }
     const codes: Record<string, string> = {};
     for (const component of this.#open) codes[component.id] = codeOf(cells, component);
     const power = Number(codeOf(cells, this.#power));
@@ -135,14 +140,19 @@ export class SdmxReader {
     const parts = this.#indicator
       .map((component) => ({ code: codeOf(cells, component), label: labelOf(cells, component) }))
       .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
-    const fallback = artefactId(cells[this.#dataflow?.index ?? -1] ?? '') ?? this.#fileName();
+    const dataflow = cells[this.#dataflow?.index ?? -1] ?? '';
+    const fallback = artefactId(dataflow) ?? this.#fileName();
     const slug =
       parts.length > 0 ? parts.map(({ code }) => slugOfCode(code)).join('-') : slugOfCode(fallback);
     const name = parts.map(({ code, label }) => label ?? code).join(', ');
     return {
       slug: this.#file.slug ?? slug,
-      name: this.#file.name ?? (name || (labelOf(cells, this.#dataflow) ?? fallback)),
+      name: this.#file.name ?? (name || artefactName(dataflow) || this.#structureName(cells) || fallback),
     };
+  }
+
+  #structureName(cells: readonly string[]): string {
+    return cells[this.#name?.index ?? -1]?.trim() ?? '';
   }
 
   #fileName(): string {
