@@ -1,0 +1,218 @@
+/**
+ * The World Health Organization's Global Health Observatory: its OData service, or its older CSV exports.
+ *
+ * The definition lists the indicators and says, per dimension, which code stands for the whole population (`pin`) or
+ * that each code is a series of its own (`split`, codes joined to the slug: `TOBACCO_0000000192_FMLE`). Confidence
+ * bounds are kept as upstream gives them. Withdrawn rows, rows of other parts of the population and rows of groups of
+ * countries are handed on marked, so that ingestion counts them. An indicator is read whole before its first figure is
+ * handed on: one whose paging or layout breaks gives nothing.
+ */
+import { z } from 'zod';
+import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
+import { columnIndex, openCsv } from './csv-rows.ts';
+import { type Part, PartSorter } from './gho-part.ts';
+import { observationOf } from './gho-rows.ts';
+import { odataPages, readCodedCsv, readOdata } from './gho-source.ts';
+import { textOf } from './json-body.ts';
+import { slugOfCode } from './plain-text.ts';
+import { readParts } from './provider-parts.ts';
+import { SeriesSpool } from './series-spool.ts';
+
+const codes = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => [value].flat());
+const pins = z.record(z.string(), codes);
+
+const indicatorSettings = z.strictObject({
+  code: z.string(),
+  /** Where its rows are, when not where `path` says. */
+  path: z.string().optional(),
+  name: z.string().optional(),
+  unit: z.string().optional(),
+  tags: z.array(z.string()).default([]),
+  /** Codes kept, by dimension; wins over the provider's. An empty list keeps rows without the dimension only. */
+  pin: z
+    .record(
+      z.string(),
+      z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat()),
+    )
+    .default({}),
+  /** Dimensions of which each code is a series. Codes pinned here or by the provider keep the bare slug. */
+  split: codes.default([]),
+});
+
+export const whoGhoSettings = z.strictObject({
+  format: z.enum(['odata', 'csv']).default('odata'),
+  /** Reference of one indicator's rows. Default: `{code}` of the service, `{code}.csv` of the export. */
+  path: z.string().includes('{code}').optional(),
+  indicators: z
+    .array(z.union([z.string(), indicatorSettings]))
+    .min(1)
+    .transform((all) =>
+      all.map((one) => (typeof one === 'string' ? indicatorSettings.parse({ code: one }) : one)),
+    ),
+  pin: pins.default({}),
+  /** What the codes of split dimensions are called in a name. */
+  labels: z
+    .record(z.string(), z.string())
+    .default({ BTSX: 'both sexes', MLE: 'male', FMLE: 'female', TOTL: 'total', RUR: 'rural', URB: 'urban' }),
+  /** A CSV with the names of indicators, for exports; the service has its own list. */
+  names: z
+    .strictObject({ path: z.string(), code: z.string(), name: z.string(), link: z.string().optional() })
+    .optional(),
+  /** Texts shown in place of a number that mean "no value", in any case; the empty text is always one. */
+  missing: z
+    .array(z.string())
+    .default([
+      'No data',
+      'Not available',
+      'Not applicable',
+      'Data not available',
+      'NA',
+      '…',
+      '...',
+      '.',
+      '-',
+      '–',
+    ]),
+  /** What this edition is called where rows carry no date. */
+  vintage: z.string().optional(),
+});
+export type WhoGhoSettings = z.infer<typeof whoGhoSettings>;
+type Context = ConnectorContext<WhoGhoSettings>;
+type IndicatorSettings = z.infer<typeof indicatorSettings>;
+
+interface Label {
+  name: string;
+  link: string | null;
+}
+
+const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+async function namesFromCsv(
+  { upstream }: Context,
+  names: NonNullable<WhoGhoSettings['names']>,
+): Promise<Map<string, Label>> {
+  const { header, batches } = await openCsv(await upstream.stream(encodePath(names.path)));
+  const code = columnIndex(header, names.code);
+  const name = columnIndex(header, names.name);
+  const link = names.link === undefined ? -1 : columnIndex(header, names.link);
+  const labels = new Map<string, Label>();
+  for await (const batch of batches) {
+    for (const cells of batch) {
+      const text = cells[name]?.trim();
+      if (text) labels.set(cells[code] ?? '', { name: text, link: cells[link]?.trim() || null });
+    }
+  }
+  return labels;
+}
+
+async function namesFromService({ upstream }: Context): Promise<Map<string, Label>> {
+  const labels = new Map<string, Label>();
+  for await (const values of odataPages(upstream, 'Indicator')) {
+    for (const value of values) {
+      const code = textOf(value, 'IndicatorCode');
+      const name = textOf(value, 'IndicatorName');
+      if (code !== null && name !== null) labels.set(code, { name, link: null });
+    }
+  }
+  return labels;
+}
+
+function readLabels(context: Context): Promise<Map<string, Label>> {
+  const { names, format } = context.settings;
+  if (names) return namesFromCsv(context, names);
+  return format === 'odata' ? namesFromService(context) : Promise.resolve(new Map());
+}
+
+/** The last bracket of a name is its unit where it says so: "(years)", "(%)", "(per 100 000 population)". */
+const unitOf = (name: string): string | null =>
+  /\((%[^()]*|per [^()]*|years|kg\/m2|PPP int\. \$|US\$)\)\s*$/i.exec(name)?.[1] ?? null;
+
+function entryOf(
+  { settings }: Context,
+  indicator: IndicatorSettings,
+  label: Label | undefined,
+  parts: readonly string[],
+): CatalogueEntry {
+  const name = (indicator.name ?? label?.name ?? indicator.code).replaceAll(/\s+/g, ' ');
+  const told = parts.map((code) => settings.labels[code] ?? code).join(', ');
+  return {
+    slug: slugOfCode([indicator.code, ...parts].join('_')),
+    name: told === '' ? name : `${name}, ${told}`,
+    description: null,
+    unit: indicator.unit ?? unitOf(name),
+    source: null,
+    source_url: label?.link ?? null,
+    tags: indicator.tags,
+    licence: null,
+  };
+}
+
+interface Gathered {
+  spool: SeriesSpool<RawObservation>;
+  /** The codes of the split dimensions, by spool key. */
+  series: Map<string, string[]>;
+}
+
+/** Reads all rows of one indicator into the spool, each under the series it is of. */
+async function gather(
+  context: Context,
+  indicator: IndicatorSettings,
+  seen: (edition: string) => void,
+): Promise<Gathered> {
+  const { settings, upstream, signal } = context;
+  const pattern = indicator.path ?? settings.path ?? (settings.format === 'csv' ? '{code}.csv' : '{code}');
+  const reference = encodePath(pattern.replaceAll('{code}', indicator.code));
+  const sorter = new PartSorter({ pin: { ...settings.pin, ...indicator.pin }, split: indicator.split });
+  const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
+  const gathered: Gathered = { spool: new SeriesSpool(), series: new Map() };
+  const read = settings.format === 'csv' ? readCodedCsv : readOdata;
+  try {
+    for await (const rows of read(upstream, reference, indicator.code)) {
+      signal.throwIfAborted();
+      for (const row of rows) {
+        const part: Part = sorter.sort(row);
+        const key = part.codes.join('_');
+        gathered.series.set(key, part.codes);
+        const observation = observationOf(row, missing);
+        if (part.aside !== null) observation.other_dimension = part.aside;
+        gathered.spool.add(key, observation);
+        if (row.dated !== null) seen(row.dated);
+      }
+      await gathered.spool.relieve();
+    }
+    return gathered;
+  } catch (error) {
+    await gathered.spool.close();
+    throw error;
+  }
+}
+
+async function* read(context: Context): AsyncGenerator<SourceItem, void, undefined> {
+  const { indicators } = context.settings;
+  yield { kind: 'plan', indicators: indicators.length };
+  const labels = await readLabels(context);
+  let vintage = context.settings.vintage ?? null;
+  const seen = (edition: string): void => {
+    if (vintage === null || edition > vintage) vintage = edition;
+  };
+  yield* readParts(context, indicators, {
+    slug: (indicator) => slugOfCode(indicator.code),
+    open: async (indicator) => ({ indicator, ...(await gather(context, indicator, seen)) }),
+    slugs: ({ indicator }) => [slugOfCode(indicator.code)],
+    read: async function* ({ indicator, spool, series }) {
+      try {
+        for (const [key, parts] of series) {
+          const entry = entryOf(context, indicator, labels.get(indicator.code), parts);
+          yield { kind: 'indicator', entry };
+          for await (const rows of spool.read(key)) yield { kind: 'observations', slug: entry.slug, rows };
+        }
+      } finally {
+        await spool.close();
+      }
+    },
+  });
+  if (vintage !== null) yield { kind: 'vintage', vintage };
+}
+
+export const whoGho: Connector<WhoGhoSettings> = { protocol: 'who-gho', settings: whoGhoSettings, read };

@@ -1,0 +1,210 @@
+/**
+ * The World Bank's Indicators API, version 2, as JSON.
+ *
+ * Per indicator: its description, its licence, then its values page by page. Guarantees: a series is complete or
+ * failed, for the pages must advance one by one, no page may repeat the one before, and together they must hold the
+ * total that the API announces; null values stay rows; a refusal that comes as HTTP 200 is a refusal; the API's
+ * throttling, which comes as HTTP 400, is waited out a bounded number of times. The edition is the newest date that any
+ * answer names.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
+import { AnswerError, isObject, readJson, textOf } from './json-body.ts';
+import { slugOfCode } from './plain-text.ts';
+import { readParts } from './provider-parts.ts';
+import { decodePage, decodeRow, decodeSeriesMetadata, type Page } from './world-bank-answers.ts';
+import { unitOfName } from './world-bank-names.ts';
+
+export const worldBankApiSettings = z.strictObject({
+  /** Codes as the World Bank writes them. Default: every indicator of the database. */
+  indicators: z.array(z.string()).min(1).optional(),
+  /** The database: 2 is the World Development Indicators. */
+  source_id: z.int().default(2),
+  /** Rows a page; the API allows up to 32,500. */
+  per_page: z.int().min(1).max(32_500).default(10_000),
+  /** A year or a range, `1960:2030`. Default: everything. */
+  date: z
+    .string()
+    .regex(/^\d{4}(:\d{4})?$/)
+    .optional(),
+  /** Asks for the licence and the unit of each series, which only the metadata route knows. */
+  series_metadata: z.boolean().default(true),
+  /** `obs_status` texts that mark a forecast. */
+  forecast_status: z.array(z.string()).default(['F', 'forecast', 'projected', 'projection']),
+  /** The API says "slow down" with HTTP 400: so often is asked again, after so long and then twice as long. */
+  throttle: z
+    .strictObject({
+      attempts: z.int().min(1).default(5),
+      wait_ms: z.number().min(0).default(2_000),
+    })
+    .prefault({}),
+});
+export type WorldBankApiSettings = z.infer<typeof worldBankApiSettings>;
+type Context = ConnectorContext<WorldBankApiSettings>;
+
+const HTTP_BAD_REQUEST = 400;
+const LONGEST_PAGING = 10_000;
+
+const isThrottled = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && error.status === HTTP_BAD_REQUEST;
+
+async function ask(context: Context, reference: string): Promise<unknown> {
+  const { attempts, wait_ms } = context.settings.throttle;
+  for (let attempt = 1; ; attempt += 1) {
+    context.signal.throwIfAborted();
+    try {
+      return await readJson(context.upstream, reference);
+    } catch (error) {
+      if (!isThrottled(error) || attempt >= attempts) throw error;
+      const pause_ms = wait_ms * 2 ** (attempt - 1);
+      context.log.info({ reference, attempt, pause_ms }, 'throttled with HTTP 400');
+      await wait(pause_ms, undefined, { signal: context.signal });
+    }
+  }
+}
+
+function referenceOf(path: string, query: Record<string, string | number | undefined>): string {
+  const parameters = new URLSearchParams({ format: 'json' });
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return `${path}?${parameters}`;
+}
+
+/** Refuses a page that does not advance. */
+function checkAdvance(page: Page, number: number, before: Page | null, reference: string): void {
+  if (page.paging.page !== number) {
+    throw new AnswerError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
+  }
+  const repeated =
+    before !== null &&
+    page.rows.length > 0 &&
+    JSON.stringify(page.rows[0]) === JSON.stringify(before.rows[0]);
+  if (repeated) throw new AnswerError(`${reference}: page ${number} repeats the page before`);
+}
+
+/**
+ * All pages of one list.
+ * @throws {AnswerError} when the paging does not advance or gives another number of rows than it announces.
+ */
+async function* pagesOf(
+  context: Context,
+  path: string,
+  query: Record<string, string | number | undefined>,
+): AsyncGenerator<Page & { reference: string }, void, undefined> {
+  let before: Page | null = null;
+  let given = 0;
+  for (let number = 1; number <= LONGEST_PAGING; number += 1) {
+    const reference = referenceOf(path, { ...query, per_page: context.settings.per_page, page: number });
+    const page = decodePage(await ask(context, reference), reference);
+    if (page.paging.pages === 0 && page.rows.length === 0) {
+      yield { ...page, reference };
+      return;
+    }
+    checkAdvance(page, number, before, reference);
+    given += page.rows.length;
+    yield { ...page, reference };
+    if (number >= page.paging.pages) {
+      if (given === page.paging.total) return;
+      throw new AnswerError(`${path}: ${given} rows came of ${page.paging.total} announced`);
+    }
+    before = page;
+  }
+  throw new AnswerError(`${path}: more than ${LONGEST_PAGING} pages`);
+}
+
+function entryOf(description: unknown, code: string): CatalogueEntry {
+  const name = textOf(description, 'name') ?? code;
+  const topics = isObject(description) && Array.isArray(description.topics) ? description.topics : [];
+  return {
+    slug: slugOfCode(code),
+    name,
+    description: textOf(description, 'sourceNote'),
+    unit: textOf(description, 'unit') ?? unitOfName(name),
+    source: textOf(description, 'sourceOrganization'),
+    source_url: `https://data.worldbank.org/indicator/${encodeURIComponent(code)}`,
+    tags: topics.map((topic) => textOf(topic, 'value')).filter((topic) => topic !== null),
+    licence: null,
+  };
+}
+
+interface Series {
+  code: string;
+  entry: CatalogueEntry;
+}
+
+/** The codes that the definition lists, or all of the database with the descriptions that the list gives. */
+async function listSeries(context: Context): Promise<{ code: string; description: unknown }[]> {
+  const { indicators, source_id } = context.settings;
+  if (indicators) return indicators.map((code) => ({ code, description: null }));
+  const listed: { code: string; description: unknown }[] = [];
+  for await (const { rows } of pagesOf(context, `source/${source_id}/indicator`, {})) {
+    for (const description of rows) {
+      const code = textOf(description, 'id');
+      if (code !== null) listed.push({ code, description });
+    }
+  }
+  if (listed.length === 0) throw new AnswerError(`database ${source_id} lists no indicators`);
+  return listed;
+}
+
+async function describe(context: Context, part: { code: string; description: unknown }): Promise<Series> {
+  const { code } = part;
+  const path = `indicator/${encodeURIComponent(code)}`;
+  const reference = referenceOf(path, {});
+  const description = part.description ?? decodePage(await ask(context, reference), reference).rows[0];
+  if (!description) throw new AnswerError(`${reference}: no such indicator`);
+  const entry = entryOf(description, code);
+  if (!context.settings.series_metadata) return { code, entry };
+  // Without an answer here the licence would be unknown and an excepted series could get out, so failing is right.
+  const { source_id } = context.settings;
+  const metadata = await ask(
+    context,
+    referenceOf(`sources/${source_id}/series/${encodeURIComponent(code)}/metadata`, {}),
+  );
+  const { licence, unit } = decodeSeriesMetadata(metadata);
+  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
+}
+
+async function* readSeries(
+  context: Context,
+  { code, entry }: Series,
+  seen: (edition: string) => void,
+): AsyncGenerator<SourceItem, void, undefined> {
+  yield { kind: 'indicator', entry };
+  const forecasts = new Set(context.settings.forecast_status.map((status) => status.toLowerCase()));
+  const path = `country/all/indicator/${encodeURIComponent(code)}`;
+  const query = { source: context.settings.source_id, date: context.settings.date };
+  for await (const { rows, paging, reference } of pagesOf(context, path, query)) {
+    if (paging.lastupdated) seen(paging.lastupdated);
+    yield {
+      kind: 'observations',
+      slug: entry.slug,
+      rows: rows.map((row) => decodeRow(row, code, forecasts, reference)),
+    };
+  }
+}
+
+async function* read(context: Context): AsyncGenerator<SourceItem, void, undefined> {
+  const parts = await listSeries(context);
+  yield { kind: 'plan', indicators: parts.length };
+  let vintage: string | null = null;
+  const seen = (edition: string): void => {
+    if (vintage === null || edition > vintage) vintage = edition;
+  };
+  yield* readParts(context, parts, {
+    slug: (part) => slugOfCode(part.code),
+    open: (part) => describe(context, part),
+    slugs: (series) => [series.entry.slug],
+    read: (series) => readSeries(context, series, seen),
+  });
+  if (vintage !== null) yield { kind: 'vintage', vintage };
+}
+
+export const worldBankApi: Connector<WorldBankApiSettings> = {
+  protocol: 'world-bank-api',
+  settings: worldBankApiSettings,
+  read,
+};
