@@ -18,6 +18,8 @@ export interface CountryItems {
   topics: readonly { slug: string; items: readonly Item[] }[];
   /** Number of items of each topic held, as JSON; filters never change it. */
   topicCountsJson: string;
+  /** Items over all topics. */
+  count: number;
   bytes: number;
 }
 
@@ -38,6 +40,7 @@ export function parseCountryItems(text: string): CountryItems {
       items: items.map((item) => ({ featured: item.featured, json: JSON.stringify(item) })),
     })),
     topicCountsJson: JSON.stringify(meta.topic_counts),
+    count: Object.values(topics).reduce((count, items) => count + items.length, 0),
     bytes: text.length * 2,
   };
 }

@@ -1,0 +1,142 @@
+/** The components of the machine-readable description: schemas out of zod, and the headers and failures all share. */
+import { z } from 'zod';
+import * as records from '../../data/schema/records.ts';
+import { ERRORS, type ErrorCode } from './errors.ts';
+import { validationBody, validationDetail } from './validation.ts';
+
+export type Json = Record<string, unknown>;
+
+const errorBody = z.object({
+  error: z.object({
+    code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+    message: z.string().describe('For people; may change'),
+  }),
+});
+
+const NAMED: Record<string, z.ZodType> = {
+  Country: records.countryRecord,
+  TopicItem: records.topicItem,
+  CountryDetail: records.countryDetail,
+  Indicator: records.indicatorRecord,
+  IndicatorDetail: records.indicatorDetail,
+  RelatedIndicator: records.relatedEntry,
+  Topic: records.topicRecord,
+  Freshness: records.freshnessRecord,
+  Coverage: records.coverageRecord,
+  Observation: records.observationRow,
+  RankingRow: records.rankingRow,
+  Error: errorBody,
+  ValidationError: validationBody,
+  ValidationDetail: validationDetail,
+};
+
+export const schemaRef = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+
+/** JSON Schemas of the named records and of the answers; where one holds another, it refers to it. */
+export function componentSchemas(answers: Record<string, z.ZodType>): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries({ ...NAMED, ...answers })) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => {
+      // A safe integer's bounds say nothing that `integer` does not.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)]));
+}
+
+/** Within a document a component is named by its place. */
+function bare(schema: Json): Json {
+  const { $schema: _dialect, $id: _place, ...rest } = schema;
+  return rest;
+}
+
+const header = (description: string, schema: Json, example?: unknown): Json => ({
+  description,
+  schema,
+  ...(example === undefined ? {} : { example }),
+});
+const integer = { type: 'integer' };
+const string = { type: 'string' };
+
+export const HEADERS: Json = {
+  'X-Request-Id': header(
+    "The request's id: the caller's own when it sent one that is safe to repeat",
+    string,
+  ),
+  'X-Snapshot': header(
+    'Id of the data set that the answer comes from: cite it',
+    string,
+    '20261120T020000Z-3f2a9c1b',
+  ),
+  ETag: header('Strong entity tag of these bytes; send it back as If-None-Match', string),
+  'Cache-Control': header(
+    '`public` without a key, `private, no-store` with one, `no-store` on errors',
+    string,
+  ),
+  Vary: header('What else the answer depends on', string, 'Accept-Encoding, Authorization'),
+  'X-RateLimit-Limit': header(
+    'Requests in the window that is nearer to running out; with a key only',
+    integer,
+    120,
+  ),
+  'X-RateLimit-Remaining': header('Requests left in that window; with a key only', integer, 119),
+  'X-RateLimit-Reset': header('When that window ends, in Unix seconds; with a key only', integer, 1795140060),
+  'X-Credits-Charged': header('What this request cost; with a key only', integer, 0),
+  'X-Credits-Remaining': header('The balance after it; with a key only', integer, 1000),
+  'Retry-After': header('Seconds after which to try again', integer, 30),
+  'Content-Disposition': header('CSV only: a file name', string),
+  Link: header('CSV only: the licence, when it has an address', string),
+  'X-Attribution': header(
+    'CSV only: the credit line to publish, percent-encoded where it is not ASCII',
+    string,
+  ),
+};
+
+export const headerRefs = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+export const KEYED_HEADERS = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Credits-Charged',
+  'X-Credits-Remaining',
+] as const;
+
+/** One failure response for all codes that share a status, each with its example. */
+export function failureResponse(status: number, codes: readonly ErrorCode[], keyed: boolean): Json {
+  const examples = codes.map(
+    (code) => [code, { value: { error: { code, message: ERRORS[code].message } } }] as const,
+  );
+  const names = ['X-Request-Id', 'Cache-Control', ...(keyed ? KEYED_HEADERS : [])];
+  if (status === 429 || status === 503) names.push('Retry-After');
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join('\n\n'),
+    headers: headerRefs(names),
+    content: { 'application/json': { schema: schemaRef('Error'), examples: Object.fromEntries(examples) } },
+  };
+}
+
+export const INVALID_RESPONSE: Json = {
+  description: 'A parameter fails validation.',
+  headers: headerRefs(['X-Request-Id', 'Cache-Control']),
+  content: {
+    'application/json': {
+      schema: schemaRef('ValidationError'),
+      example: {
+        detail: [
+          {
+            loc: ['query', 'limit'],
+            msg: 'Input should be greater than or equal to 1',
+            type: 'greater_than_equal',
+            input: '0',
+            ctx: { ge: 1 },
+          },
+        ],
+      },
+    },
+  },
+};
