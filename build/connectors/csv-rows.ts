@@ -33,6 +33,7 @@ export class CsvError extends Error {
 }
 
 const HEADER_LIMIT_BYTES = 1_000_000;
+const LINE_FEED = 0x0a;
 const CANDIDATES = [',', ';', '\t', '|'];
 
 /** The commonest candidate delimiter of a header line, outside quotes; a comma when there is none. */
@@ -43,33 +44,49 @@ export function sniffDelimiter(headerLine: string): string {
   return best.candidate;
 }
 
-/** Where the header line ends in what has been read so far, or -1: line breaks inside quotes do not count. */
-function endOfLine(text: string, skip: number): number {
+/** Where the lines above the table end, as an index into the text; -1 when they do not. They follow no CSV rules. */
+function afterPreamble(text: string, lines: number): number {
+  let at = 0;
+  for (let line = 0; line < lines; line += 1) {
+    at = text.indexOf('\n', at) + 1;
+    if (at === 0) return -1;
+  }
+  return at;
+}
+
+/** Where the header line ends, or -1: line breaks inside quotes do not count. */
+function endOfHeader(text: string, start: number): number {
   let quoted = false;
-  let lines = 0;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = start; at < text.length; at += 1) {
     if (text[at] === '"') quoted = !quoted;
-    else if (text[at] === '\n' && !quoted && lines++ === skip) return at;
+    else if (text[at] === '\n' && !quoted) return at;
   }
   return -1;
 }
 
-/** Reads until the header line is complete. Returns its text and everything read so far. */
+/** Reads until the header line is complete. Returns its text and everything read so far, the preamble left out. */
 async function readHead(
   chunks: AsyncIterator<Uint8Array>,
   encoding: BufferEncoding,
   preamble: number,
 ): Promise<{ line: string; head: Buffer }> {
-  let head = Buffer.alloc(0);
+  const read: Uint8Array[] = [];
+  let size = 0;
   for (;;) {
-    const text = head.toString(encoding);
-    const end = endOfLine(text, preamble);
-    const start = end < 0 ? 0 : text.lastIndexOf('\n', end - 1) + 1;
-    if (end >= 0) return { line: text.slice(start, end), head };
     const next = await chunks.next();
-    if (next.done) return { line: text.slice(text.lastIndexOf('\n') + 1), head };
-    head = Buffer.concat([head, next.value]);
-    if (head.length > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
+    if (!next.done) {
+      read.push(next.value);
+      size += next.value.length;
+    }
+    if (!next.done && !next.value.includes(LINE_FEED) && size <= HEADER_LIMIT_BYTES) continue;
+    const head = Buffer.concat(read);
+    const text = head.toString(encoding);
+    const start = afterPreamble(text, preamble);
+    const end = start < 0 ? -1 : endOfHeader(text, start);
+    const skipped = start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start), encoding);
+    if (end >= 0) return { line: text.slice(start, end), head: head.subarray(skipped) };
+    if (next.done) return { line: text.slice(Math.max(start, 0)), head: head.subarray(skipped) };
+    if (size > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
   }
 }
 
@@ -144,7 +161,6 @@ export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOpti
     comment: options.comment ?? null,
     ltrim: options.trimLeft ?? false,
     skip_empty_lines: true,
-    from_line: preamble + 1,
   });
   const first = await batches.next();
   const [row] = first.done ? [] : first.value;
