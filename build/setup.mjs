@@ -88,7 +88,7 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
 
 if (!packagesInstalled()) {
   say('installing Node packages (npm ci)');
-  run('npm', 'ci', '--include=dev', '--no-audit', '--no-fund');
+  run('npm', 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error');
 }
 const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim();
 if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)

@@ -114,4 +114,15 @@ describe('packages', () => {
     );
     expect(missing).toEqual([]);
   });
+
+  it('locks every optional package of every platform, without which npm ci refuses', () => {
+    type Locked = Record<string, { optionalDependencies?: Record<string, string> }>;
+    const locked: Locked = JSON.parse(read('package-lock.json')).packages;
+    const missing = Object.entries(locked).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`${path}/node_modules/${name}` in locked) && !(`node_modules/${name}` in locked),
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
 });
