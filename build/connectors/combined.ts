@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, SourceItem, Upstream } from './connector.ts';
 import { columnIndex, openCsv } from './csv-rows.ts';
+import { unitOfName } from './world-bank-names.ts';
 
 const catalogueTable = z.strictObject({
   /** A CSV relative to the provider's base. */
@@ -36,6 +37,8 @@ export const combinedSettings = z.strictObject({
         path: z.string().default(''),
         /** How this part's slugs are written. */
         slug_case: z.enum(['keep', 'upper', 'lower']).default('keep'),
+        /** Takes units that the part does not say out of its names, where the World Bank puts them. */
+        unit_from_name: z.boolean().default(false),
       }),
     )
     .min(1),
@@ -138,7 +141,9 @@ function accept(
   progress.owners.set(slug, owner);
   if (owner !== number) return null;
   if (item.kind !== 'indicator') return { ...item, slug };
-  return { kind: 'indicator', entry: complete({ ...item.entry, slug }, catalogue.get(slug.toUpperCase())) };
+  const unit = item.entry.unit ?? (part.unit_from_name ? unitOfName(item.entry.name) : null);
+  const facts = catalogue.get(slug.toUpperCase());
+  return { kind: 'indicator', entry: complete({ ...item.entry, slug, unit }, facts) };
 }
 
 async function* read(

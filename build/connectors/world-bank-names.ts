@@ -2,10 +2,12 @@
  * What the World Bank says of a series only inside its name and its topic path: the unit, and the subject words.
  */
 
-/** Words that a bracket holds when it says how a figure was made or whom it covers, not what it is measured in. */
+/** Brackets that say how a figure was made, whom it covers or what a word stands for, not what it is measured in. */
 const NOT_A_UNIT =
-  /estimate|national|modeled|^(19|20)\d\d PPP$|^BoP$|DOD|PPG|^UN\b|cumulative|strength of legal|^(IMF|IDA|IBRD)|^SDG|^gross$|^net$|^years? of|survey year|WHO|^weak|^excluding|^including/i;
-const LEADING_NOTE = /^(?:BoP|DOD|PPG|NFL|TDS|INT|AMT|UND|DIS),\s*/;
+  /\bestimate\)?$|^\d{4} PPP$|^(BoP|PNG|PPG|GDP|GPI|ATMs|R&D|higher|gross|net|Overall average)$|^population ages [\d-]+$/i;
+/** What stands before the unit in the same bracket: "BoP, current US$", "modeled estimate, per 100,000 live births". */
+const LEADING_NOTE =
+  /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
 
 /** The top-level brackets of a name, in order: "a (b (c)) (d)" has "b (c)" and "d". */
 function bracketsOf(name: string): string[] {
@@ -30,8 +32,7 @@ function bracketsOf(name: string): string[] {
  */
 export function unitOfName(name: string): string | null {
   const units = bracketsOf(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
-  const unit = units.at(-1)?.replace(LEADING_NOTE, '');
-  return unit || null;
+  return units.at(-1)?.replace(LEADING_NOTE, '') || null;
 }
 
 /** "Health: Population: Structure" as the words "Health", "Population", "Structure" and the path itself. */
