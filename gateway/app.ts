@@ -4,7 +4,8 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { Settings } from '../data/runtime/settings.ts';
+import { type Settings, splitList } from '../data/runtime/settings.ts';
+import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { clientErrors, frameworkErrors, installFallback } from './http/fallback.ts';
 import { installHealth } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
@@ -12,6 +13,7 @@ import { parseQueryString } from './http/query-string.ts';
 import { requestIds } from './http/request-id.ts';
 import { installRequestLog } from './http/request-log.ts';
 import type { Metering } from './metering/metering.ts';
+import { buildOpenApi } from './openapi.ts';
 import { admit, type RequestFacts } from './routes/admission.ts';
 import { PREFIXES, ROUTES } from './routes/routes.ts';
 import type { Snapshots } from './snapshot/store.ts';
@@ -66,10 +68,15 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     clientErrorHandler: clientErrors(randomId),
   });
   app.decorateReply('facts', null);
+  // Public answers are written by `send.ts` and never come by here.
+  app.addHook('onSend', async (request, reply) => {
+    reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
+  });
   installRequestLog(app, log, dependencies.metrics ?? null);
   const templates = PREFIXES.flatMap((prefix) => ROUTES.map((route) => prefix + route.template));
-  installFallback(app, [...templates, '/healthz', '/readyz'], log);
+  installFallback(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
   installHealth(app, snapshots, metering);
+  installDocs(app, buildOpenApi());
   for (const route of ROUTES) {
     const handler = admit(route, dependencies);
     for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);
@@ -82,9 +89,6 @@ const asPattern = (template: string): string => template.replaceAll(/\{([^}]+)\}
 
 /** Addresses and CIDR ranges only: a number of hops or "all" would let anyone choose an address. */
 function trustedProxies(setting: string): string[] | false {
-  const ranges = setting
-    .split(',')
-    .map((range) => range.trim())
-    .filter((range) => range !== '');
+  const ranges = splitList(setting);
   return ranges.length > 0 ? ranges : false;
 }

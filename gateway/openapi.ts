@@ -101,13 +101,14 @@ function queryParameters({ query }: Route): Json[] {
   const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const { description, example, ...rest } = property as Json;
+    const fallback = query.shape[name]?.meta()?.default;
     return {
       name,
       in: 'query',
       required: required.has(name),
       description,
       ...(example === undefined ? {} : { example }),
-      schema: rest,
+      schema: fallback === undefined ? rest : { ...rest, default: fallback },
     };
   });
 }

@@ -2,12 +2,27 @@
  * Every setting, parsed once from the environment. No other file reads `process.env`.
  * The README's table is held against this schema by a test, both ways.
  */
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65535);
 const count = z.coerce.number().int().min(1);
 const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
+
+/** The members of a comma-separated setting. */
+export const splitList = (list: string): string[] =>
+  list
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+
+function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...more] = range.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
 
 const schema = z.object({
   PORT: port.default(8080).describe('Port of the gateway; 0 picks a free one'),
@@ -33,6 +48,7 @@ const schema = z.object({
   TRUST_PROXY: z
     .string()
     .default('')
+    .refine((list) => splitList(list).every(isAddressRange), 'addresses or CIDR ranges separated by commas')
     .describe('Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed'),
   ANONYMOUS_PER_MINUTE: count.default(30).describe('Requests a minute, per address or unverified account'),
   ANONYMOUS_PER_DAY: count.default(1000).describe('Requests a day, per address or unverified account'),

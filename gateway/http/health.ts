@@ -8,7 +8,7 @@ export function installHealth(app: FastifyInstance, snapshots: Snapshots, meteri
     reply
       .code(status)
       .header('Cache-Control', 'no-store')
-      .header('X-Request-Id', reply.request.id)
+
       .send(body);
 
   app.get('/healthz', (_request, reply) => answer(reply, 200, { status: 'ok' }));

@@ -21,7 +21,7 @@ const year = text()
       ctx: { expected: "'latest' or a year of four digits" },
     });
   })
-  .meta({ type: 'string', pattern: '^(latest|[0-9]{4})$', default: LATEST, example: LATEST });
+  .meta({ type: 'string', pattern: '^(latest|[0-9]{4})$' });
 
 export const rankings = defineRoute({
   template: '/rankings/{indicator}',
@@ -41,7 +41,10 @@ export const rankings = defineRoute({
     },
   },
   query: z.object({
-    year: year.optional().describe('A year, or `latest`: the newest observed one'),
+    year: year
+      .optional()
+      .describe('A year, or `latest`: the newest observed one')
+      .meta({ default: LATEST, example: LATEST }),
   }),
   answer: rankingsAnswer,
   refusals: ['indicator_not_found', 'not_rankable'],

@@ -1,0 +1,61 @@
+/** What a person sees at the start: where it listens, a key to try, and three calls that work when pasted. */
+import type { IndicatorRecord } from '../data/schema/records.ts';
+import type { Snapshot } from './snapshot/snapshot.ts';
+
+export interface DemoKey {
+  key: string;
+  balance: number;
+}
+
+const YEARS_SHOWN = 5;
+const COUNTRIES_SHOWN = 3;
+
+/** @param url address of the gateway without a slash at the end. */
+export async function greeting(
+  url: string,
+  snapshot: Snapshot | null,
+  demo: DemoKey | null,
+): Promise<string> {
+  const lines = ['', `Almanac listens on ${url} (docs: ${url}/docs)`];
+  if (snapshot === null) {
+    return [
+      ...lines,
+      'There is no snapshot yet: run `npm run build-data -- sample`; it is served when ready.',
+      '',
+    ].join('\n');
+  }
+  const { countries, indicators, observations } = snapshot.manifest.counts;
+  lines.push(
+    `Snapshot ${snapshot.id}: ${observations.toLocaleString('en')} observations, ` +
+      `${indicators} indicators, ${countries} countries`,
+  );
+  if (demo) lines.push(`Demo key: ${demo.key} (${demo.balance.toLocaleString('en')} credits)`);
+  const calls = await exampleCalls(url, snapshot, demo?.key ?? '$ALMANAC_KEY');
+  return [...lines, '', 'Try:', ...calls.map((call) => `  ${call}`), ''].join('\n');
+}
+
+/** A free call, a ranking and an export, of an indicator that this snapshot really holds. */
+async function exampleCalls(url: string, snapshot: Snapshot, key: string): Promise<string[]> {
+  const calls = [`curl '${url}/v1/indicators?featured=true&limit=3'`];
+  const record = showpiece(snapshot);
+  const latest = record?.coverage?.latest_year;
+  if (!record || latest === null || latest === undefined) return calls;
+  const authorization = `-H 'Authorization: Bearer ${key}'`;
+  const slice = await snapshot.observations.year(record.id, latest);
+  const countries = slice.countries
+    .filter((country) => slice.rowOf(country, latest) >= 0)
+    .slice(0, COUNTRIES_SHOWN);
+  const filter = `countries=${countries.join(',')}&from=${latest - YEARS_SHOWN + 1}&to=${latest}`;
+  calls.push(`curl ${authorization} '${url}/v1/rankings/${record.id}'`);
+  calls.push(`curl ${authorization} '${url}/v1/data?indicator=${record.id}&${filter}&format=csv'`);
+  return calls;
+}
+
+/** The widest indicator that may be ranked and exported; a featured one when there is any. */
+function showpiece({ catalogue }: Snapshot): IndicatorRecord | undefined {
+  const open = catalogue
+    .ordered('coverage', 'desc')
+    .map(({ record }) => record)
+    .filter((record) => !record.no_rank && record.access_tier === 'open');
+  return open.find((record) => record.featured) ?? open[0];
+}

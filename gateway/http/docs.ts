@@ -1,0 +1,47 @@
+/**
+ * The machine-readable description at `/openapi.json`, and docs for people at `/docs` that can send a call. All of it
+ * comes from this machine: no page loads anything from elsewhere, and its content policy says so.
+ */
+import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+
+export const OPENAPI_PATHS = ['/openapi.json', '/data/api/openapi.json'] as const;
+
+const DOCS = '/docs';
+const CONTENT_POLICY = {
+  'default-src': "'self'",
+  'img-src': "'self' data:",
+  'base-uri': "'none'",
+  'object-src': "'none'",
+  'frame-ancestors': "'none'",
+};
+
+export function installDocs(app: FastifyInstance, document: Record<string, unknown>): void {
+  const bytes = Buffer.from(JSON.stringify(document));
+  for (const path of OPENAPI_PATHS) {
+    app.get(path, (_request, reply) =>
+      reply
+        .headers({
+          'Access-Control-Allow-Origin': '*',
+          'Cache-Control': 'public, max-age=3600',
+          'Content-Type': 'application/json; charset=utf-8',
+        })
+        .send(bytes),
+    );
+  }
+  app.get('/', (_request, reply) => reply.redirect(DOCS));
+  const specification = { document } as unknown as StaticDocumentSpec;
+  app.register(swagger, { mode: 'static', specification });
+  app.register(swaggerUi, {
+    routePrefix: DOCS,
+    staticCSP: CONTENT_POLICY,
+    theme: { title: 'Almanac: the API' },
+    uiConfig: {
+      docExpansion: 'list',
+      tryItOutEnabled: true,
+      displayRequestDuration: true,
+      supportedSubmitMethods: ['get'],
+    },
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * Starts the gateway: settings, Redis (a private one when none is named), snapshots, then the port. Ends it in the
+ * reverse order on SIGINT or SIGTERM, when everything in flight has been answered.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { createLog } from '../data/runtime/log.ts';
+import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
+import { connectRedis, whenReady } from '../data/runtime/redis.ts';
+import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { buildApp } from './app.ts';
+import { greeting } from './greeting.ts';
+import { createMetrics, type Metrics, metricsServer } from './http/metrics.ts';
+import { createMetering } from './metering/redis-metering.ts';
+import { SnapshotStore } from './snapshot/store.ts';
+
+/** A start does not wait longer than this for Redis: the free routes can go ahead. */
+const REDIS_WAIT_MS = 3_000;
+/** A stop does not wait longer than this for slow readers. */
+const STOP_WITHIN_MS = 20_000;
+
+/** Ends one part of the service; parts end in the reverse order of their start. */
+type Stop = () => Promise<unknown>;
+
+async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<void> {
+  const url = settings.REDIS_URL ?? (await privateRedis(settings, stops));
+  const redis = connectRedis({ ...settings, REDIS_URL: url }, log, 'metering');
+  stops.push(async () => redis.disconnect());
+  const [snapshots] = await Promise.all([
+    SnapshotStore.open({
+      directory: settings.SNAPSHOT_DIR,
+      pollMs: settings.SNAPSHOT_POLL_MS,
+      hotCacheMb: settings.HOT_CACHE_MB,
+      queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
+      log,
+    }),
+    whenReady(redis, REDIS_WAIT_MS),
+  ]);
+  stops.push(() => snapshots.close());
+  const now = Date.now;
+  const metering = createMetering({ redis, settings, now, log });
+  const metrics = settings.METRICS_PORT === undefined ? null : createMetrics(snapshots, now);
+  if (metrics) stops.push(await serveMetrics(metrics, settings));
+  const app = buildApp({
+    settings,
+    metering,
+    snapshots,
+    now,
+    log,
+    randomId: requestIds(),
+    ...(metrics && { metrics }),
+  });
+  await app.listen({ port: settings.PORT, host: settings.HOST });
+  stops.push(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  process.stdout.write(
+    await greeting(`http://${visibleHost(settings.HOST)}:${port}`, snapshots.current(), null),
+  );
+}
+
+async function privateRedis(settings: Settings, stops: Stop[]): Promise<string> {
+  const server = await startPrivateRedis(settings.REDIS_DIR);
+  stops.push(() => server.stop());
+  return server.url;
+}
+
+async function serveMetrics(metrics: Metrics, settings: Settings): Promise<Stop> {
+  const server = metricsServer(metrics);
+  server.listen(settings.METRICS_PORT, settings.HOST);
+  await once(server, 'listening');
+  return async () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+/** Addresses that mean "every interface", and the loopback ones, are reached as localhost. */
+const visibleHost = (host: string): string =>
+  ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host) ? 'localhost' : host;
+
+/** A random word of this process, then a counter: cheap, and no two processes can meet. */
+function requestIds(): () => string {
+  const word = randomBytes(9).toString('base64url');
+  let counter = 0;
+  return () => `${word}-${(counter++).toString(36)}`;
+}
+
+/** Ends all parts in turn; a second signal, or too long a wait, ends the process at once. */
+async function stop(stops: Stop[], log: Logger): Promise<void> {
+  setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
+  for (const end of stops.toReversed()) {
+    await end().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+  }
+}
+
+/** Prints what a person must put right, and only that. */
+function sayWhy(error: unknown): void {
+  const known = error instanceof SettingsError || error instanceof PrivateRedisError;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (known || code === 'EADDRINUSE' || code === 'EACCES')
+    process.stderr.write(`${(error as Error).message}\n`);
+  else console.error(error);
+}
+
+async function main(): Promise<void> {
+  const settings = readSettings();
+  const log = createLog(settings);
+  const stops: Stop[] = [];
+  let stopping = false;
+  const onSignal = (): void => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    void stop(stops, log).then(() => process.exit(0));
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  try {
+    await start(settings, log, stops);
+  } catch (error) {
+    await stop(stops, log);
+    throw error;
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  sayWhy(error);
+  process.exit(1);
+}
