@@ -8,7 +8,7 @@
  *    and with or without the unit in brackets at the end);
  * 2. the others are matched by position, when there are as many columns as entries and every match by name stands at
  *    its own position: the export writes both in one order;
- * 3. otherwise a header belongs to the one entry whose names contain all its words, if exactly one does;
+ * 3. otherwise a header belongs to the one entry, of those that no name claims, whose names contain all its words;
  * 4. a header that none of this settles goes without metadata. A wrong unit is worse than none.
  */
 import { z } from 'zod';
@@ -82,13 +82,13 @@ export function matchColumns(
     take(header, entry.column);
     inOrder &&= found === index;
   }
+  const free = entries.filter((entry) => !taken.has(entry.column));
   for (const [index, header] of headers.entries()) {
     if (matched.has(header)) continue;
-    const free = entries.filter((entry) => !taken.has(entry.column));
     const wanted = words(header);
     const holding = free.filter((entry) => entry.names.some((name) => containsAll(words(name), wanted)));
     const entry = inOrder ? entries[index] : holding.length === 1 ? holding[0] : undefined;
-    if (entry) take(header, entry.column);
+    if (entry && !taken.has(entry.column)) take(header, entry.column);
   }
   return matched;
 }

@@ -1,0 +1,272 @@
+/** Data packages, constructed here: one file is enough of a definition, and every setting does what it says. */
+import { describe, expect, it } from 'vitest';
+import { frictionless } from '../../build/connectors/frictionless.ts';
+import { memoryUpstream, readAll } from './upstream-files.ts';
+
+interface Options {
+  fields: (string | object)[];
+  more?: object;
+  resource?: object;
+}
+
+const describePackage = ({ fields, more = {}, resource = {} }: Options): string =>
+  JSON.stringify({
+    name: 'pack',
+    title: 'The package',
+    resources: [
+      {
+        path: 'data.csv',
+        schema: {
+          fields: fields.map((field) => (typeof field === 'string' ? { name: field, type: 'any' } : field)),
+        },
+        ...resource,
+      },
+    ],
+    ...more,
+  });
+
+const read = (files: Record<string, string | Uint8Array>, settings: object = {}) =>
+  readAll(frictionless, settings, memoryUpstream(files));
+
+describe('a long table', () => {
+  const fields = [
+    { name: 'Country Name', type: 'string' },
+    { name: 'Country Code', type: 'string' },
+    { name: 'Year', type: 'year' },
+    { name: 'Value', type: 'number', description: 'What <i>it</i> measures' },
+  ];
+
+  it('needs no settings at all', async () => {
+    const { series, vintage, failed } = await read({
+      'datapackage.json': describePackage({
+        fields,
+        more: {
+          name: 'ag.con.fert.zs',
+          title: 'Fertilizer (kg per (arable) hectare)',
+          version: '2024.1',
+          keywords: ['Agriculture ', 'Land'],
+          licenses: [{ name: 'CC-BY-4.0' }],
+          sources: [{ title: 'FAO', path: 'https://fao.org' }],
+        },
+      }),
+      'data.csv':
+        'Country Name,Country Code,Year,Value\nAruba,ABW,2002,14.5\nWorld,WLD,2003,\n"Kosovo, x",,2003,1\n',
+    });
+    expect(failed.size).toBe(0);
+    expect(vintage).toBe('2024.1');
+    expect([...series.values()]).toEqual([
+      {
+        entry: {
+          slug: 'ag.con.fert.zs',
+          name: 'Fertilizer (kg per (arable) hectare)',
+          description: 'What it measures',
+          unit: null,
+          source: 'FAO',
+          source_url: 'https://fao.org',
+          tags: ['Agriculture', 'Land'],
+          licence: 'CC-BY-4.0',
+        },
+        rows: [
+          { place: 'ABW', year: '2002', value: '14.5' },
+          { place: 'WLD', year: '2003', value: null },
+          { place: 'Kosovo, x', year: '2003', value: '1' },
+        ],
+      },
+    ]);
+  });
+
+  it('reads a package for each of many names, says how many, and takes units out of names', async () => {
+    const one = (name: string) => ({
+      [`in/${name}/datapackage.json`]: describePackage({
+        fields,
+        more: { name, title: `${name} (% of (all) people)` },
+      }),
+      [`in/${name}/data.csv`]: `Country Name,Country Code,Year,Value\nAruba,ABW,2002,1\n`,
+    });
+    const { series, plan } = await read(
+      { ...one('a'), ...one('b') },
+      { each: { path: 'in/{name}', names: ['a', 'b'] }, unit_from_name: true },
+    );
+    expect(plan).toBe(2);
+    expect([...series.values()].map(({ entry }) => [entry.slug, entry.unit])).toEqual([
+      ['a', '% of (all) people'],
+      ['b', '% of (all) people'],
+    ]);
+  });
+});
+
+describe('a wide table', () => {
+  const header = 'Entity,Year,first value,t,t_lower,t_upper,note';
+  const rows = `${header}\nFrance,1900,1,-.5,-.7,-.3,x\nUSSR,1950,,n/a,,,\n`;
+  const fields = [
+    { name: 'Entity', type: 'string' },
+    { name: 'Year', type: 'year' },
+    { name: 'first value', type: 'any', own: '{"unit": "%", "name": "First"}', description: '' },
+    { name: 't', type: 'any' },
+    { name: 't_lower' },
+    { name: 't_upper', type: 'number' },
+    { name: 'note', type: 'string' },
+  ];
+
+  it('gives each column that is not text as a series, bounds joined, missing texts null', async () => {
+    const { series } = await read({
+      'datapackage.json': describePackage({
+        fields,
+        more: { description: 'All of it' },
+        resource: { schema: { fields, missingValues: ['', 'n/a'] } },
+      }),
+      'data.csv': rows,
+    });
+    expect([...series.keys()]).toEqual(['pack-first-value', 'pack-t']);
+    expect(series.get('pack-first-value')).toMatchObject({
+      entry: { name: 'first value', description: 'All of it', unit: null },
+      rows: [
+        { place: 'France', year: '1900', value: '1' },
+        { place: 'USSR', year: '1950', value: null },
+      ],
+    });
+    expect(series.get('pack-t')?.rows).toEqual([
+      { place: 'France', year: '1900', value: '-.5', ci_lo: '-.7', ci_hi: '-.3' },
+      { place: 'USSR', year: '1950', value: null, ci_lo: null, ci_hi: null },
+    ]);
+  });
+
+  it('follows the definition: columns, slugs, properties of its own, strip, status, flags, empty cells', async () => {
+    const { series } = await read(
+      {
+        'dir ü/x, y!/datapackage.json': describePackage({ fields, more: { topics: ['a', 'a'] } }),
+        'dir ü/x, y!/real.csv': rows,
+      },
+      {
+        place: ['Entity'],
+        year: 'Year',
+        tags: ['topics'],
+        field: { unit: 'own.unit', name: 'own.name' },
+        missing: ['n/a'],
+        empty: 'absent',
+        status: 'note',
+        packages: [
+          {
+            path: 'dir ü/x, y!',
+            file: 'real.csv',
+            slug: 'mine',
+            tags: ['own'],
+            values: ['first value', 't'],
+            strip: '^first ',
+            columns: { t: { slug: 't', name: 'T', unit: 'u', description: 'd', ci_lo: 't_upper' } },
+          },
+        ],
+      },
+    );
+    expect([...series.values()]).toEqual([
+      {
+        entry: expect.objectContaining({ slug: 'mine-value', name: 'First', unit: '%', tags: ['own', 'a'] }),
+        rows: [{ place: 'France', year: '1900', value: '1', status: 'x' }],
+      },
+      {
+        entry: expect.objectContaining({ slug: 't', name: 'T', unit: 'u', description: 'd' }),
+        rows: [{ place: 'France', year: '1900', value: '-.5', ci_lo: '-.3', status: 'x' }],
+      },
+    ]);
+  });
+
+  it('reads a column that flags forecasts', async () => {
+    const { series } = await read(
+      {
+        'datapackage.json': describePackage({ fields: ['geo', 'time', 'v', 'is_projection'] }),
+        'data.csv': 'geo,time,v,is_projection\nFRA,2020,1,0\nFRA,2021,2,1\nFRA,2022,3,\nFRA,2023,4,TRUE\n',
+      },
+      { projected: 'is_projection' },
+    );
+    expect(series.get('pack')?.rows.map((row) => row.projected)).toEqual([false, true, false, true]);
+  });
+});
+
+describe('how the CSV is written', () => {
+  it('takes the dialect, the encoding and the numbers from the package', async () => {
+    const fields = ['code', 'year', { name: 'v', type: 'number', decimalChar: ',', groupChar: '.' }];
+    const resource = { encoding: 'iso-8859-1', dialect: { delimiter: ';', quoteChar: "'", header: false } };
+    const { series } = await read({
+      'datapackage.json': describePackage({ fields, resource }),
+      'data.csv': Buffer.from("Côte;2000;'1.234,5'\n", 'latin1'),
+    });
+    expect(series.get('pack')?.rows).toEqual([{ place: 'Côte', year: '2000', value: '1234.5' }]);
+  });
+
+  it('reads a resource of several files as one, and picks the named resource', async () => {
+    const fields = [{ name: 'code' }, { name: 'year' }, { name: 'v' }];
+    const resources = [
+      { name: 'text', path: 'readme.md', format: 'md' },
+      { name: 'old', path: 'old.csv', schema: { fields } },
+      { name: 'new', path: ['n1.csv', 'n2.csv'], format: 'csv', schema: { fields } },
+    ];
+    const files = {
+      'datapackage.json': JSON.stringify({ name: 'pack', resources }),
+      'old.csv': 'code,year,v\nA,1,1\n',
+      'n1.csv': 'code,year,v\nB,2,2\n',
+      'n2.csv': 'C,3,3\n',
+    };
+    expect((await read(files)).series.get('pack')?.rows).toMatchObject([{ place: 'A' }]);
+    expect((await read(files, { resource: 'new' })).series.get('pack')?.rows).toMatchObject([
+      { place: 'B' },
+      { place: 'C' },
+    ]);
+  });
+});
+
+describe('a package that cannot be read', () => {
+  const csv = 'code,year,v\nA,1,1\n';
+  const good = {
+    'g/datapackage.json': describePackage({ fields: ['code', 'year', 'v'], more: { name: 'g' } }),
+    'g/data.csv': csv,
+  };
+  const bad = (options: Options, data = csv) => ({
+    'b/datapackage.json': describePackage({ ...options, more: { name: 'b', ...options.more } }),
+    'b/data.csv': data,
+  });
+
+  it.each([
+    ['is not there', {}, '404'],
+    ['is not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
+    ['has no resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
+    ['has no table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
+    ['has no schema', bad({ fields: [], resource: { schema: null } }), 'no schema'],
+    [
+      'leaves its directory',
+      bad({ fields: ['code', 'year', 'v'], resource: { path: '../g/data.csv' } }),
+      'not below its package',
+    ],
+    [
+      'is on another host',
+      bad({ fields: ['code', 'year', 'v'], resource: { path: 'https://x.test/d.csv' } }),
+      'not below its package',
+    ],
+    ['has no place', bad({ fields: ['x', 'year', 'v'] }), 'no place column found; say which of: x, year, v'],
+    ['has no year', bad({ fields: ['code', 'x', 'v'] }), 'no year column found; say which of: code, x, v'],
+    [
+      'has no value',
+      bad({ fields: ['code', 'year', { name: 'v', type: 'string' }] }),
+      'no value column found',
+    ],
+    ['lost a column', bad({ fields: ['code', 'year', 'v', 'w'] }), 'no column "w"; there are: code, year, v'],
+    ['breaks off', bad({ fields: ['code', 'year', 'v'] }, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
+  ])('%s: it fails, the others stay', async (_name, files, reason) => {
+    const { series, failed } = await read({ ...good, ...files }, { packages: ['b', 'g'] });
+    expect([...failed.values()].join()).toContain(reason);
+    expect(series.get('g')?.rows).toEqual([{ place: 'A', year: '1', value: '1' }]);
+  });
+
+  it('is the whole run when there is no other', async () => {
+    await expect(read({})).rejects.toThrow('404');
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    ['a word it does not know', { pakages: [] }],
+    ['a pattern that is none', { roles: { ci_lo: ['('] } }],
+    ['names without a place for them', { each: { path: 'x', names: ['a'] } }],
+  ])('refuse %s', (_name, settings) => {
+    expect(frictionless.settings.safeParse(settings).success).toBe(false);
+  });
+});
