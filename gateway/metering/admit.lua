@@ -1,7 +1,7 @@
 -- One keyed request, decided whole: standing, rate windows, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
---   1 account   hash: state, verified, paid, balance, spent
+--   1 account   hash: state, verified, paid (orders that are), balance, spent
 --   2 keys      hash: <key id>:state, <key id>:last_used_ms
 --   3 minute    counter of the current UTC minute
 --   4 day       counter of the current UTC day
@@ -43,7 +43,7 @@ end
 
 local tier, first_limit = 'anonymous', 9
 if facts[2] == '1' then
-  if facts[3] == '1' then
+  if facts[3] and facts[3] ~= '0' then
     tier, first_limit = 'paid', 13
   else
     tier, first_limit = 'free', 11

@@ -1,0 +1,99 @@
+/** What is stored of accounts, keys, orders and ledgers, as the store gives it. All times are Unix milliseconds. */
+import type { Tier, Wallet } from '../metering/metering.ts';
+
+export type AccountState = 'active' | 'suspended' | 'closed';
+export type KeyState = 'active' | 'revoked' | 'expired';
+export type OrderState = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
+export type LedgerKind = 'grant' | 'purchase' | 'debit' | 'refund' | 'admin_adjust' | 'carry_forward';
+
+export const ACTIVE_KEYS_AT_MOST = 10;
+
+export interface AccountRecord {
+  account_id: string;
+  email: string;
+  name: string;
+  state: AccountState;
+  verified: boolean;
+  tier: Tier;
+  created_at_ms: number;
+  /** `lifetime_granted` is net of claw-backs and refunds, so that granted − spent is the balance. */
+  credits: Wallet;
+}
+
+/** Nothing here lets anyone use the key. */
+export interface KeyRecord {
+  key_id: string;
+  environment: string;
+  label: string;
+  last4: string;
+  state: KeyState;
+  created_at_ms: number;
+  expires_at_ms: number | null;
+  revoked_at_ms: number | null;
+  /** Exact to a second. */
+  last_used_at_ms: number | null;
+}
+
+export interface OrderRecord {
+  order_id: string;
+  account_id: string;
+  state: OrderState;
+  pack_id: string;
+  pack_name: string;
+  credits: number;
+  price_minor: number;
+  currency: string;
+  created_at_ms: number;
+  /** When it came into its state. */
+  moved_at_ms: number;
+  /** Refunded, but spent before: credits that could not be taken back. */
+  shortfall: number;
+}
+
+export interface LedgerEntry {
+  /** Later entries have greater ids. */
+  id: string;
+  at_ms: number;
+  kind: LedgerKind;
+  delta: number;
+  balance: number;
+  cause:
+    | { request_id: string; route: string; key_id: string; rows: number }
+    | { order_id: string }
+    | { by: string };
+  reason: string | null;
+}
+
+/** What an adjustment did. A repeated `idem` gives what the first did. */
+export interface Adjustment {
+  applied: number;
+  /** What a claw-back could not take, because it was spent. */
+  shortfall: number;
+  balance: number;
+  repeated: boolean;
+}
+
+export type AccountErrorCode =
+  | 'account_exists'
+  | 'account_unknown'
+  | 'account_state'
+  | 'bad_input'
+  | 'idem_conflict'
+  | 'key_unknown'
+  | 'order_state'
+  | 'order_unknown'
+  | 'pack_unknown'
+  | 'too_large'
+  | 'too_many_keys'
+  | 'unavailable';
+
+/** Why something was not done. The message is a sentence for the person who asked; nothing was changed. */
+export class AccountError extends Error {
+  override name = 'AccountError';
+  readonly code: AccountErrorCode;
+
+  constructor(code: AccountErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,30 @@
+-- Notes an order of a credit pack; nothing is granted before it is paid.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash
+--   2 order    hash
+--   3 orders   zset of the account's order ids by creation
+-- ARGV
+--   1 now_ms
+--   2 order_id
+--   3 pack_id
+--   4 pack_name
+--   5 credits
+--   6 price_minor
+--   7 currency
+-- Returns { 'created' } (also when this very order was created before) | { 'unknown' } | { 'closed' }
+
+local account, order, orders = unpack(KEYS)
+local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency = unpack(ARGV)
+
+local state = redis.call('HGET', account, 'state')
+if not state then
+  return { 'unknown' }
+elseif state == 'closed' then
+  return { 'closed' }
+elseif redis.call('EXISTS', order) == 0 then
+  redis.call('HSET', order, 'state', 'pending', 'pack_id', pack_id, 'pack_name', pack_name, 'credits', credits,
+    'price_minor', price_minor, 'currency', currency, 'created_at_ms', now_ms)
+  redis.call('ZADD', orders, now_ms, order_id)
+end
+return { 'created' }

@@ -1,0 +1,31 @@
+-- Creates an account, with its first credits.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash
+--   2 ledger   stream
+-- ARGV
+--   1 now_ms
+--   2 creation_id  the caller's; the same id again is the same creation
+--   3 email        lower case
+--   4 name
+--   5 verified     '1' or '0'
+--   6 credits      0 or more
+--   7 by           who did it
+-- Returns { 'created', balance } | { 'exists', balance }
+
+local account, ledger = unpack(KEYS)
+local now_ms, creation_id, email, name, verified, credits, by =
+  ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
+
+local existing = redis.call('HMGET', account, 'creation_id', 'balance')
+if existing[1] then
+  return { existing[1] == creation_id and 'created' or 'exists', tonumber(existing[2]) }
+end
+
+redis.call('HSET', account, 'creation_id', creation_id, 'created_at_ms', now_ms, 'email', email, 'name', name,
+  'state', 'active', 'verified', verified, 'paid', '0', 'balance', credits, 'granted', credits, 'spent', '0')
+if credits > 0 then
+  redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'grant', 'delta', credits, 'balance', credits,
+    'by', by, 'reason', 'first credits')
+end
+return { 'created', credits }

@@ -1,0 +1,54 @@
+-- Moves an order: pending -> paid | failed | cancelled, paid -> refunded. Every move happens once.
+-- Paid grants the order's credits. Refunded takes them back as far as the balance goes.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash
+--   2 ledger   stream
+--   3 order    hash
+-- ARGV
+--   1 now_ms
+--   2 order_id
+--   3 to        paid | failed | cancelled | refunded
+-- Returns { 'changed' | 'unchanged', state, balance, shortfall } | { 'refused', state } | { 'unknown' } | { 'too_large' }
+--   shortfall: credits of a refunded order that were spent and stay with the account
+
+local account, ledger, order = unpack(KEYS)
+local now_ms, order_id, to = ARGV[1], ARGV[2], ARGV[3]
+
+local BALANCE_AT_MOST = 9007199254740991 -- what a double counts exactly
+
+local facts = redis.call('HMGET', order, 'state', 'credits', 'shortfall')
+local state = facts[1]
+if not state then
+  return { 'unknown' }
+end
+local balance = tonumber(redis.call('HGET', account, 'balance'))
+if state == to then
+  return { 'unchanged', state, balance, tonumber(facts[3] or 0) }
+end
+local allowed = (state == 'pending' and to ~= 'refunded') or (state == 'paid' and to == 'refunded')
+if not allowed then
+  return { 'refused', state }
+end
+
+local kind, delta, shortfall = nil, 0, 0
+if to == 'paid' then
+  kind, delta = 'purchase', tonumber(facts[2])
+  if balance + delta > BALANCE_AT_MOST then
+    return { 'too_large' }
+  end
+  redis.call('HINCRBY', account, 'paid', 1)
+elseif to == 'refunded' then
+  kind, delta = 'refund', -math.min(tonumber(facts[2]), balance)
+  shortfall = facts[2] + delta
+  redis.call('HINCRBY', account, 'paid', -1)
+end
+
+redis.call('HSET', order, 'state', to, to .. '_at_ms', now_ms, 'shortfall', shortfall)
+if delta ~= 0 then
+  balance = redis.call('HINCRBY', account, 'balance', delta)
+  redis.call('HINCRBY', account, 'granted', delta)
+  redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', kind, 'delta', delta, 'balance', balance,
+    'order', order_id)
+end
+return { 'changed', to, balance, shortfall }
