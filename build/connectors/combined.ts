@@ -43,7 +43,7 @@ export const combinedSettings = z.strictObject({
     )
     .min(1),
   catalogue: catalogueTable.optional(),
-  /** What the whole is called. Default: what the parts call themselves. */
+  /** What the whole is called. Default: what the first part calls itself, for the others only fill its gaps. */
   vintage: z.string().optional(),
 });
 export type CombinedSettings = z.infer<typeof combinedSettings>;
@@ -117,7 +117,7 @@ interface Progress {
   /** The number of the part that keeps each slug. */
   owners: Map<string, number>;
   planned: number;
-  vintages: Set<string>;
+  vintage: string | null;
 }
 
 /** Hands on what a part says of series that are its own; null for everything else. */
@@ -129,7 +129,7 @@ function accept(
   catalogue: ReadonlyMap<string, Facts>,
 ): SourceItem | null {
   if (item.kind === 'vintage') {
-    progress.vintages.add(item.vintage);
+    if (number === 0) progress.vintage = item.vintage;
     return null;
   }
   if (item.kind === 'plan') {
@@ -158,7 +158,7 @@ async function* read(
   const catalogue = settings.catalogue
     ? await readCatalogue(upstream, settings.catalogue)
     : new Map<string, Facts>();
-  const progress: Progress = { owners: new Map(), planned: 0, vintages: new Set() };
+  const progress: Progress = { owners: new Map(), planned: 0, vintage: null };
   for (const [number, { part, connector, own }] of parts.entries()) {
     const inner = { ...context, settings: own, upstream: below(upstream, part.path) };
     for await (const item of connector.read(inner)) {
@@ -166,8 +166,8 @@ async function* read(
       if (mine !== null) yield mine;
     }
   }
-  const vintage = settings.vintage ?? [...progress.vintages].join('; ');
-  if (vintage !== '') yield { kind: 'vintage', vintage };
+  const vintage = settings.vintage ?? progress.vintage;
+  if (vintage !== null) yield { kind: 'vintage', vintage };
 }
 
 /**
