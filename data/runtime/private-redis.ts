@@ -220,7 +220,8 @@ async function letGo(place: Place, control: Redis): Promise<void> {
   const pid = await readPid(place.pidFile);
   // The answer to SHUTDOWN is the end of the connection.
   await control.shutdown().catch(() => {});
-  control.disconnect();
+  // Disconnecting what has ended would keep the process waiting for a close that has already been.
+  if (control.status !== 'end') control.disconnect();
   const deadline_ms = Date.now() + STOP_WITHIN_MS;
   while (pid !== null && isAlive(pid)) {
     if (Date.now() > deadline_ms)

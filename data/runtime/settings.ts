@@ -56,6 +56,12 @@ const schema = z.object({
   FREE_PER_DAY: count.default(10_000).describe('Requests a day, verified account'),
   PAID_PER_MINUTE: count.default(600).describe('Requests a minute, after the first paid order'),
   PAID_PER_DAY: count.default(100_000).describe('Requests a day, after the first paid order'),
+  DEMO_KEY: z
+    .stringbool()
+    .optional()
+    .describe(
+      'Make a demo account with credits at start and print its key; default only with the private Redis',
+    ),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
   ADMIN_PASSWORD: z.string().min(8).optional().describe("That operator's password"),
   LOG_LEVEL: z

@@ -75,16 +75,19 @@ async function withStore<T>(settings: Settings, work: (store: AccountStore) => P
   }
 }
 
-/** For people: one `name: value` a line, lists indented below their name. */
-function asText(answer: Record<string, unknown>, indent = ''): string {
+/** For people: one `name: value` a line; what belongs to a name is indented below it, a list with dashes. */
+function asText(answer: Record<string, unknown>): string {
   return Object.entries(answer)
     .map(([name, value]) => {
-      if (value === null || typeof value !== 'object') return `${indent}${name}: ${value ?? '-'}`;
-      const items = Array.isArray(value) ? value : [value];
-      return [`${indent}${name}:`, ...items.map((item) => asText(item, `${indent}  `))].join('\n');
+      if (Array.isArray(value))
+        return [`${name}:`, ...value.map((item) => indented(asText(item), '  - '))].join('\n');
+      if (value === null || typeof value !== 'object') return `${name}: ${value ?? '-'}`;
+      return `${name}:\n${indented(asText({ ...value }), '    ')}`;
     })
     .join('\n');
 }
+
+const indented = (text: string, first: string): string => first + text.replaceAll('\n', '\n    ');
 
 async function main(words: readonly string[]): Promise<string> {
   const invocation = understand(words);
