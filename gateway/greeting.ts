@@ -2,11 +2,6 @@
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 
-export interface DemoKey {
-  key: string;
-  balance: number;
-}
-
 const YEARS_SHOWN = 5;
 const COUNTRIES_SHOWN = 3;
 
@@ -14,7 +9,7 @@ const COUNTRIES_SHOWN = 3;
 export async function greeting(
   url: string,
   snapshot: Snapshot | null,
-  demo: DemoKey | null,
+  demoKey: string | null,
 ): Promise<string> {
   const lines = ['', `Almanac listens on ${url} (docs: ${url}/docs)`];
   if (snapshot === null) {
@@ -29,8 +24,8 @@ export async function greeting(
     `Snapshot ${snapshot.id}: ${observations.toLocaleString('en')} observations, ` +
       `${indicators} indicators, ${countries} countries`,
   );
-  if (demo) lines.push(`Demo key: ${demo.key} (${demo.balance.toLocaleString('en')} credits)`);
-  const calls = await exampleCalls(url, snapshot, demo?.key ?? '$ALMANAC_KEY');
+  if (demoKey !== null) lines.push(`Demo key, with credits: ${demoKey}`);
+  const calls = await exampleCalls(url, snapshot, demoKey ?? '<your key>');
   return [...lines, '', 'Try:', ...calls.map((call) => `  ${call}`), ''].join('\n');
 }
 

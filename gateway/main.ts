@@ -8,8 +8,10 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
 import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
-import { connectRedis, whenReady } from '../data/runtime/redis.ts';
+import { connectRedis, type RedisClient, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { ensureDemoKey } from './account/demo.ts';
+import { AccountStore } from './account/store.ts';
 import { buildApp } from './app.ts';
 import { greeting } from './greeting.ts';
 import { createMetrics, type Metrics, metricsServer } from './http/metrics.ts';
@@ -54,6 +56,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
   });
   await app.listen({ port: settings.PORT, host: settings.HOST });
   stops.push(() => app.close());
+  const demoKey = await demo(settings, redis, log);
   const { port } = app.server.address() as AddressInfo;
   process.stdout.write(
     await greeting(`http://${visibleHost(settings.HOST)}:${port}`, snapshots.current(), null),
