@@ -27,8 +27,8 @@ const STOP_WITHIN_MS = 20_000;
 type Stop = () => Promise<unknown>;
 
 async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<void> {
-  const url = settings.REDIS_URL ?? (await privateRedis(settings, stops));
-  const redis = connectRedis({ ...settings, REDIS_URL: url }, log, 'metering');
+  const redisUrl = settings.REDIS_URL ?? (await privateRedis(settings, stops));
+  const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'metering');
   stops.push(async () => redis.disconnect());
   const [snapshots] = await Promise.all([
     SnapshotStore.open({
@@ -58,9 +58,21 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
   stops.push(() => app.close());
   const demoKey = await demo(settings, redis, log);
   const { port } = app.server.address() as AddressInfo;
-  process.stdout.write(
-    await greeting(`http://${visibleHost(settings.HOST)}:${port}`, snapshots.current(), null),
-  );
+  const url = `http://${visibleHost(settings.HOST)}:${port}`;
+  process.stdout.write(await greeting(url, snapshots.current(), demoKey));
+}
+
+/** Null where nobody wants one. Redis being away then is no reason not to start. */
+async function demo(settings: Settings, redis: RedisClient, log: Logger): Promise<string | null> {
+  const wanted = settings.DEMO_KEY ?? settings.REDIS_URL === undefined;
+  if (!wanted) return null;
+  const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs: [], log });
+  try {
+    return await ensureDemoKey(store, settings.VAR_DIR);
+  } catch (error) {
+    log.warn({ err: error }, 'there is no demo key');
+    return null;
+  }
 }
 
 async function privateRedis(settings: Settings, stops: Stop[]): Promise<string> {
