@@ -1,0 +1,62 @@
+/**
+ * The provider mirror: real upstream files that tests read where they lie. It is the directory that PROVIDER_MIRROR
+ * names, else `../shared/providers` beside the repository, whose archives are unpacked once into `var/mirror`.
+ * Provider data is never committed, so a checkout may have none: tests that need it then say that they did not run.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe } from 'vitest';
+import { readSettings } from '../data/runtime/settings.ts';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const ARCHIVES = resolve(ROOT, '..', 'shared', 'providers');
+const LOCK_STALE_MS = 120_000;
+const POLL_MS = 100;
+
+/** Two test files may want the mirror at once: one unpacks, the other waits for it. */
+function unpackOnce(directory: string): void {
+  const lock = `${directory}.lock`;
+  mkdirSync(dirname(directory), { recursive: true });
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+      break;
+    } catch {
+      const held = statSync(lock, { throwIfNoEntry: false });
+      if (held && Date.now() - held.mtimeMs > LOCK_STALE_MS) rmSync(lock, { force: true });
+      Atomics.wait(pause, 0, 0, POLL_MS);
+    }
+  }
+  try {
+    execFileSync(join(ARCHIVES, 'unpack'), [directory], { stdio: 'ignore' });
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+let found: string | null | undefined;
+
+/** The mirror's directory, one folder per provider, or null when there is none here. */
+export function mirrorDirectory(): string | null {
+  if (found !== undefined) return found;
+  const given = readSettings().PROVIDER_MIRROR;
+  if (given !== undefined && existsSync(given)) {
+    found = given;
+  } else if (existsSync(join(ARCHIVES, 'unpack'))) {
+    found = join(ROOT, 'var', 'mirror');
+    unpackOnce(found);
+  } else {
+    found = null;
+  }
+  return found;
+}
+
+/** A `describe` for tests on the mirror; without one it stands in the report as not run, with the reason. */
+export function describeWithMirror(name: string, tests: (mirror: string) => void): void {
+  const mirror = mirrorDirectory();
+  if (mirror !== null) describe(name, () => tests(mirror));
+  else describe.skipIf(true)(`${name} (not run: no provider mirror; set PROVIDER_MIRROR)`, () => tests(''));
+}
