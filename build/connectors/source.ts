@@ -3,7 +3,7 @@
  *
  * The definition names the true origin. PROVIDER_MIRROR replaces every origin: a URL stands in for it and speaks the
  * same protocol below `/<path>/`, so the same connector reads it; a directory holds files, and where those have another
- * layout than the origin serves, the definition's `mirror` says which connector reads them instead.
+ * layout than the origin serves, the definition's `mirror` says which connector or settings read them instead.
  */
 import { join } from 'node:path';
 import type { Settings } from '../../data/runtime/settings.ts';
@@ -40,7 +40,8 @@ export function effectiveSource(
     return { connector, source, base: { kind: 'url', url: withSlash(new URL(path, withSlash(root)).href) } };
   }
   const base = { kind: 'directory', path: join(root, path) } as const;
-  return typeof mirror === 'object'
-    ? { connector: mirror.connector, source: mirror.source, base }
-    : { connector, source, base };
+  if (typeof mirror !== 'object') return { connector, source, base };
+  return mirror.connector === undefined
+    ? { connector, source: { ...source, ...mirror.source }, base }
+    : { connector: mirror.connector, source: mirror.source, base };
 }

@@ -67,12 +67,13 @@ export const indicatorRule = z.strictObject({
 
 /**
  * A mirror directory that holds the provider's figures in another layout than the origin serves them, so another
- * connector reads them. `build/connectors/source.ts` decides when it counts.
+ * connector or other settings read them. `build/connectors/source.ts` decides when it counts.
  */
 export const mirrorSource = z.strictObject({
   /** Folder below PROVIDER_MIRROR. Default: the provider id. */
   path: z.string().optional(),
-  connector: z.string(),
+  /** Default: the definition's own connector, with `source` laid over its settings. */
+  connector: z.string().optional(),
   source: z.record(z.string(), z.unknown()).default({}),
 });
 export type MirrorSource = z.infer<typeof mirrorSource>;
