@@ -42,6 +42,8 @@ const schema = z.object({
     .optional()
     .describe('A directory or URL that stands in for every upstream origin'),
   SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
+  LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
+  INGEST_PARALLEL: count.default(2).describe('Providers ingested at the same time'),
   SNAPSHOT_POLL_MS: count.default(1000).describe('How often a gateway looks at the current pointer'),
   HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB'),
   QUERY_TIMEOUT_MS: count.default(10_000).describe('Longest time one DuckDB query may take'),

@@ -3,6 +3,9 @@
  *
  *   <VAR_DIR>/lake/<provider>/<run id>/observations.parquet   LAKE_COLUMNS, sorted by indicator, iso3, year
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
+ *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
+ *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           what was read upstream, for the next conditional request
+ *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      every figure that differs from the last good run
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
  *
@@ -35,7 +38,7 @@ export const LAKE_COLUMNS = {
   value: 'DOUBLE',
   ci_lo: 'DOUBLE',
   ci_hi: 'DOUBLE',
-  projected: 'BOOLEAN',
+  projected: 'BOOLEAN', // what upstream says; null where the definition's `projected_from` decides, at build
   status: 'VARCHAR', // what upstream says of the figure: estimated, provisional, break, ...
 } as const;
 
@@ -75,5 +78,20 @@ export const runRecord = z.object({
   failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string() })),
   /** Why the run failed or is held, in a sentence for the operator. */
   reason: z.string().nullable(),
+  /** Newest observed year of the run. */
+  newest_year: z.int().nullable().optional(),
+  /** Series that failed this time and whose last good rows were kept. */
+  carried_indicators: z.array(z.string()).optional(),
+  /** Against the last good run; absent when there was none. The rows are in `revisions.parquet`. */
+  revisions: z
+    .object({
+      added: z.int(),
+      changed: z.int(),
+      removed: z.int(),
+      indicators: z.array(z.object({ slug: z.string(), added: z.int(), changed: z.int(), removed: z.int() })),
+    })
+    .optional(),
+  /** The held run that an operator accepted with this one. */
+  accepted_run: z.string().optional(),
 });
 export type RunRecord = z.infer<typeof runRecord>;
