@@ -43,6 +43,11 @@ export function installFallback(app: FastifyInstance, templates: readonly string
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler(fallback);
   app.setErrorHandler((error: FastifyError, request, reply) => {
+    // A body that cannot be read is sent to a path that reads none.
+    if (request.is404) {
+      fallback(request, reply);
+      return;
+    }
     const status = error.statusCode ?? 500;
     const callersFault = status >= 400 && status < 500;
     if (!callersFault) log.error({ err: error, request_id: request.id }, 'request failed');

@@ -112,6 +112,7 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
     (code) => [code, { value: { error: { code, message: ERRORS[code].message } } }] as const,
   );
   const names = ['X-Request-Id', 'Cache-Control', ...(keyed ? KEYED_HEADERS : [])];
+  if (status === 400 || status === 403 || status === 404) names.push('X-Snapshot');
   if (status === 429 || status === 503) names.push('Retry-After');
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join('\n\n'),

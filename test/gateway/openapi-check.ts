@@ -1,0 +1,81 @@
+/** Holds one answer against the OpenAPI document: its status is described, and its body and headers are as described. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { buildOpenApi } from '../../gateway/openapi.ts';
+
+interface Described {
+  responses: Record<
+    string,
+    { headers?: Record<string, unknown>; content?: Record<string, { schema: object }> }
+  >;
+}
+
+const document = buildOpenApi() as { paths: Record<string, { get: Described }> };
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+ajv.addSchema({ $id: 'https://openapi.test/', ...document });
+
+const operations = Object.entries(document.paths).map(([template, { get }]) => ({
+  template,
+  get,
+  pattern: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
+}));
+
+const validators = new Map<string, ValidateFunction>();
+
+/** Members of a JSON pointer in a URI fragment. */
+const pointerPart = (part: string): string =>
+  encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+
+function validatorOf(template: string, status: string, type: string): ValidateFunction {
+  const parts = ['paths', template, 'get', 'responses', status, 'content', type, 'schema'];
+  const ref = `https://openapi.test/#/${parts.map(pointerPart).join('/')}`;
+  const known = validators.get(ref);
+  if (known) return known;
+  const validate = ajv.compile({ $ref: ref });
+  validators.set(ref, validate);
+  return validate;
+}
+
+interface CheckedAnswer {
+  status: number;
+  headers: Record<string, unknown>;
+  text: string;
+  json: unknown;
+}
+
+/** The operation of a path under either prefix. */
+function operationOf(path: string) {
+  const plain = (path.split('?', 1)[0] ?? '').replace(/^\/v1\//, '/data/api/v1/');
+  // The most particular template first: a literal path before one with a parameter.
+  return operations.filter(({ pattern }) => pattern.test(plain)).sort(byParameters)[0];
+}
+
+const byParameters = (a: { template: string }, b: { template: string }): number =>
+  a.template.split('{').length - b.template.split('{').length;
+
+/** The framework could not read the path: no operation ever saw it. */
+const isUnread = ({ status, json }: CheckedAnswer): boolean =>
+  status === 400 && (json as { error?: { code?: string } })?.error?.code === 'bad_request';
+
+/** @throws when the answer is not as the document says. */
+export function checkAnswer(path: string, answer: CheckedAnswer): void {
+  const operation = operationOf(path);
+  if (!operation || isUnread(answer)) return;
+  const where = `${answer.status} of ${operation.template}`;
+  const response = operation.get.responses[answer.status];
+  if (!response) throw new Error(`${where} is not described: ${answer.text.slice(0, 300)}`);
+  const described = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+  for (const name of Object.keys(answer.headers)) {
+    const ours = /^(x-|etag|retry-after|link|content-disposition)/.test(name);
+    const everywhere = ['x-content-type-options'].includes(name);
+    if (ours && !everywhere && !described.includes(name))
+      throw new Error(`${where} does not describe ${name}`);
+  }
+  if (answer.json === undefined) return;
+  const validate = validatorOf(operation.template, String(answer.status), 'application/json');
+  if (validate(answer.json)) return;
+  throw new Error(
+    `${where} is not as described: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 300)}`,
+  );
+}

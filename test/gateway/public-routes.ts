@@ -1,0 +1,34 @@
+/** One good request of each public route, for what holds on all of them. */
+export interface PublicRoute {
+  template: string;
+  path: string;
+  key: 'optional' | 'required';
+  price: number;
+}
+
+export const PUBLIC_ROUTES: PublicRoute[] = [
+  { template: '/v1/countries', path: '/v1/countries', key: 'optional', price: 0 },
+  { template: '/v1/countries/{iso3}', path: '/v1/countries/KEN', key: 'required', price: 1 },
+  { template: '/v1/indicators', path: '/v1/indicators', key: 'optional', price: 0 },
+  {
+    template: '/v1/indicators/{indicator_id}',
+    path: '/v1/indicators/alpha.life_expectancy',
+    key: 'optional',
+    price: 0,
+  },
+  { template: '/v1/topics', path: '/v1/topics', key: 'optional', price: 0 },
+  { template: '/v1/meta/freshness', path: '/v1/meta/freshness', key: 'optional', price: 0 },
+  { template: '/v1/meta/coverage', path: '/v1/meta/coverage', key: 'optional', price: 0 },
+  {
+    template: '/v1/rankings/{indicator}',
+    path: '/v1/rankings/alpha.life_expectancy',
+    key: 'required',
+    price: 1,
+  },
+  { template: '/v1/data', path: '/v1/data?indicator=alpha.life_expectancy', key: 'required', price: 9 },
+  { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
+  { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
+];
+
+export const FREE_ROUTES = PUBLIC_ROUTES.filter(({ key }) => key === 'optional');
+export const KEYED_ROUTES = PUBLIC_ROUTES.filter(({ key }) => key === 'required');

@@ -1,0 +1,186 @@
+/**
+ * The whole service for one test file: a real Redis, a real snapshot, the gateway on a free port, accounts as the
+ * command line makes them. Every answer that a test receives is held against the OpenAPI document on its way.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { Agent, request } from 'undici';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
+import type { KeyRequest } from '../../gateway/account/key-store.ts';
+import { AccountStore } from '../../gateway/account/store.ts';
+import { buildApp } from '../../gateway/app.ts';
+import { createMetering } from '../../gateway/metering/redis-metering.ts';
+import { SnapshotStore } from '../../gateway/snapshot/store.ts';
+import { startRedis, type TestRedis } from '../redis.ts';
+import { publishFixture } from './fixture-snapshot.ts';
+import { checkAnswer } from './openapi-check.ts';
+
+/** A moment in the middle of a UTC day and of a minute, so that a test never crosses a window by itself. */
+export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
+
+export interface ServiceOptions {
+  /** Directory of published snapshots; default one with the fixture. */
+  snapshots?: string;
+  /** Settings as the environment gives them. */
+  settings?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  bytes: Buffer;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: the very shape is what the test looks at, and the description checks it
+  json: any;
+}
+
+export interface GetOptions {
+  key?: string;
+  headers?: Record<string, string>;
+  method?: string;
+  body?: string;
+}
+
+export interface TestKey {
+  key: string;
+  key_id: string;
+  account_id: string;
+}
+
+export interface AccountOptions extends KeyRequest {
+  credits?: number;
+  verified?: boolean;
+}
+
+/** Limits that no test reaches unless it sets others. */
+const WIDE = {
+  ANONYMOUS_PER_MINUTE: '100000',
+  ANONYMOUS_PER_DAY: '1000000',
+  FREE_PER_MINUTE: '100000',
+  FREE_PER_DAY: '1000000',
+};
+
+export class Service {
+  readonly url: string;
+  readonly port: number;
+  readonly redis: TestRedis;
+  readonly client: RedisClient;
+  readonly accounts: AccountStore;
+  readonly snapshots: SnapshotStore;
+  /** Directory of the published snapshots. */
+  readonly directory: string;
+  /** What the service believes the time to be. */
+  readonly clock: { ms: number };
+  readonly #agent = new Agent({ connections: 32 });
+  readonly #stop: () => Promise<void>;
+  #accountNumber = 0;
+
+  private constructor(parts: Parts) {
+    this.port = parts.port;
+    this.url = `http://127.0.0.1:${parts.port}`;
+    this.redis = parts.redis;
+    this.client = parts.client;
+    this.accounts = parts.accounts;
+    this.snapshots = parts.snapshots;
+    this.directory = parts.directory;
+    this.clock = parts.clock;
+    this.#stop = parts.stop;
+  }
+
+  static async start(options: ServiceOptions = {}): Promise<Service> {
+    const log = pino({ level: 'silent' });
+    const temporary = await mkdtemp(join(tmpdir(), 'alm-gateway-'));
+    const directory = options.snapshots ?? temporary;
+    if (options.snapshots === undefined) await publishFixture(directory);
+    const redis = await startRedis();
+    const client = await redis.connect();
+    const clock = { ms: NOON };
+    const now = (): number => clock.ms;
+    const settings = readSettings({ ...WIDE, LOG_LEVEL: 'silent', ...options.settings });
+    const snapshots = await SnapshotStore.open({
+      directory,
+      pollMs: settings.SNAPSHOT_POLL_MS,
+      hotCacheMb: settings.HOT_CACHE_MB,
+      queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
+      log,
+    });
+    const metering = createMetering({ redis: client, settings, now, log });
+    let requests = 0;
+    const randomId = (): string => `test-${requests++}`;
+    const app = buildApp({ settings, metering, snapshots, now, log, randomId });
+    await app.listen({ port: 0, host: '127.0.0.1' });
+    const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [], log });
+    const stop = async (): Promise<void> => {
+      await app.close();
+      await snapshots.close();
+      await redis.stop();
+      await rm(temporary, { recursive: true, force: true });
+    };
+    const { port } = app.server.address() as AddressInfo;
+    return new Service({ port, redis, client, accounts, snapshots, directory, clock, stop });
+  }
+
+  /** One request; redirects are not followed, bodies are not decoded. */
+  async get(path: string, options: GetOptions = {}): Promise<Answer> {
+    const headers = {
+      ...options.headers,
+      ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+    };
+    const response = await request(this.url + path, {
+      dispatcher: this.#agent,
+      method: (options.method ?? 'GET') as 'GET',
+      headers,
+      body: options.body ?? null,
+    });
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    const plain = response.headers['content-encoding'] === undefined;
+    const text = plain ? bytes.toString('utf8') : '';
+    const isJson = plain && String(response.headers['content-type']).startsWith('application/json');
+    const answer = {
+      status: response.statusCode,
+      headers: response.headers,
+      bytes,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
+    if (headers !== undefined && (options.method ?? 'GET') === 'GET') checkAnswer(path, answer);
+    return answer;
+  }
+
+  /** A new account with one key. Default: verified, 1,000 credits. */
+  async account({ credits = 1000, verified = true, ...request }: AccountOptions = {}): Promise<TestKey> {
+    this.#accountNumber += 1;
+    const email = `user-${this.#accountNumber}@example.org`;
+    const { account_id } = await this.accounts.create({ email, verified, credits, by: 'test' });
+    const { key, key_id } = await this.accounts.mintKey(account_id, request);
+    return { key, key_id, account_id };
+  }
+
+  async balance({ account_id }: TestKey): Promise<number> {
+    return (await this.accounts.get(account_id)).credits.balance;
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.close();
+    await this.#stop();
+  }
+}
+
+interface Parts {
+  port: number;
+  redis: TestRedis;
+  client: RedisClient;
+  accounts: AccountStore;
+  snapshots: SnapshotStore;
+  directory: string;
+  clock: { ms: number };
+  stop: () => Promise<void>;
+}
+
+/** The error code of an answer. */
+export const codeOf = (answer: Answer): unknown => answer.json?.error?.code;
