@@ -221,7 +221,7 @@ async function letGo(place: Place, control: Redis): Promise<void> {
   // The answer to SHUTDOWN is the end of the connection.
   await control.shutdown().catch(() => {});
   // Disconnecting what has ended would keep the process waiting for a close that has already been.
-  if (control.status !== 'end') control.disconnect();
+  if (!hasEnded(control)) control.disconnect();
   const deadline_ms = Date.now() + STOP_WITHIN_MS;
   while (pid !== null && isAlive(pid)) {
     if (Date.now() > deadline_ms)
@@ -229,6 +229,8 @@ async function letGo(place: Place, control: Redis): Promise<void> {
     await pause(POLL_MS);
   }
 }
+
+const hasEnded = ({ status }: Redis): boolean => status === 'end';
 
 async function readPid(file: string): Promise<number | null> {
   const text = await readFile(file, 'utf8').catch(() => '');
