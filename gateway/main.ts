@@ -23,6 +23,9 @@ const REDIS_WAIT_MS = 3_000;
 /** A stop does not wait longer than this for slow readers. */
 const STOP_WITHIN_MS = 20_000;
 
+/** npm hands on a Ctrl-C that the terminal has sent already: two signals this close together are one. */
+const SAME_SIGNAL_MS = 1_000;
+
 /** Ends one part of the service; parts end in the reverse order of their start. */
 type Stop = () => Promise<unknown>;
 
@@ -123,10 +126,13 @@ async function main(): Promise<void> {
   const settings = readSettings();
   const log = createLog(settings);
   const stops: Stop[] = [];
-  let stopping = false;
+  let stopping_since_ms: number | null = null;
   const onSignal = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stopping_since_ms !== null) {
+      if (performance.now() - stopping_since_ms > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    stopping_since_ms = performance.now();
     void stop(stops, log).then(() => process.exit(0));
   };
   process.on('SIGINT', onSignal);
