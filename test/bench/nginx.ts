@@ -13,7 +13,7 @@ const configuration = (dir: string, port: number): string => `
 daemon off;
 worker_processes 1;
 pid ${dir}/nginx.pid;
-error_log stderr error;
+error_log stderr crit;
 events { worker_connections 1024; }
 http {
   access_log off;
