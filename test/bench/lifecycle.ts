@@ -1,5 +1,5 @@
 /** Rows of the build and of the gateway's start. */
-import { providerMirror } from '../mirror.ts';
+import { mirrorDirectory } from '../mirror.ts';
 import { type Environment, runNode, startGateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 
@@ -10,7 +10,7 @@ export async function buildRows(
   settings: Environment,
   say: (line: string) => void,
 ): Promise<(Row | Skipped)[]> {
-  const mirror = await providerMirror();
+  const mirror = mirrorDirectory();
   if (mirror === null) {
     say('building the sample snapshot');
     await runNode('build/main.ts', ['sample'], settings);
