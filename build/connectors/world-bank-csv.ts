@@ -64,7 +64,7 @@ const encodePath = (path: string): string => path.split('/').map(encodeURICompon
 const fileName = (reference: string): string =>
   decodeURIComponent((reference.split('?')[0] ?? '').split('/').at(-1) ?? '');
 const codeInName = (name: string): string =>
-  /^API_(.+?)_DS\d+_/.exec(name)?.[1] ?? name.replace(/\.\w+$/, '');
+  /^API_(.+?)_DS\d+_/.exec(name)?.[1] ?? name.replace(/\.(zip|csv)$/i, '');
 const isMainFile = (name: string): boolean =>
   /\.csv$/i.test(name) && !/^(Metadata_|WDI(Country|Series|footnote))/i.test(fileName(name));
 const isNotes = (name: string): boolean => /^(Metadata_Indicator_.*|WDISeries)\.csv$/i.test(fileName(name));

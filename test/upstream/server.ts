@@ -1,0 +1,116 @@
+/**
+ * A local HTTP server that plays upstreams: their routes, paging and headers, and on demand their misbehaviour.
+ *
+ * A route answers with a body, headers and a status; the server adds ETag and Last-Modified and honours conditional
+ * requests. A fault is laid over the answers of every request that its pattern matches, a given number of times.
+ */
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  body: string | Uint8Array;
+}
+
+/** Answers one request, or returns null when the route is not its own. */
+export type Route = (url: URL) => Answer | null | Promise<Answer | null>;
+
+export interface Fault {
+  /** Matched against path and query. */
+  on: RegExp;
+  /** How many requests it spoils. Default: all. */
+  times?: number;
+  /**
+   * `cut` sends half of the body and closes the connection; `shorten` sends half of it as if it were whole;
+   * `loop` redirects to itself. Everything else replaces the answer.
+   */
+  do: 'cut' | 'shorten' | 'loop' | Answer | ((answer: Answer) => Answer);
+}
+
+export interface PlayedUpstream {
+  /** Ends in `/`. */
+  url: string;
+  /** Path and query of every request, in order. */
+  requests: string[];
+  /** Spoils later answers until the returned function is called. */
+  fail(fault: Fault): () => void;
+  stop(): Promise<void>;
+}
+
+const LAST_MODIFIED = 'Sat, 01 Nov 2025 00:00:00 GMT';
+
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer, cut: boolean): void {
+  const body = Buffer.from(answer.body);
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const headers = { etag, 'last-modified': LAST_MODIFIED, ...answer.headers };
+  const status = answer.status ?? 200;
+  if (status === 200 && request.headers['if-none-match'] === etag) {
+    response.writeHead(304, headers).end();
+    return;
+  }
+  response.writeHead(status, { 'content-length': body.length, ...headers });
+  if (!cut) response.end(body);
+  else response.write(body.subarray(0, body.length / 2), () => response.destroy());
+}
+
+/** Starts a server that asks the routes in order. */
+export async function playUpstream(routes: readonly Route[]): Promise<PlayedUpstream> {
+  const requests: string[] = [];
+  const faults: { fault: Fault; left: number }[] = [];
+
+  function takeFault(path: string): Fault['do'] | null {
+    const found = faults.find(({ fault, left }) => left > 0 && fault.on.test(path));
+    if (!found) return null;
+    found.left -= 1;
+    return found.fault.do;
+  }
+
+  async function answerTo(url: URL): Promise<Answer> {
+    for (const route of routes) {
+      const answer = await route(url);
+      if (answer) return answer;
+    }
+    return { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found' };
+  }
+
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    requests.push(path);
+    const spoil = takeFault(path);
+    if (spoil === 'loop') return void response.writeHead(302, { location: path }).end();
+    answerTo(new URL(path, 'http://upstream.invalid')).then(
+      (answer) => {
+        if (typeof spoil === 'function') send(request, response, spoil(answer), false);
+        else if (spoil === 'shorten') {
+          const body = Buffer.from(answer.body);
+          send(request, response, { ...answer, body: body.subarray(0, body.length / 2) }, false);
+        } else if (spoil === null || spoil === 'cut') send(request, response, answer, spoil === 'cut');
+        else send(request, response, spoil, false);
+      },
+      (error: unknown) => send(request, response, { status: 500, body: String(error) }, false),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    requests,
+    fail(fault) {
+      const laid = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
+      faults.push(laid);
+      return () => void faults.splice(faults.indexOf(laid), 1);
+    },
+    stop: () =>
+      new Promise((resolve, reject) => {
+        server.closeAllConnections();
+        server.close((error) => (error ? reject(error) : resolve()));
+      }),
+  };
+}
+
+export const json = (value: unknown, headers: Record<string, string> = {}): Answer => ({
+  headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  body: JSON.stringify(value),
+});

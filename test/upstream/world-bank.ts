@@ -1,0 +1,142 @@
+/**
+ * The World Bank's API v2 as it answers: `[paging, rows]`, refusals with HTTP 200, "no data" as `pages: 0` and null,
+ * a byte order mark, paging numbers as strings where the old versions had them.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { type Answer, json, type Route } from './server.ts';
+
+export interface PlayedFigure {
+  iso3: string;
+  /** The API's own two-letter code, which is all that some aggregates have. */
+  id: string;
+  year: string;
+  value: number | null;
+  status?: string;
+}
+
+export interface PlayedIndicator {
+  code: string;
+  name: string;
+  note: string;
+  organization: string;
+  topics: string[];
+  licence: string | null;
+  updated: string;
+  figures: PlayedFigure[];
+}
+
+interface Manners {
+  /** Puts a byte order mark before every answer. */
+  mark?: boolean;
+  /** Writes paging numbers as strings. */
+  strings?: boolean;
+}
+
+const REFUSAL = [
+  { message: [{ id: '120', key: 'Invalid value', value: 'The provided parameter value is not valid' }] },
+];
+
+function paging(url: URL, total: number, manners: Manners, more: object = {}): [object, number, number] {
+  const perPage = Number(url.searchParams.get('per_page') ?? 50);
+  const pages = Math.ceil(total / perPage);
+  const page = total === 0 ? 0 : Number(url.searchParams.get('page') ?? 1);
+  const numbers = { page, pages, per_page: total === 0 ? 0 : perPage, total };
+  const written = manners.strings
+    ? Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]))
+    : numbers;
+  return [{ ...written, ...more }, (page - 1) * perPage, page * perPage];
+}
+
+const describe = (one: PlayedIndicator): object => ({
+  id: one.code,
+  name: one.name,
+  unit: '',
+  source: { id: '2', value: 'World Development Indicators' },
+  sourceNote: one.note,
+  sourceOrganization: one.organization,
+  topics: one.topics.map((value, index) => ({ id: String(index + 1), value: `${value} ` })),
+});
+
+const valueRow = (one: PlayedIndicator, figure: PlayedFigure): object => ({
+  indicator: { id: one.code, value: one.name },
+  country: { id: figure.id, value: figure.iso3 },
+  countryiso3code: figure.iso3,
+  date: figure.year,
+  value: figure.value,
+  unit: '',
+  obs_status: figure.status ?? '',
+  decimal: 1,
+});
+
+function metadata(one: PlayedIndicator): object {
+  const metatype = [{ id: 'IndicatorName', value: one.name }];
+  if (one.licence !== null) metatype.push({ id: 'License_Type', value: one.licence });
+  const concept = [{ id: 'Series', variable: [{ id: one.code, metatype }] }];
+  return { page: 1, pages: 1, per_page: '5000', total: 1, source: [{ id: '2', concept }] };
+}
+
+/** @param base the path that the API lies under, such as `/v2/` */
+export function worldBankRoute(
+  find: (code: string) => PlayedIndicator | null,
+  listed: readonly string[],
+  manners: Manners = {},
+  base = '/',
+): Route {
+  const write = (value: unknown): Answer => {
+    const answer = json(value);
+    return manners.mark ? { ...answer, body: `\uFEFF${answer.body}` } : answer;
+  };
+  const values = (url: URL, one: PlayedIndicator): Answer => {
+    const [from, to] = (url.searchParams.get('date') ?? '0:9999').split(':');
+    const figures = one.figures.filter(({ year }) => year >= (from ?? '') && year <= (to ?? from ?? ''));
+    const [head, start, end] = paging(url, figures.length, manners, {
+      sourceid: '2',
+      lastupdated: one.updated,
+    });
+    const rows = figures.slice(start, end).map((figure) => valueRow(one, figure));
+    return write([head, figures.length === 0 ? null : rows]);
+  };
+  return (url) => {
+    if (!url.pathname.startsWith(base)) return null;
+    const path = url.pathname.slice(base.length).split('/').map(decodeURIComponent);
+    const code = path.at(-1) === 'metadata' ? path.at(-2) : path.at(-1);
+    if (path[0] === 'source' && path[2] === 'indicator') {
+      const [head, start, end] = paging(url, listed.length, manners);
+      const rows = listed.slice(start, end).map((each) => {
+        const one = find(each);
+        return one && describe(one);
+      });
+      return write([head, rows]);
+    }
+    const one = find(code ?? '');
+    if (one === null) return write(REFUSAL);
+    if (path[0] === 'country') return values(url, one);
+    if (path[0] === 'indicator') return write([paging(url, 1, manners)[0], [describe(one)]]);
+    return path[0] === 'sources' ? write(metadata(one)) : null;
+  };
+}
+
+/** The figures of the long set as the API would give them. */
+export function longSetIndicator(mirror: string, code: string): PlayedIndicator | null {
+  const folder = join(mirror, 'world-bank/datahub-wdi-long/indicators', code.toLowerCase());
+  if (!existsSync(folder)) return null;
+  const about = JSON.parse(readFileSync(join(folder, 'datapackage.json'), 'utf8'));
+  const rows: string[][] = parse(readFileSync(join(folder, 'data.csv')), { bom: true, from_line: 2 });
+  return {
+    code,
+    name: about.title,
+    note: about.readme,
+    organization: 'World Bank',
+    topics: about.keywords,
+    licence: 'CC BY-4.0',
+    updated: '2026-07-01',
+    figures: rows.map(([, iso3 = '', year = '', value = '']) => ({
+      iso3,
+      id: iso3.slice(0, 2),
+      year,
+      value: Number(value),
+    })),
+  };
+}

@@ -1,0 +1,72 @@
+/** Writes small zips, honest and dishonest, for tests: entries stored or deflated, with sizes and names as told. */
+import { crc32, deflateRawSync } from 'node:zlib';
+
+export interface ZipEntry {
+  name: string;
+  body: string | Uint8Array;
+  /** What the directory claims, where it lies. */
+  claimed_bytes?: number;
+  crc?: number;
+}
+
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const DEFLATE = 8;
+const VERSION = 20;
+
+function fields(signature: number, ...values: [value: number, bytes: 2 | 4][]): Buffer {
+  const size = 4 + values.reduce((sum, [, bytes]) => sum + bytes, 0);
+  const buffer = Buffer.alloc(size);
+  buffer.writeUInt32LE(signature, 0);
+  let at = 4;
+  for (const [value, bytes] of values) {
+    buffer.writeUIntLE(value, at, bytes);
+    at += bytes;
+  }
+  return buffer;
+}
+
+export function zipOf(entries: readonly ZipEntry[]): Buffer {
+  const locals: Buffer[] = [];
+  const centrals: Buffer[] = [];
+  let offset = 0;
+  for (const { name, body, claimed_bytes, crc } of entries) {
+    const bytes = Buffer.from(body);
+    const packed = deflateRawSync(bytes);
+    const nameBytes = Buffer.from(name);
+    const shared: [number, 2 | 4][] = [
+      [VERSION, 2],
+      [0x0800, 2],
+      [DEFLATE, 2],
+      [0, 4],
+      [crc ?? crc32(bytes), 4],
+      [packed.length, 4],
+      [claimed_bytes ?? bytes.length, 4],
+      [nameBytes.length, 2],
+      [0, 2],
+    ];
+    const local = Buffer.concat([fields(LOCAL, ...shared), nameBytes, packed]);
+    locals.push(local);
+    const rest: [number, 2 | 4][] = [
+      [0, 2],
+      [0, 2],
+      [0, 2],
+      [0, 4],
+      [offset, 4],
+    ];
+    centrals.push(Buffer.concat([fields(CENTRAL, [VERSION, 2], ...shared, ...rest), nameBytes]));
+    offset += local.length;
+  }
+  const directory = Buffer.concat(centrals);
+  const end = fields(
+    END,
+    [0, 4],
+    [entries.length, 2],
+    [entries.length, 2],
+    [directory.length, 4],
+    [offset, 4],
+    [0, 2],
+  );
+  return Buffer.concat([...locals, directory, end]);
+}
