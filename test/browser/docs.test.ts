@@ -1,0 +1,67 @@
+/** The pages of /docs in a real browser: they load nothing from elsewhere, list every route and send a call. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DOCUMENTED_PREFIX, ROUTES } from '../../gateway/routes/routes.ts';
+import { Service, type TestKey } from '../gateway/service.ts';
+import { openBrowser, screenshotPath } from './browser.ts';
+
+describe('/docs', () => {
+  let service: Service;
+  let key: TestKey;
+
+  beforeAll(async () => {
+    service = await Service.start();
+    key = await service.account({ credits: 10 });
+  });
+  afterAll(() => service.stop());
+
+  it('lists every route, works offline, and breaks no content policy', async () => {
+    await using browser = await openBrowser();
+    const page = await browser.context.newPage();
+    const elsewhere: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
+        elsewhere.push(request.url());
+    });
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+
+    await page.goto(`${service.url}/docs`);
+    const summaries = page.locator('.opblock-summary-path');
+    await summaries.first().waitFor();
+    const listed = (await summaries.allTextContents()).map((path) => path.replaceAll('\u200b', ''));
+    await page.screenshot({ path: screenshotPath('docs'), fullPage: true });
+
+    expect(listed.toSorted()).toEqual(ROUTES.map(({ template }) => DOCUMENTED_PREFIX + template).toSorted());
+    expect(elsewhere).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('sends a call with a key, shows the answer, and the call is charged', async () => {
+    await using browser = await openBrowser();
+    const page = await browser.context.newPage();
+    await page.goto(`${service.url}/docs`);
+
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.locator('.modal-ux');
+    await dialog.locator('input').fill(key.key);
+    await dialog.getByRole('button', { name: 'Apply credentials' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    const operation = page.locator('.opblock', {
+      has: page.locator(`[data-path="${DOCUMENTED_PREFIX}/countries/{iso3}"]`),
+    });
+    await operation.locator('.opblock-summary').click();
+    await operation.getByPlaceholder('iso3').fill('ken');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const answer = operation.locator('.live-responses-table');
+    await answer.waitFor();
+    await answer.scrollIntoViewIfNeeded();
+    await page.screenshot({ path: screenshotPath('docs-call') });
+
+    expect(await answer.locator('tbody .response-col_status').first().textContent()).toContain('200');
+    expect(await answer.textContent()).toContain('"iso3": "KEN"');
+    expect(await service.balance(key)).toBe(9);
+  });
+});
