@@ -12,6 +12,8 @@ const DOCS = '/docs';
 const CONTENT_POLICY = {
   'default-src': "'self'",
   'img-src': "'self' data:",
+  // The page's own scripts set styles on elements; styles cannot call anywhere under this policy.
+  'style-src': "'self' 'unsafe-inline'",
   'base-uri': "'none'",
   'object-src': "'none'",
   'frame-ancestors': "'none'",
