@@ -20,7 +20,11 @@ import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
 
 const codes = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => [value].flat());
-const pins = z.record(z.string(), codes);
+/** Codes by dimension; an empty list stands for rows that do not have the dimension. */
+const pins = z.record(
+  z.string(),
+  z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat()),
+);
 
 const indicatorSettings = z.strictObject({
   code: z.string(),
@@ -29,13 +33,8 @@ const indicatorSettings = z.strictObject({
   name: z.string().optional(),
   unit: z.string().optional(),
   tags: z.array(z.string()).default([]),
-  /** Codes kept, by dimension; wins over the provider's. An empty list keeps rows without the dimension only. */
-  pin: z
-    .record(
-      z.string(),
-      z.union([z.string(), z.array(z.string())]).transform((value) => [value].flat()),
-    )
-    .default({}),
+  /** Codes kept, by dimension; wins over the provider's. */
+  pin: pins.default({}),
   /** Dimensions of which each code is a series. Codes pinned here or by the provider keep the bare slug. */
   split: codes.default([]),
 });
