@@ -1,0 +1,68 @@
+/** Set-up looks first: it is silent when nothing is missing, and says the one line to type when it may not install. */
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
+
+describe('build/setup.mjs', () => {
+  let dir: string;
+  /** A PATH that holds Node and nothing else. */
+  let bare: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'almanac-setup-'));
+    bare = join(dir, 'bin');
+    await mkdir(bare);
+    await symlink(process.execPath, join(bare, 'node'));
+  });
+  afterAll(() => rm(dir, { recursive: true, force: true }));
+
+  async function program(folder: string, name: string, script = ''): Promise<void> {
+    await mkdir(join(dir, folder), { recursive: true });
+    await writeFile(join(dir, folder, name), `#!/bin/sh\n${script}\n`);
+    await chmod(join(dir, folder, name), 0o755);
+  }
+
+  function setUp(task: string, path: string[], environment: Record<string, string> = {}) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [SETUP, task], {
+      env: { PATH: path.join(delimiter), ...environment },
+      encoding: 'utf8',
+    });
+    return { status, said: stdout + stderr };
+  }
+
+  it('names what is missing and exits 1 where no package manager is at hand', () => {
+    expect(setUp('test', [bare])).toEqual({
+      status: 1,
+      said: 'setup: please install these with your package manager, then try again: redis-server chromium\n',
+    });
+  });
+
+  it('is silent when REDIS_URL is set and nothing else is needed', () => {
+    expect(setUp('bench', [bare], { REDIS_URL: 'redis://127.0.0.1:1' })).toEqual({ status: 0, said: '' });
+  });
+
+  it.each(['redis-server', 'valkey-server'])('is content with %s', async (server) => {
+    await program(server, server);
+    expect(setUp('bench', [bare, join(dir, server)])).toEqual({ status: 0, said: '' });
+  });
+
+  it('builds no sample where a snapshot is published', async () => {
+    const snapshots = join(dir, 'snapshots');
+    await mkdir(snapshots);
+    await writeFile(join(snapshots, 'current'), '20261120T020000Z-00000001\n');
+    const environment = { REDIS_URL: 'redis://127.0.0.1:1', SNAPSHOT_DIR: snapshots };
+    expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
+  });
+
+  it('announces what Homebrew will install, and says so when that fails', async () => {
+    await program('brew', 'brew', 'exit 3');
+    expect(setUp('bench', [bare, join(dir, 'brew')])).toEqual({
+      status: 1,
+      said: 'setup: installing with Homebrew: redis\nsetup: this did not work: brew install redis\n',
+    });
+  });
+});
