@@ -6,12 +6,11 @@
  * columns are found by their names and types, bounds and forecasts by `column-roles.ts`. Tables are streamed. A package
  * that cannot be read fails alone; the provider fails when none can.
  *
- * Slugs: a package with one series is that series, under the package's name; of several, each is `<package>-<column>`.
+ * Slugs: a long table's series go by their codes; a package with one series is that series, under the package's name; of several, each is `<package>-<column>`.
  */
-import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { columnPartners, pairColumns, pattern, rolePatterns, type WideSeries } from './column-roles.ts';
-import type { Connector, ConnectorContext, SourceItem, Upstream } from './connector.ts';
+import { pairColumns, type WideSeries } from './column-roles.ts';
+import type { Connector, ConnectorContext, RawObservation, SourceItem, Upstream } from './connector.ts';
 import { CsvError, openCsv } from './csv-rows.ts';
 import {
   csvOptionsOf,
@@ -24,74 +23,21 @@ import {
   propertyOf,
   resourceOf,
 } from './frictionless-package.ts';
+import {
+  type FrictionlessSettings,
+  frictionlessSettings,
+  type PackageSettings,
+  toPackage,
+} from './frictionless-settings.ts';
+import { type LongSeries, readLongTable } from './long-table.ts';
 import { plainText, slugOf, slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { BARE_VALUE, placeColumns, valueColumns, yearColumn } from './table-columns.ts';
 import { readWideTable } from './wide-table.ts';
 
-const columnSettings = columnPartners.extend({
-  slug: z.string().optional(),
-  name: z.string().optional(),
-  unit: z.string().optional(),
-  description: z.string().optional(),
-  skip: z.boolean().default(false),
-});
-
-/** What can be said for all packages and again for one. */
-const tableSettings = {
-  /** Which resource; default: the first that is CSV. */
-  resource: z.string().optional(),
-  /** Columns with the place, best first; an empty cell falls through to the next. Default: found by name. */
-  place: z.array(z.string()).min(1).optional(),
-  /** Default: the field of type `year`, or found by name. */
-  year: z.string().optional(),
-  /** The columns that are series. Default: all others that are not text. */
-  values: z.array(z.string()).min(1).optional(),
-  /** A column that says something of the figure, kept as its status. */
-  status: z.string().optional(),
-  /** A column that flags forecasts. */
-  projected: z.string().optional(),
-};
-
-const packageSettings = z.strictObject({
-  ...tableSettings,
-  /** The directory of the package, or its `datapackage.json`. */
-  path: z.string(),
-  /** The table's file, where the package names it wrongly. */
-  file: z.string().optional(),
-  slug: z.string().optional(),
-  tags: z.array(z.string()).default([]),
-  /** What to leave out of the slugs of its columns, such as "(HYDE (2017))" in every one of them. */
-  strip: pattern.optional(),
-  /** By column. */
-  columns: z.record(z.string(), columnSettings).default({}),
-});
-type PackageSettings = z.infer<typeof packageSettings>;
-
-const toPackage = (one: string | PackageSettings): PackageSettings =>
-  typeof one === 'string' ? packageSettings.parse({ path: one }) : one;
-
-export const frictionlessSettings = z.strictObject({
-  ...tableSettings,
-  packages: z
-    .array(z.union([z.string(), packageSettings]))
-    .default(['datapackage.json'])
-    .transform((all) => all.map(toPackage)),
-  /** Many packages alike: `path` with `{name}`, once for each name. */
-  each: z.strictObject({ path: z.string().includes('{name}'), names: z.array(z.string()).min(1) }).optional(),
-  /** Dotted paths of the properties of a field that hold its unit and its display name. */
-  field: z.strictObject({ unit: z.string().default('unit'), name: z.string().default('title') }).prefault({}),
-  /** The package's properties with subject words. */
-  tags: z.array(z.string()).default(['keywords']),
-  /** Takes a unit from brackets at the end of a name: "Forest area (sq. km)". */
-  unit_from_name: z.boolean().default(false),
-  roles: rolePatterns.prefault({}),
-  missing: z.array(z.string()).default([]),
-  /** Whether an empty cell is a published gap (null) or no row at all. */
-  empty: z.enum(['null', 'absent']).default('null'),
-});
-export type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
 type Context = ConnectorContext<FrictionlessSettings>;
+
+const NO_COLUMNS: WideSeries = { column: '', value: null, projected: null, ci_lo: null, ci_hi: null };
 
 interface Found {
   settings: PackageSettings;
@@ -104,8 +50,11 @@ interface Table {
   found: Found;
   place: string[];
   year: string;
+  /** The columns that are series; a long table has one, of all its series. */
   series: WideSeries[];
+  /** Of each series; a long table's are known once it is read. */
   entries: CatalogueEntry[];
+  long: PackageSettings['series'];
 }
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
@@ -130,13 +79,18 @@ function planTable(context: Context, found: Found): Table {
   const columns = fields.map((field) => field.name);
   const place = settings.place ?? all.place ?? placeColumns(columns);
   const year = settings.year ?? all.year ?? yearColumn(columns, fields);
+  const long = settings.series ?? all.series;
   const flags = [settings.status ?? all.status, settings.projected ?? all.projected];
-  const keys = [...place, year, ...flags.filter((one) => one !== undefined)];
+  const others = [...flags, long?.code, long?.name, long?.unit].filter((one) => one !== undefined);
+  const keys = [...place, year, ...others, ...Object.keys({ ...all.pin, ...settings.pin })];
   const values = settings.values ?? all.values ?? valueColumns(columns, fields, keys);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
   const series = pairColumns(wanted, all.roles, new Map(Object.entries(settings.columns)));
-  const entries = series.map((one) => entryOf(all, found, one, series.length === 1));
-  return { found, place, year, series, entries };
+  if (long && series.length !== 1) {
+    throw new CsvError(`one column of figures is wanted; say which of: ${wanted.join(', ')}`);
+  }
+  const entries = long ? [] : series.map((one) => entryOf(all, found, one, series.length === 1));
+  return { found, place, year, series, entries, long };
 }
 
 function stripped(found: Found, column: string): string {
@@ -190,6 +144,14 @@ function entryOf(all: FrictionlessSettings, found: Found, one: WideSeries, alone
   };
 }
 
+/** A series that only the table's rows name. */
+function longEntryOf(all: FrictionlessSettings, found: Found, series: LongSeries): CatalogueEntry {
+  const { description, source, source_url, tags, licence } = entryOf(all, found, NO_COLUMNS, true);
+  const name = plainText(series.name) ?? series.code;
+  const unit = plainText(series.unit);
+  return { slug: slugOfCode(series.code), name, description, unit, source, source_url, tags, licence };
+}
+
 async function* concatenated(upstream: Upstream, paths: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const path of paths) yield* await upstream.stream(path);
 }
@@ -212,21 +174,53 @@ async function* readTable(context: Context, table: Table): AsyncGenerator<Source
   const options = {
     place,
     year,
-    series,
     status: settings.status ?? all.status,
     projectedFlag: settings.projected ?? all.projected,
+    pin: { ...all.pin, ...settings.pin },
     missing: [...all.missing, ...said],
     empty: all.empty,
     number: numberReader(fields),
     signal,
   };
-  let announced = -1;
-  for await (const { series: index, rows } of readWideTable({ header, batches: csv.batches }, options)) {
-    const entry = table.entries[index];
-    if (!entry) continue;
-    if (index !== announced) yield { kind: 'indicator', entry };
-    announced = index;
+  const csvTable = { header, batches: csv.batches };
+  const [only] = series;
+  const parts =
+    table.long && only
+      ? readLong(all, found, readLongTable(csvTable, { ...options, ...table.long, columns: only }))
+      : readWide(table.entries, readWideTable(csvTable, { ...options, series }));
+  let announced: CatalogueEntry | null = null;
+  for await (const { entry, rows } of parts) {
+    if (entry !== announced) yield { kind: 'indicator', entry };
+    announced = entry;
     yield { kind: 'observations', slug: entry.slug, rows };
+  }
+}
+
+interface Part {
+  entry: CatalogueEntry;
+  rows: RawObservation[];
+}
+
+async function* readWide(
+  entries: readonly CatalogueEntry[],
+  parts: AsyncIterable<{ series: number; rows: RawObservation[] }>,
+): AsyncGenerator<Part, void, undefined> {
+  for await (const { series, rows } of parts) {
+    const entry = entries[series];
+    if (entry) yield { entry, rows };
+  }
+}
+
+async function* readLong(
+  all: FrictionlessSettings,
+  found: Found,
+  parts: AsyncIterable<{ series: LongSeries; rows: RawObservation[] }>,
+): AsyncGenerator<Part, void, undefined> {
+  const entries = new Map<LongSeries, CatalogueEntry>();
+  for await (const { series, rows } of parts) {
+    const entry = entries.get(series) ?? longEntryOf(all, found, series);
+    entries.set(series, entry);
+    yield { entry, rows };
   }
 }
 
@@ -251,7 +245,8 @@ export const frictionless: Connector<FrictionlessSettings> = {
     yield* readParts(context, parts, {
       slug: packageSlug,
       open: async (settings) => planTable(context, await findPackage(context, settings)),
-      slugs: (table) => table.entries.map((entry) => entry.slug),
+      slugs: ({ entries, found }) =>
+        entries.length > 0 ? entries.map((entry) => entry.slug) : [packageSlug(found.settings)],
       read: (table) => {
         vintage = String(table.found.description.version ?? '') || null;
         return readTable(context, table);

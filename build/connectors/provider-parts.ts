@@ -18,6 +18,12 @@ export interface PartReader<Part, Opened> {
   read(opened: Opened): AsyncIterable<SourceItem> | Iterable<SourceItem>;
 }
 
+/** Two columns or codes can make one slug; figures of two series must never meet in one. */
+function claim(slug: string, claimed: Set<string>): void {
+  if (claimed.has(slug)) throw new Error(`two series would be called "${slug}": give one a slug of its own`);
+  claimed.add(slug);
+}
+
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
@@ -30,6 +36,7 @@ export async function* readParts<Part, Opened>(
   reader: PartReader<Part, Opened>,
 ): AsyncGenerator<SourceItem, void, undefined> {
   const failures: SourceItem[] = [];
+  const claimed = new Set<string>();
   let firstError: unknown = null;
   let good = 0;
   let bad = 0;
@@ -39,7 +46,10 @@ export async function* readParts<Part, Opened>(
     try {
       const opened = await reader.open(part);
       slugs = reader.slugs(opened);
-      yield* reader.read(opened);
+      for await (const item of reader.read(opened)) {
+        if (item.kind === 'indicator') claim(item.entry.slug, claimed);
+        yield item;
+      }
       good += 1;
     } catch (error) {
       context.signal.throwIfAborted();

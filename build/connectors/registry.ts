@@ -3,6 +3,7 @@
  */
 import { createCombined } from './combined.ts';
 import type { Connector } from './connector.ts';
+import { ddf } from './ddf.ts';
 import { frictionless } from './frictionless.ts';
 import { owidGrapher } from './owid-grapher.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
@@ -10,7 +11,15 @@ import { whoGho } from './who-gho.ts';
 import { worldBankApi } from './world-bank-api.ts';
 import { worldBankCsv } from './world-bank-csv.ts';
 
-const SINGLE: readonly Connector[] = [frictionless, owidGrapher, sdmxCsv, whoGho, worldBankApi, worldBankCsv];
+const SINGLE: readonly Connector[] = [
+  ddf,
+  frictionless,
+  owidGrapher,
+  sdmxCsv,
+  whoGho,
+  worldBankApi,
+  worldBankCsv,
+];
 
 /** All connectors, the one that combines the others included. */
 export const CONNECTORS: ReadonlyMap<string, Connector> = new Map(

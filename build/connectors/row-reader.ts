@@ -1,0 +1,105 @@
+/**
+ * One row of a table as the observation of one series.
+ *
+ * Every cell that upstream publishes becomes an observation, an empty one a null, unless the settings say that an empty
+ * cell is an absent row. Where a series has an observed and a projected column, a row yields one observation: the
+ * observed value where there is one, otherwise the projected.
+ */
+import type { WideSeries } from './column-roles.ts';
+import type { RawObservation } from './connector.ts';
+import { columnIndex } from './csv-rows.ts';
+
+export interface RowOptions {
+  /** Columns holding the place, best first; an empty cell falls through to the next. */
+  place: readonly string[];
+  year: string;
+  status?: string | undefined;
+  /** A column that is not empty and not one of `notProjected` marks a forecast. */
+  projectedFlag?: string | undefined;
+  /** Texts that mean "no value"; the empty text is always one. */
+  missing: readonly string[];
+  empty: 'null' | 'absent';
+  /** Turns a number as upstream writes it into a plain decimal. */
+  number?: ((text: string, column: string) => string) | undefined;
+  /** Cells to take, by column; rows with others are of another part of the population. */
+  pin?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+type Cells = readonly string[];
+/** Where one series' figures stand in a row; -1 for what it does not have. */
+export interface SeriesCells {
+  value: number;
+  projected: number;
+  ci_lo: number;
+  ci_hi: number;
+}
+
+const FALSE_FLAGS = new Set(['', '0', 'false', 'no', 'n', 'f', 'actual', 'observed']);
+
+/** Where everything stands in a row; built once per table. */
+export class RowReader {
+  readonly #options: RowOptions;
+  readonly #place: number[];
+  readonly #year: number;
+  readonly #status: number;
+  readonly #flag: number;
+  readonly #missing: ReadonlySet<string>;
+  readonly #header: readonly string[];
+  readonly #pins: { index: number; column: string; cells: ReadonlySet<string> }[];
+  readonly series: SeriesCells[];
+
+  /** @throws {CsvError} for a column that is not there. */
+  constructor(header: readonly string[], series: readonly WideSeries[], options: RowOptions) {
+    const at = (name: string | null | undefined): number => (name ? columnIndex(header, name) : -1);
+    this.#options = options;
+    this.#header = header;
+    this.#place = options.place.map(at);
+    this.#year = at(options.year);
+    this.#status = at(options.status);
+    this.#flag = at(options.projectedFlag);
+    this.#missing = new Set(options.missing).add('');
+    this.#pins = Object.entries(options.pin ?? {}).map(([column, cells]) => ({
+      index: at(column),
+      column,
+      cells: new Set(cells),
+    }));
+    this.series = series.map((one) => ({
+      value: at(one.value),
+      projected: at(one.projected),
+      ci_lo: at(one.ci_lo),
+      ci_hi: at(one.ci_hi),
+    }));
+  }
+
+  #cell(cells: Cells, index: number): string | null {
+    const text = cells[index]?.trim() ?? '';
+    if (this.#missing.has(text)) return null;
+    return this.#options.number?.(text, this.#header[index] ?? '') ?? text;
+  }
+
+  #placeOf(cells: Cells): string {
+    for (const index of this.#place) {
+      const place = cells[index]?.trim();
+      if (place) return place;
+    }
+    return '';
+  }
+
+  /** The observation of one series in one row; null when the row has none. */
+  read(cells: Cells, series: SeriesCells): RawObservation | null {
+    const observed = this.#cell(cells, series.value);
+    const forecast = observed === null ? this.#cell(cells, series.projected) : null;
+    const value = observed ?? forecast;
+    if (value === null && this.#options.empty === 'absent') return null;
+    const row: RawObservation = { place: this.#placeOf(cells), year: cells[this.#year]?.trim() ?? '', value };
+    if (series.ci_lo >= 0) row.ci_lo = this.#cell(cells, series.ci_lo);
+    if (series.ci_hi >= 0) row.ci_hi = this.#cell(cells, series.ci_hi);
+    if (forecast !== null) row.projected = true;
+    else if (observed !== null && series.projected >= 0) row.projected = false;
+    if (this.#flag >= 0) row.projected = !FALSE_FLAGS.has((cells[this.#flag] ?? '').trim().toLowerCase());
+    const other = this.#pins.find((pin) => !pin.cells.has((cells[pin.index] ?? '').trim()));
+    if (other) row.other_dimension = `${other.column}=${cells[other.index]?.trim()}`;
+    if (this.#status >= 0) row.status = cells[this.#status]?.trim() || null;
+    return row;
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Files that are there whole or not at all, also after a power cut: written beside their place, flushed, renamed.
+ */
+import { randomUUID } from 'node:crypto';
+import { open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Flushes a directory's entries to disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Writes a file and flushes it; for places that nobody reads before a later rename. */
+export async function writeFlushed(path: string, content: string | Uint8Array): Promise<void> {
+  const handle = await open(path, 'w');
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Replaces a file by one atomic rename: a reader sees the old content or the new, never a part. */
+export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
+  const draft = `${path}.${randomUUID()}.tmp`;
+  await writeFlushed(draft, content);
+  await rename(draft, path);
+  await syncDirectory(dirname(path));
+}

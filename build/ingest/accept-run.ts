@@ -1,0 +1,47 @@
+/** An operator's word that a held run is good after all. */
+import { link } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { takeLock } from '../file-lock.ts';
+import type { IngestDependencies } from './ingest-provider.ts';
+import { ProviderLake, RUN_DATA } from './lake.ts';
+
+/**
+ * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.
+ * @throws {Error} when the run is not held; {LockHeld} when the provider is being ingested.
+ */
+export async function acceptRun(
+  dependencies: Pick<IngestDependencies, 'settings' | 'now' | 'observer'>,
+  providerId: string,
+  runId: string,
+): Promise<RunRecord> {
+  const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
+  const lock = await takeLock(lake.lockFile, `provider ${providerId}`);
+  try {
+    const held = await lake.run(runId);
+    if (held.record.status !== 'suspicious')
+      throw new Error(`run ${runId} is ${held.record.status}, not held`);
+    const { id, directory } = await lake.begin(dependencies.now());
+    for (const name of RUN_DATA) {
+      const from = join(held.directory, name);
+      await link(from, join(directory, name));
+    }
+    const instant = formatTimestamp(dependencies.now());
+    const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();
+    const record: RunRecord = {
+      ...held.record,
+      run_id: id,
+      status: 'succeeded',
+      started_at: instant,
+      finished_at: instant,
+      reason,
+      accepted_run: runId,
+    };
+    await lake.finish(directory, record);
+    dependencies.observer?.onRun?.(record);
+    return record;
+  } finally {
+    await lock.release();
+  }
+}

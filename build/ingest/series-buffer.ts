@@ -1,0 +1,221 @@
+/**
+ * One series while it is read: judged row by row, held in typed arrays, then sorted and freed of duplicates.
+ *
+ * Guarantees of what comes out: places are countries of the spine, years are years, numbers are finite, values lie
+ * within the declared bounds, a country and year occur once, rows are ordered by country and year. Every row that did
+ * not make it is counted. The buffer is used again for the next series; its arrays are valid until then.
+ */
+import type { RejectReason } from '../../data/schema/lake.ts';
+import type { RawObservation } from '../connectors/connector.ts';
+import { BAD, readFigure, readYear } from './figures.ts';
+import type { PlaceIndex } from './place-index.ts';
+import type { Rejects } from './rejects.ts';
+
+/** `projected` as a number: upstream said no, yes, nothing. */
+export const OBSERVED = 0;
+export const PROJECTED = 1;
+export const UNSAID = 2;
+
+/** Columns of one finished series, `rows` long; a missing number is NaN. */
+export interface SeriesColumns {
+  rows: number;
+  country: Int32Array;
+  year: Int32Array;
+  value: Float64Array;
+  ciLo: Float64Array;
+  ciHi: Float64Array;
+  projected: Uint8Array;
+  /** Index into the statuses of the run; 0 is none. */
+  status: Int32Array;
+}
+
+/** Values outside are rejected. */
+export interface Bounds {
+  min: number;
+  max: number;
+}
+
+/** Two different figures of one country and year: the series cannot be trusted. Its message shows both. */
+export class ConflictingFigures extends Error {
+  override name = 'ConflictingFigures';
+}
+
+interface Refusal {
+  reason: RejectReason;
+  /** Tells one case from another. */
+  sample: string;
+}
+
+const FIRST_CAPACITY = 1 << 14;
+/** No series of countries and years is longer; a connector that sends more has lost its way. */
+const ROW_LIMIT = 10_000_000;
+const NO_BOUNDS: Bounds = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
+
+function makeColumns(capacity: number): SeriesColumns {
+  return {
+    rows: 0,
+    country: new Int32Array(capacity),
+    year: new Int32Array(capacity),
+    value: new Float64Array(capacity),
+    ciLo: new Float64Array(capacity),
+    ciHi: new Float64Array(capacity),
+    projected: new Uint8Array(capacity),
+    status: new Int32Array(capacity),
+  };
+}
+
+const COLUMN_NAMES = ['country', 'year', 'value', 'ciLo', 'ciHi', 'projected', 'status'] as const;
+/** Equal as figures: two gaps are equal, and so are 0 and -0. */
+const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
+  a === b || (Number.isNaN(a) && Number.isNaN(b));
+
+export class SeriesBuffer {
+  /** Texts of `status`, by index; grows over the run. */
+  readonly statuses: (string | null)[] = [null];
+  readonly #statusIndex = new Map<string, number>();
+  readonly #places: PlaceIndex;
+  readonly #rejects: Rejects;
+  #columns = makeColumns(FIRST_CAPACITY);
+  #spare = makeColumns(FIRST_CAPACITY);
+  #bounds = NO_BOUNDS;
+  #sorted = true;
+
+  constructor(places: PlaceIndex, rejects: Rejects) {
+    this.#places = places;
+    this.#rejects = rejects;
+  }
+
+  /** Begins a series. */
+  start(bounds: Partial<Bounds> = {}): void {
+    this.#columns.rows = 0;
+    this.#sorted = true;
+    this.#bounds = { ...NO_BOUNDS, ...bounds };
+  }
+
+  /** Judges and keeps a batch of the series. */
+  add(rows: readonly RawObservation[]): void {
+    this.#reserve(this.#columns.rows + rows.length);
+    for (const row of rows) {
+      const refusal = this.#take(row);
+      if (refusal) this.#rejects.add(refusal.reason, refusal.sample);
+    }
+  }
+
+  /** Keeps the row, or says why not. */
+  #take(raw: RawObservation): Refusal | null {
+    const reason = refusalOf(raw);
+    if (reason) return { reason, sample: raw.other_dimension ?? raw.place };
+    const country = this.#places.find(raw.place);
+    if (typeof country === 'string') return { reason: country, sample: raw.place };
+    const year = readYear(raw.year);
+    if (year === BAD) return { reason: 'bad_year', sample: String(raw.year) };
+    const value = readFigure(raw.value);
+    const ciLo = readFigure(raw.ci_lo);
+    const ciHi = readFigure(raw.ci_hi);
+    if (value === BAD || ciLo === BAD || ciHi === BAD) {
+      const text = [raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD);
+      return { reason: 'bad_number', sample: `${raw.place} ${year}: ${text}` };
+    }
+    if (value !== null && (value < this.#bounds.min || value > this.#bounds.max)) {
+      return { reason: 'out_of_bounds', sample: `${raw.place} ${year}: ${value}` };
+    }
+    const columns = this.#columns;
+    const at = columns.rows;
+    if (at > 0 && this.#sorted) this.#sorted = isAscending(columns, at - 1, country, year);
+    columns.country[at] = country;
+    columns.year[at] = year;
+    columns.value[at] = value ?? Number.NaN;
+    columns.ciLo[at] = ciLo ?? Number.NaN;
+    columns.ciHi[at] = ciHi ?? Number.NaN;
+    columns.projected[at] = raw.projected === undefined ? UNSAID : Number(raw.projected);
+    columns.status[at] = raw.status ? this.#statusOf(raw.status) : 0;
+    columns.rows = at + 1;
+    return null;
+  }
+
+  #statusOf(text: string): number {
+    const known = this.#statusIndex.get(text);
+    if (known !== undefined) return known;
+    this.#statusIndex.set(text, this.statuses.length);
+    return this.statuses.push(text) - 1;
+  }
+
+  /**
+   * Ends the series: its rows by country and year, equal duplicates merged (and counted).
+   * @throws {ConflictingFigures} when one country and year has two different figures.
+   */
+  finish(): SeriesColumns {
+    if (!this.#sorted) this.#sort();
+    return this.#sorted ? this.#columns : this.#mergeDuplicates();
+  }
+
+  #reserve(rows: number): void {
+    if (rows > ROW_LIMIT) throw new RangeError(`a series of more than ${ROW_LIMIT} rows`);
+    if (rows <= this.#columns.country.length) return;
+    const larger = makeColumns(2 ** Math.ceil(Math.log2(rows)));
+    for (const name of COLUMN_NAMES) larger[name].set(this.#columns[name]);
+    larger.rows = this.#columns.rows;
+    this.#columns = larger;
+    this.#spare = makeColumns(larger.country.length);
+  }
+
+  #sort(): void {
+    const { rows, country, year } = this.#columns;
+    const at = (column: Int32Array, index: number): number => column[index] ?? 0;
+    const order = Uint32Array.from({ length: rows }, (_, index) => index);
+    order.sort((a, b) => at(country, a) - at(country, b) || at(year, a) - at(year, b) || a - b);
+    for (const name of COLUMN_NAMES) {
+      const from = this.#columns[name];
+      const to = this.#spare[name];
+      for (let index = 0; index < rows; index += 1) to[index] = from[order[index] ?? 0] ?? 0;
+    }
+    this.#spare.rows = rows;
+    [this.#columns, this.#spare] = [this.#spare, this.#columns];
+  }
+
+  #mergeDuplicates(): SeriesColumns {
+    const columns = this.#columns;
+    let kept = 0;
+    for (let row = 0; row < columns.rows; row += 1) {
+      if (kept > 0 && sameKey(columns, kept - 1, row)) {
+        this.#rejects.add('duplicate_key', this.#checkEqual(kept - 1, row));
+        continue;
+      }
+      for (const name of COLUMN_NAMES) columns[name].copyWithin(kept, row, row + 1);
+      kept += 1;
+    }
+    columns.rows = kept;
+    return columns;
+  }
+
+  /** Names the key that two equal rows share. @throws {ConflictingFigures} when they are not equal. */
+  #checkEqual(first: number, second: number): string {
+    const { country, year, value, ciLo, ciHi, projected } = this.#columns;
+    const key = `${this.#places.countries[country[first] ?? 0]} ${year[first]}`;
+    const figures = [value, ciLo, ciHi, projected];
+    if (figures.every((column) => sameNumber(column[first], column[second]))) return key;
+    const show = (row: number): string => {
+      const [main, low, high] = [value, ciLo, ciHi].map((column) =>
+        Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
+      );
+      const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
+      return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
+    };
+    throw new ConflictingFigures(`${key} has two different figures: ${show(first)} and ${show(second)}`);
+  }
+}
+
+function refusalOf(raw: RawObservation): RejectReason | null {
+  if (raw.withdrawn) return 'withdrawn';
+  if (raw.other_dimension !== undefined) return 'other_dimension';
+  return raw.aggregate ? 'aggregate_place' : null;
+}
+
+const sameKey = (columns: SeriesColumns, a: number, b: number): boolean =>
+  columns.country[a] === columns.country[b] && columns.year[a] === columns.year[b];
+
+/** Whether a new row comes strictly after the last one. */
+function isAscending(columns: SeriesColumns, last: number, country: number, year: number): boolean {
+  const before = columns.country[last] ?? 0;
+  return country > before || (country === before && year > (columns.year[last] ?? 0));
+}

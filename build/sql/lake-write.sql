@@ -1,0 +1,6 @@
+-- Small row groups: a build reads one indicator at a time and skips the groups that cannot hold it.
+COPY (
+  SELECT indicator, iso3, year, value, ci_lo, ci_hi, projected, status
+  FROM lake_observations
+  ORDER BY place, country, year
+) TO $file (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960);

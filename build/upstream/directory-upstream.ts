@@ -1,0 +1,106 @@
+/**
+ * Upstream files out of directories: a mirror of an origin, or data that ship inside npm packages.
+ *
+ * A reference is a relative URL; its names are decoded, its query dropped. Whatever leads out of the directory, by
+ * `..`, by an absolute name or by a symbolic link, is refused.
+ */
+import { createReadStream } from 'node:fs';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+/** The path below the base that a reference names. @throws {UpstreamError} for one that is no relative path. */
+export function decodeReference(reference: string): string {
+  const bare = reference.replace(/[?#].*$/s, '');
+  let path: string;
+  try {
+    path = decodeURIComponent(bare);
+  } catch {
+    throw new UpstreamError(`"${reference}" is not a relative URL`);
+  }
+  const steps = path.split(/[/\\]/);
+  if (
+    path === '' ||
+    path.includes('\0') ||
+    steps.includes('..') ||
+    steps[0] === '' ||
+    /^[a-z]+:/i.test(path)
+  ) {
+    throw new UpstreamError(`"${reference}" does not name a file below the provider's base`);
+  }
+  return path;
+}
+
+export interface DirectoryOptions {
+  maxFileBytes: number;
+  signal: AbortSignal;
+}
+
+/** The validator of a file that a connector asked for and that was not there. */
+const ABSENT = 'absent';
+
+export class DirectoryUpstream implements TrackedUpstream {
+  readonly #root: string;
+  readonly #options: DirectoryOptions;
+  readonly #log = new FetchLog();
+
+  constructor(root: string, options: DirectoryOptions) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  async #locate(reference: string): Promise<{ path: string; file: FetchedFile }> {
+    this.#options.signal.throwIfAborted();
+    const wanted = join(this.#root, decodeReference(reference));
+    try {
+      const path = await realpath(wanted);
+      if (!path.startsWith((await realpath(this.#root)) + sep)) {
+        throw new UpstreamError(`"${reference}" leads out of the mirror`);
+      }
+      const { size, mtime } = await stat(path);
+      if (size > this.#options.maxFileBytes)
+        throw new UpstreamError(`"${reference}" has ${size} bytes: too large`);
+      const validator = `${size}-${mtime.getTime()}`;
+      return { path, file: { reference, validator, last_modified: mtime.toISOString(), bytes: size } };
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error;
+      this.#log.add({ reference, validator: ABSENT, last_modified: null, bytes: 0 });
+      throw new UpstreamError(`"${reference}" is not in the mirror`, 404, { cause: error });
+    }
+  }
+
+  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
+    const { path, file } = await this.#locate(reference);
+    this.#log.add(file);
+    return createReadStream(path, { signal: this.#options.signal, highWaterMark: 1 << 18 });
+  }
+
+  async text(reference: string): Promise<string> {
+    const { path, file } = await this.#locate(reference);
+    this.#log.add(file);
+    return readFile(path, { encoding: 'utf8', signal: this.#options.signal });
+  }
+
+  fetched(): FetchedFile[] {
+    return this.#log.list();
+  }
+
+  async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
+    for (const known of files) {
+      const now = await this.#locate(known.reference).catch(() => null);
+      if ((now?.file.validator ?? ABSENT) !== known.validator) return false;
+    }
+    return files.length > 0;
+  }
+
+  get bytes(): number {
+    return this.#log.bytes;
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** The directory that packages are installed in: where a provider whose data ship in packages is read from. */
+export const PACKAGES_ROOT = resolve(fileURLToPath(new URL('../../node_modules', import.meta.url)));

@@ -1,0 +1,255 @@
+/**
+ * One file over HTTP onto disk: conditional, bounded, retried, resumed where the server allows it.
+ *
+ * Everything a server may do wrong ends in an `UpstreamError` with a sentence: too many redirects or one into a private
+ * network, an HTML page in place of data, more bytes than allowed (counted after decompression), a connection that
+ * breaks off time and again. A partial download is continued only when the server proves by its validator (`If-Range`)
+ * that the file is still the same.
+ */
+import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { type Dispatcher, request } from 'undici';
+import { refusePrivateHost } from './address-guard.ts';
+import { delayAfter, isTransientStatus, type RetryOptions, Transient } from './retry.ts';
+import { UpstreamError } from './upstream-error.ts';
+
+export interface Validators {
+  etag: string | null;
+  last_modified: string | null;
+}
+
+export interface DownloadOptions extends RetryOptions {
+  dispatcher: Dispatcher;
+  /** Whose network may be private: the provider's own base. */
+  origin: URL;
+  maxFileBytes: number;
+  maxRedirects: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  userAgent: string;
+  signal: AbortSignal;
+}
+
+export type DownloadResult = { kind: 'unchanged' } | ({ kind: 'file'; bytes: number } & Validators);
+
+interface Answer {
+  status: number;
+  header(name: string): string | null;
+  body: Readable;
+}
+
+/** What is known of a download that broke off. */
+interface Partial {
+  bytes: number;
+  validator: string | null;
+}
+
+/**
+ * Downloads `url` to `file`.
+ * @param known validators of the copy at hand: an unchanged file is not sent again.
+ * @throws {UpstreamError} after the last attempt, at once for what another attempt would not mend.
+ */
+export async function download(
+  url: URL,
+  file: string,
+  known: Validators | null,
+  options: DownloadOptions,
+): Promise<DownloadResult> {
+  let partial: Partial = { bytes: 0, validator: null };
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await downloadOnce(url, file, known, partial, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      const failure = asTransient(error);
+      const delay = failure && delayAfter(failure, attempt, options);
+      if (!failure || delay === null) throw finalError(url, error, attempt + 1);
+      partial = await partialOf(file, failure);
+      await options.sleep(delay, options.signal);
+    }
+  }
+}
+
+/** An error of the network counts as passing; what this module refused does not. */
+function asTransient(error: unknown): Transient | null {
+  if (error instanceof Transient) return error;
+  if (error instanceof UpstreamError || !(error instanceof Error)) return null;
+  if (error.cause instanceof UpstreamError) return null;
+  return new Transient(error.message, null, null, { cause: error });
+}
+
+function finalError(url: URL, error: unknown, attempts: number): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
+  const reason = error instanceof Error ? error.message : String(error);
+  const status = error instanceof Transient ? error.status : null;
+  const times = attempts === 1 ? 'once' : `${attempts} times`;
+  return new UpstreamError(`${url.host}${url.pathname}: ${reason} (tried ${times})`, status, {
+    cause: error,
+  });
+}
+
+/** A body that broke off and can be continued leaves its validator on the failure. */
+class BrokenOff extends Transient {
+  readonly validator: string | null;
+  constructor(message: string, validator: string | null, options?: ErrorOptions) {
+    super(message, null, null, options);
+    this.validator = validator;
+  }
+}
+
+async function partialOf(file: string, failure: Transient): Promise<Partial> {
+  if (!(failure instanceof BrokenOff) || failure.validator === null) return { bytes: 0, validator: null };
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  );
+  return { bytes: size, validator: failure.validator };
+}
+
+async function downloadOnce(
+  url: URL,
+  file: string,
+  known: Validators | null,
+  partial: Partial,
+  options: DownloadOptions,
+): Promise<DownloadResult> {
+  const resuming = partial.bytes > 0 && partial.validator !== null;
+  const answer = await follow(url, requestHeaders(known, resuming ? partial : null, options), options);
+  if (answer.status === 304 && known) {
+    answer.body.resume();
+    return { kind: 'unchanged' };
+  }
+  checkAnswer(url, answer);
+  const continues = answer.status === 206;
+  if (continues && !continuesAt(answer, partial.bytes)) {
+    answer.body.destroy();
+    throw new UpstreamError(`${url.host}${url.pathname}: an answer to another range than asked for`);
+  }
+  const from = continues ? partial.bytes : 0;
+  await save(url, answer, file, from, options);
+  const { size } = await stat(file);
+  return {
+    kind: 'file',
+    bytes: size,
+    etag: answer.header('etag'),
+    last_modified: answer.header('last-modified'),
+  };
+}
+
+function requestHeaders(known: Validators | null, partial: Partial | null, options: DownloadOptions) {
+  const headers: Record<string, string> = { 'user-agent': options.userAgent, accept: '*/*' };
+  if (partial?.validator) {
+    return { ...headers, range: `bytes=${partial.bytes}-`, 'if-range': partial.validator };
+  }
+  headers['accept-encoding'] = 'gzip';
+  if (known?.etag) headers['if-none-match'] = known.etag;
+  if (known?.last_modified) headers['if-modified-since'] = known.last_modified;
+  return headers;
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** Sends the request and follows redirects, checking every step. */
+async function follow(url: URL, headers: Record<string, string>, options: DownloadOptions): Promise<Answer> {
+  let target = url;
+  for (let step = 0; step <= options.maxRedirects; step += 1) {
+    refusePrivateHost(target, options.origin);
+    const answer = await request(target, {
+      method: 'GET',
+      headers,
+      dispatcher: options.dispatcher,
+      signal: options.signal,
+      headersTimeout: options.headersTimeoutMs,
+      bodyTimeout: options.bodyTimeoutMs,
+    });
+    const header = (name: string): string | null => {
+      const value = answer.headers[name];
+      return (Array.isArray(value) ? value[0] : value) ?? null;
+    };
+    const location = REDIRECTS.has(answer.statusCode) ? header('location') : null;
+    if (location === null) return { status: answer.statusCode, header, body: answer.body };
+    await answer.body.dump();
+    target = redirectTarget(location, target);
+  }
+  throw new UpstreamError(`${url.host}${url.pathname}: more than ${options.maxRedirects} redirects`);
+}
+
+function redirectTarget(location: string, from: URL): URL {
+  const target = URL.canParse(location, from.href) ? new URL(location, from) : null;
+  if (!target || !/^https?:$/.test(target.protocol)) {
+    throw new UpstreamError(`${from.host}${from.pathname} redirects to "${location}": refused`);
+  }
+  if (from.protocol === 'https:' && target.protocol === 'http:') {
+    throw new UpstreamError(`${from.host}${from.pathname} redirects from https to http: refused`);
+  }
+  return target;
+}
+
+function checkAnswer(url: URL, answer: Answer): void {
+  const where = `${url.host}${url.pathname}`;
+  const refuse = (error: Error): never => {
+    answer.body.on('error', () => {}).destroy();
+    throw error;
+  };
+  if (isTransientStatus(answer.status)) {
+    refuse(new Transient(`answered ${answer.status}`, answer.status, answer.header('retry-after')));
+  }
+  if (answer.status !== 200 && answer.status !== 206) {
+    refuse(new UpstreamError(`${where}: answered ${answer.status}`, answer.status));
+  }
+  const type = answer.header('content-type') ?? '';
+  if (/^(text\/html|application\/xhtml)/i.test(type) && !/\.html?$/i.test(url.pathname)) {
+    refuse(new UpstreamError(`${where}: an HTML page in place of data`, answer.status));
+  }
+}
+
+function continuesAt(answer: Answer, bytes: number): boolean {
+  const range = /^bytes (\d+)-/.exec(answer.header('content-range') ?? '');
+  return range !== null && Number(range[1]) === bytes;
+}
+
+/** A strong validator is needed to continue a body; a compressed one cannot be continued. */
+function resumeValidator(answer: Answer): string | null {
+  if (answer.header('content-encoding') || answer.header('accept-ranges') !== 'bytes') return null;
+  const etag = answer.header('etag');
+  return etag && !etag.startsWith('W/') ? etag : answer.header('last-modified');
+}
+
+async function save(
+  url: URL,
+  answer: Answer,
+  file: string,
+  from: number,
+  options: DownloadOptions,
+): Promise<void> {
+  let bytes = from;
+  const limit = new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.length;
+      const tooLarge = bytes > options.maxFileBytes;
+      done(
+        tooLarge
+          ? new UpstreamError(`${url.host}${url.pathname}: larger than ${options.maxFileBytes} bytes`)
+          : null,
+        chunk,
+      );
+    },
+  });
+  const output = createWriteStream(file, { flags: from > 0 ? 'a' : 'w' });
+  const encoding = answer.header('content-encoding')?.toLowerCase() ?? 'identity';
+  try {
+    if (encoding === 'gzip') await pipeline(answer.body, createGunzip(), limit, output);
+    else if (encoding === 'identity' || encoding === '') await pipeline(answer.body, limit, output);
+    else throw new UpstreamError(`${url.host}${url.pathname}: content coding ${encoding} was not asked for`);
+  } catch (error) {
+    answer.body.destroy();
+    options.signal.throwIfAborted();
+    if (error instanceof UpstreamError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new BrokenOff(`the answer broke off: ${reason}`, resumeValidator(answer), { cause: error });
+  }
+}

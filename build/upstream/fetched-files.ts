@@ -1,0 +1,49 @@
+/**
+ * What a run read upstream, and the question whether any of it has changed since.
+ *
+ * A validator is whatever tells two versions of a file apart without reading them: an ETag or Last-Modified of a
+ * server, size and time of a file. A file without one counts as changed.
+ */
+import { z } from 'zod';
+import type { Upstream } from '../connectors/connector.ts';
+
+export const fetchedFile = z.object({
+  reference: z.string(),
+  validator: z.string().nullable(),
+  last_modified: z.string().nullable(),
+  bytes: z.int(),
+});
+export type FetchedFile = z.infer<typeof fetchedFile>;
+
+export interface TrackedUpstream extends Upstream {
+  /** Everything that was read so far, in the order of reading, each file once. */
+  fetched(): FetchedFile[];
+  /** Whether every one of these files is as it was. */
+  unchanged(files: readonly FetchedFile[]): Promise<boolean>;
+  /** Bytes read so far. */
+  readonly bytes: number;
+  /** Ends connections and drops what is no longer needed. */
+  close(): Promise<void>;
+}
+
+/** Remembers files by reference, each once. */
+export class FetchLog {
+  readonly #files = new Map<string, FetchedFile>();
+  bytes = 0;
+
+  add(file: FetchedFile): void {
+    if (!this.#files.has(file.reference)) this.bytes += file.bytes;
+    this.#files.set(file.reference, file);
+  }
+
+  list(): FetchedFile[] {
+    return [...this.#files.values()];
+  }
+}
+
+/** The newest Last-Modified of some files as an ISO date-time, or null when none was told. */
+export function newestModification(files: readonly FetchedFile[]): string | null {
+  const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
+  const known = times.filter((time) => Number.isFinite(time));
+  return known.length === 0 ? null : new Date(Math.max(...known)).toISOString();
+}

@@ -1,0 +1,37 @@
+/** Opens the upstream of one provider: its origin, a mirror of it, or the packages that carry its data. */
+import { join } from 'node:path';
+import type { EffectiveSource } from '../connectors/source.ts';
+import { DirectoryUpstream, PACKAGES_ROOT } from './directory-upstream.ts';
+import type { TrackedUpstream } from './fetched-files.ts';
+import { HttpUpstream } from './http-upstream.ts';
+import type { PolitenessOptions } from './politeness.ts';
+import type { RetryOptions } from './retry.ts';
+
+/** No upstream file of country statistics comes near it; a server that sends more is broken or hostile. */
+const MAX_FILE_BYTES = 1_000_000_000;
+
+export interface UpstreamOptions {
+  maxFileBytes?: number;
+  retry?: Partial<RetryOptions>;
+  politeness?: PolitenessOptions;
+}
+
+export function openUpstream(
+  source: EffectiveSource,
+  providerDirectory: string,
+  signal: AbortSignal,
+  options: UpstreamOptions = {},
+): TrackedUpstream {
+  const { maxFileBytes = MAX_FILE_BYTES, retry, politeness } = options;
+  const { base } = source;
+  if (base.kind === 'directory') return new DirectoryUpstream(base.path, { maxFileBytes, signal });
+  if (base.kind === 'none') return new DirectoryUpstream(PACKAGES_ROOT, { maxFileBytes, signal });
+  return new HttpUpstream({
+    base: base.url,
+    cache: join(providerDirectory, '.copies'),
+    maxFileBytes,
+    signal,
+    ...(retry ? { retry } : {}),
+    ...(politeness ? { politeness } : {}),
+  });
+}
