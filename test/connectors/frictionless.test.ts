@@ -182,6 +182,53 @@ describe('a wide table', () => {
   });
 });
 
+describe('a long table of several series', () => {
+  const fields = ['area', 'year', 'item', 'item_label', 'unit', 'sex', 'value', 'value_lower'];
+  const files = {
+    'datapackage.json': describePackage({ fields, more: { keywords: ['k'], sources: [{ title: 'S' }] } }),
+    'data.csv':
+      'area,year,item,item_label,unit,sex,value,value_lower\n' +
+      'FRA,2000,A/1,Item <b>one</b>,kg,all,1,0\nFRA,2000,b,,%,all,2,\nFRA,2001,A/1,Item one,kg,all,,\n' +
+      'FRA,2001,b,,%,women,3,\nFRA,2001,,nothing,kg,all,9,\n',
+  };
+
+  it('gives the series that its rows name, gathered, with their names and units', async () => {
+    const settings = { series: { code: 'item', name: 'item_label', unit: 'unit' }, pin: { sex: 'all' } };
+    const { series } = await read(files, settings);
+    expect([...series.values()]).toEqual([
+      {
+        entry: expect.objectContaining({
+          slug: 'a-1',
+          name: 'Item one',
+          unit: 'kg',
+          tags: ['k'],
+          source: 'S',
+        }),
+        rows: [
+          { place: 'FRA', year: '2000', value: '1', ci_lo: '0' },
+          { place: 'FRA', year: '2001', value: null, ci_lo: null },
+        ],
+      },
+      {
+        entry: expect.objectContaining({ slug: 'b', name: 'b', unit: '%' }),
+        rows: [
+          { place: 'FRA', year: '2000', value: '2', ci_lo: null },
+          { place: 'FRA', year: '2001', value: '3', ci_lo: null, other_dimension: 'sex=women' },
+        ],
+      },
+    ]);
+  });
+
+  it('wants to know which column holds the figures, and fails as a whole when broken', async () => {
+    const settings = { series: { code: 'item' }, pin: { sex: ['all', 'women'] } };
+    await expect(read(files, { ...settings, packages: ['.'] })).rejects.toThrow(
+      'one column of figures is wanted',
+    );
+    const broken = { ...files, 'data.csv': `${files['data.csv']}FRA` };
+    await expect(read(broken, { ...settings, values: ['value'] })).rejects.toThrow('Invalid Record Length');
+  });
+});
+
 describe('how the CSV is written', () => {
   it('takes the dialect, the encoding and the numbers from the package', async () => {
     const fields = ['code', 'year', { name: 'v', type: 'number', decimalChar: ',', groupChar: '.' }];
@@ -258,6 +305,36 @@ describe('a package that cannot be read', () => {
 
   it('is the whole run when there is no other', async () => {
     await expect(read({})).rejects.toThrow('404');
+  });
+});
+
+describe('slugs', () => {
+  const rows = 'code,year,Total (%),Total\nFRA,2000,1,2\n';
+  const fields = ['code', 'year', 'Total (%)', 'Total'];
+  const one = { 'a/datapackage.json': describePackage({ fields, more: { name: 'a' } }), 'a/data.csv': rows };
+  const two = {
+    'b/datapackage.json': describePackage({ fields: fields.slice(0, 3), more: { name: 'b' } }),
+    'b/data.csv': rows,
+  };
+
+  it('never let two series meet in one', async () => {
+    const { failed, series } = await read({ ...one, ...two }, { packages: ['a', 'b'] });
+    expect([...failed]).toEqual([
+      ['a-total', 'two series would be called "a-total": give one a slug of its own'],
+    ]);
+    expect([...series.keys()]).toContain('b');
+    const columns = { Total: { slug: 'a-number' } };
+    const apart = await read(one, { packages: [{ path: 'a', columns }] });
+    expect([...apart.series.keys()]).toEqual(['a-total', 'a-number']);
+  });
+
+  it('are claimed over all packages', async () => {
+    const packages = [
+      { path: 'b', slug: 'same' },
+      { path: 'b', slug: 'same' },
+    ];
+    const { failed } = await read(two, { packages });
+    expect(failed.get('same')).toContain('two series would be called "same"');
   });
 });
 
