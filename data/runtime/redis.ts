@@ -63,7 +63,8 @@ export function connectRedis(
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENT_CONNECTION_MS,
-    maxRetriesPerRequest: null,
+    // Commands on a lost connection fail when it is lost, not when their time is up.
+    maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
   };
   const client = settings.REDIS_CLUSTER

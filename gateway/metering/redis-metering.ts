@@ -73,6 +73,11 @@ export function createMetering(dependencies: MeteringDependencies): RedisMeterin
   return new RedisMetering(dependencies);
 }
 
+function wholeCredits(price: number): number {
+  if (Number.isSafeInteger(price) && price >= 0) return price;
+  throw new RangeError(`a price is a whole number of credits, not ${price}`);
+}
+
 /** A random word of this process, then a counter: cheap, and no two gateways can meet. */
 function debitIds(): () => string {
   const process_word = randomBytes(9).toString('base64url');
@@ -134,7 +139,7 @@ export class RedisMetering implements Metering {
     const { key, route, request_id } = admission;
     if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) return { kind: 'invalid_key' };
     const failed = admission.status >= 400;
-    const price = failed ? 0 : admission.price;
+    const price = failed ? 0 : wholeCredits(admission.price);
     const names = this.#namesOf(key.account_id, now_ms);
     const debit_id = this.#debitId();
     const values = [

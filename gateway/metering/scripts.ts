@@ -78,7 +78,10 @@ export class ScriptRunner {
       return await this.run(script, values);
     } catch (error) {
       if (fateOf(error) !== 'unknown' || !(await this.#back())) throw error;
-      return this.run(script, values);
+      // Whatever the second try meets, what became of the first stays unknown.
+      return this.run(script, values).catch(() => {
+        throw error;
+      });
     }
   }
 
