@@ -123,7 +123,7 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
 
 export const INVALID_RESPONSE: Json = {
   description: 'A parameter fails validation.',
-  headers: headerRefs(['X-Request-Id', 'Cache-Control']),
+  headers: headerRefs(['X-Request-Id', 'Cache-Control', ...KEYED_HEADERS]),
   content: {
     'application/json': {
       schema: schemaRef('ValidationError'),

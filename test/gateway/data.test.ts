@@ -1,0 +1,278 @@
+/** GET /data: every row of its table, JSON and CSV, and the export gate. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
+import { rankRows } from './fixture-ranks.ts';
+import { codeOf, Service, type TestKey } from './service.ts';
+
+let service: Service;
+let owner: TestKey;
+beforeAll(async () => {
+  service = await Service.start();
+  owner = await service.account({ credits: 1_000_000 });
+});
+afterAll(() => service.stop());
+
+const get = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
+const LIFE = 'indicator=alpha.life_expectancy';
+
+/** What the answer must hold, from the figures themselves. */
+function expectedRows(id: string) {
+  const indicator = INDICATORS.find((candidate) => candidate.id === id);
+  if (!indicator) throw new Error(`no ${id}`);
+  return rankRows(indicator)
+    .toSorted((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1))
+    .map(({ iso3, year, value, ci_lo, ci_hi, rank, projected }) => ({
+      iso3,
+      year,
+      value,
+      ci_lo: ci_lo ?? null,
+      ci_hi: ci_hi ?? null,
+      rank,
+      projected: projected ?? false,
+    }));
+}
+
+describe('rows', () => {
+  test.each(INDICATORS.filter(({ access_tier }) => access_tier !== 'display').map(({ id }) => id))(
+    '%s: every row, ordered by iso3 then year, every double exact',
+    async (id) => {
+      const answer = await get(`indicator=${id}`);
+      const rows = expectedRows(id);
+      expect(answer.json.data).toEqual(rows);
+      expect(answer.json.meta.count).toBe(rows.length);
+      expect(answer.headers['x-credits-charged']).toBe(String(Math.max(1, rows.length)));
+    },
+  );
+
+  test('doubles survive, the sign of zero and the smallest one too', async () => {
+    const { json } = await get('indicator=alpha.GDP.PCAP.CD');
+    const values = json.data.map(({ value }: { value: number }) => value);
+    expect(values.every((value: number, at: number) => Object.is(value, HARD_DOUBLES[at]))).toBe(true);
+  });
+
+  test('price: max(1, rows)', async () => {
+    expect((await get(`${LIFE}&countries=KEN`)).headers['x-credits-charged']).toBe('2');
+    expect((await get(`${LIFE}&countries=BRA`)).headers['x-credits-charged']).toBe('1');
+    expect((await get('indicator=beta.empty_series')).headers['x-credits-charged']).toBe('1');
+  });
+});
+
+describe('filters, on a cold and on a hot indicator alike', () => {
+  const id = 'alpha.population_total';
+  const all = expectedRows(id);
+  const cases: [string, (row: { iso3: string; year: number }) => boolean][] = [
+    ['countries=KEN', ({ iso3 }) => iso3 === 'KEN'],
+    ['countries=usa,%20ken%20', () => true],
+    ['countries=KEN,KEN,ken', ({ iso3 }) => iso3 === 'KEN'],
+    ['countries=ZZZ', () => false],
+    ['countries=ZZZ,USA', ({ iso3 }) => iso3 === 'USA'],
+    ['from=2020', ({ year }) => year >= 2020],
+    ['to=2020', ({ year }) => year <= 2020],
+    ['from=2020&to=2020', ({ year }) => year === 2020],
+    ['from=2020&to=2021&countries=KEN', ({ iso3, year }) => iso3 === 'KEN' && year >= 2020 && year <= 2021],
+    ['from=3000', () => false],
+    ['to=-5000', () => false],
+    ['from=-9007199254740991&to=9007199254740991', () => true],
+  ];
+  test.each(cases)('%s', async (query, keep) => {
+    // Each case asks a gateway that never saw the indicator, then one that has it in memory.
+    const cold = await Service.start();
+    try {
+      const { key } = await cold.account();
+      const answers = [];
+      for (let time = 0; time < 3; time += 1) {
+        answers.push(await cold.get(`/v1/data?indicator=${id}&${query}`, { key }));
+      }
+      for (const answer of answers) expect(answer.json.data).toEqual(all.filter(keep));
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    } finally {
+      await cold.stop();
+    }
+  });
+});
+
+describe('meta', () => {
+  test('the fixed members, and no filter that was not sent', async () => {
+    expect((await get(LIFE)).json.meta).toEqual({
+      generated_at: '2026-11-20T02:00:00+00:00',
+      count: 9,
+      indicator: 'alpha.life_expectancy',
+      name: 'Life expectancy',
+      unit: 'years',
+      licence: 'CC BY 4.0',
+      licence_url: 'https://creativecommons.org/licenses/by/4.0/',
+      attribution: 'Alpha Institute, CC BY 4.0',
+    });
+  });
+
+  test('countries normalised, from, to and format each when sent', async () => {
+    const { meta } = (await get(`${LIFE}&countries=usa,%20deu,USA&from=2020&to=2021&format=json`)).json;
+    expect(meta).toMatchObject({ countries: ['USA', 'DEU'], from: 2020, to: 2021, format: 'json' });
+  });
+});
+
+describe('CSV', () => {
+  const csv = (query: string) => get(`${query}&format=csv`);
+
+  test('header, CRLF, empty fields for null', async () => {
+    const answer = await csv(`${LIFE}&countries=KEN,ZWE`);
+    expect(answer.text).toBe(
+      'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n' +
+        'alpha.life_expectancy,KEN,2020,62.5,61,64,3,false\r\n' +
+        'alpha.life_expectancy,KEN,2021,63.5,62,65,3,false\r\n' +
+        'alpha.life_expectancy,ZWE,2021,,,,,false\r\n',
+    );
+    expect(answer.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(answer.headers['x-credits-charged']).toBe('3');
+  });
+
+  test('a file name, the licence and the credit line in headers', async () => {
+    const { headers } = await csv(LIFE);
+    expect(headers['content-disposition']).toBe('attachment; filename="alpha.life_expectancy.csv"');
+    expect(headers.link).toBe('<https://creativecommons.org/licenses/by/4.0/>; rel="license"');
+    expect(headers['x-attribution']).toBe('Alpha Institute, CC BY 4.0');
+  });
+
+  test('a credit line outside ASCII is percent-encoded and reads back; no licence address, no Link', async () => {
+    const { headers } = await csv('indicator=beta.co2_emissions');
+    expect(headers['x-attribution']).toMatch(/^[\x20-\x7e]+$/);
+    expect(decodeURIComponent(String(headers['x-attribution']))).toBe('Büro “Beta” — 100 % público, 東京');
+    expect(headers).not.toHaveProperty('link');
+  });
+
+  test('no rows: the header line alone, 1 credit', async () => {
+    const answer = await csv('indicator=beta.empty_series');
+    expect(answer.text).toBe('indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n');
+    expect(answer.headers['x-credits-charged']).toBe('1');
+  });
+
+  test('opens in DuckDB with the right types and the same doubles', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'alm-csv-'));
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    for (const id of ['alpha.GDP.PCAP.CD', 'alpha.life_expectancy', 'beta.long_series']) {
+      const file = join(directory, 'data.csv');
+      await writeFile(file, (await csv(`indicator=${id}`)).bytes);
+      const types = await connection.runAndReadAll(`DESCRIBE FROM read_csv('${file}')`);
+      const byName = Object.fromEntries(
+        types.getRowObjects().map((row) => [row.column_name, row.column_type]),
+      );
+      expect(byName).toMatchObject({
+        indicator: 'VARCHAR',
+        iso3: 'VARCHAR',
+        year: 'BIGINT',
+        projected: 'BOOLEAN',
+      });
+      expect(byName.value).toMatch(/^(DOUBLE|BIGINT)$/);
+      const read = await connection.runAndReadAll(`SELECT value::DOUBLE FROM read_csv('${file}')`);
+      const values = read.getColumnsJS()[0] ?? [];
+      expect(values.map((value) => (value === null ? null : Number(value)))).toEqual(
+        expectedRows(id).map(({ value }) => value),
+      );
+    }
+    connection.closeSync();
+    instance.closeSync();
+    await rm(directory, { recursive: true });
+  });
+
+  test('a refusal is JSON all the same', async () => {
+    expect(codeOf(await csv('indicator=none.such'))).toBe('indicator_not_found');
+  });
+});
+
+describe('refusals, all free', () => {
+  const cases: [string, string, number, object][] = [
+    ['indicator missing', '', 422, { loc: ['query', 'indicator'], type: 'missing', msg: 'Field required' }],
+    ['indicator blank', 'indicator=', 422, { loc: ['query', 'indicator'], type: 'string_too_short' }],
+    ['countries blank', `${LIFE}&countries=`, 422, { loc: ['query', 'countries', 0], input: '' }],
+    ['countries of blanks', `${LIFE}&countries=%20`, 422, { loc: ['query', 'countries', 0] }],
+    [
+      'a code of two letters',
+      `${LIFE}&countries=USA,DE`,
+      422,
+      { loc: ['query', 'countries', 1], input: 'DE' },
+    ],
+    ['a trailing comma', `${LIFE}&countries=USA,`, 422, { loc: ['query', 'countries', 1], input: '' }],
+    [
+      'a code beyond ASCII',
+      `${LIFE}&countries=u%C5%BFa`,
+      422,
+      { loc: ['query', 'countries', 0], input: 'uſa' },
+    ],
+    ['from after to', `${LIFE}&from=2021&to=2020`, 422, { loc: ['query', 'from'], type: 'value_error' }],
+    ['from not an integer', `${LIFE}&from=1e3`, 422, { loc: ['query', 'from'], type: 'int_parsing' }],
+    ['to too large', `${LIFE}&to=${'9'.repeat(40)}`, 422, { loc: ['query', 'to'], type: 'int_parsing_size' }],
+    [
+      'format unknown',
+      `${LIFE}&format=xml`,
+      422,
+      { loc: ['query', 'format'], type: 'literal_error', ctx: { expected: "'json' or 'csv'" } },
+    ],
+    ['format in upper case', `${LIFE}&format=CSV`, 422, { loc: ['query', 'format'] }],
+  ];
+  test.each(cases)('%s', async (_name, query, status, detail) => {
+    const before = await service.balance(owner);
+    const answer = await get(query);
+    expect(answer.status).toBe(status);
+    expect(answer.json.detail[0]).toMatchObject(detail);
+    expect(answer.headers['x-credits-charged']).toBe('0');
+    expect(await service.balance(owner)).toBe(before);
+  });
+
+  test('at most 300 countries; duplicates count once', async () => {
+    const code = (at: number): string =>
+      [Math.floor(at / 676), Math.floor(at / 26) % 26, at % 26]
+        .map((letter) => String.fromCharCode(65 + letter))
+        .join('');
+    const many = Array.from({ length: 301 }, (_, at) => code(at));
+    expect((await get(`${LIFE}&countries=${many.slice(0, 300).join(',')}`)).status).toBe(200);
+    expect((await get(`${LIFE}&countries=${Array(400).fill('KEN').join(',')}`)).status).toBe(200);
+    const answer = await get(`${LIFE}&countries=${many.join(',')}`);
+    expect(answer.status).toBe(422);
+    expect(answer.json.detail[0]).toMatchObject({
+      loc: ['query', 'countries'],
+      type: 'too_long',
+      ctx: { max_length: 300, actual_length: 301 },
+    });
+  });
+
+  test.each([
+    'none.such',
+    'alpha.Life_expectancy',
+    'alpha',
+    '../alpha.life_expectancy',
+    'alpha.life_expectancy%00',
+  ])('404 indicator_not_found: %s', async (id) => {
+    const answer = await get(`indicator=${id}`);
+    expect(answer.status).toBe(404);
+    expect(codeOf(answer)).toBe('indicator_not_found');
+    expect(answer.json.error.message).toContain(decodeURIComponent(id));
+    expect(answer.headers['x-credits-charged']).toBe('0');
+  });
+
+  test('403 export_restricted for a display indicator, also when filtered or as CSV', async () => {
+    for (const query of ['', '&countries=BRA', '&format=csv', '&from=1900']) {
+      const answer = await get(`indicator=gamma.reserves${query}`);
+      expect(answer.status).toBe(403);
+      expect(codeOf(answer)).toBe('export_restricted');
+      expect(answer.headers['x-credits-charged']).toBe('0');
+    }
+  });
+
+  test('402 insufficient_credits names price and balance; nothing is taken', async () => {
+    const poor = await service.account({ credits: 8 });
+    const answer = await service.get(`/v1/data?${LIFE}`, { key: poor.key });
+    expect(answer.status).toBe(402);
+    expect(answer.json.error).toEqual({
+      code: 'insufficient_credits',
+      message: 'This answer costs 9 credits and the balance is 8.',
+    });
+    expect(answer.headers['x-credits-remaining']).toBe('8');
+    expect((await service.get(`/v1/data?${LIFE}&countries=KEN`, { key: poor.key })).status).toBe(200);
+    expect(await service.balance(poor)).toBe(6);
+  });
+});
