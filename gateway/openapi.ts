@@ -116,8 +116,8 @@ function queryParameters({ query }: Route): Json[] {
 function responses(route: Route): Json {
   const success: [string, Json][] = [['200', successResponse(route)]];
   if (route.tagged) {
-    const headers = headerRefs(['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Snapshot']);
-    success.push(['304', { description: 'The caller has these bytes already.', headers }]);
+    const names = ['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Snapshot', ...KEYED_HEADERS];
+    success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
   }
   const failures = [...byStatus(refusalsOf(route))].map(([status, codes]): [string, Json] => [
     String(status),
