@@ -1,0 +1,63 @@
+/** A TCP proxy in front of a unix socket that loses what it is told to lose. */
+import { connect, createServer, type Socket } from 'node:net';
+
+export type Fault =
+  | 'none'
+  /** Forwards requests; cuts the connection instead of the first reply. */
+  | 'cut_reply'
+  /** Cuts the connection instead of forwarding the first request. */
+  | 'cut_request'
+  /** Forwards requests and keeps every reply to itself. */
+  | 'silent'
+  /** Accepts nobody. */
+  | 'closed';
+
+export interface FaultyProxy {
+  url: string;
+  fault: Fault;
+  /** How often a connection was cut. */
+  cuts: number;
+  stop(): Promise<void>;
+}
+
+export async function startFaultyProxy(socketPath: string): Promise<FaultyProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    if (proxy.fault === 'closed') {
+      client.destroy();
+      return;
+    }
+    const upstream = connect(socketPath);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    const cut = (): void => {
+      proxy.cuts++;
+      client.destroy();
+    };
+    client.on('data', (request) => (proxy.fault === 'cut_request' ? cut() : upstream.write(request)));
+    upstream.on('data', (reply) => {
+      if (proxy.fault === 'cut_reply') cut();
+      else if (proxy.fault !== 'silent') client.write(reply);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const proxy: FaultyProxy = {
+    url: `redis://127.0.0.1:${port}`,
+    fault: 'none',
+    cuts: 0,
+    stop: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return proxy;
+}
