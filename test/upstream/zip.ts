@@ -1,5 +1,8 @@
-/** Writes small zips, honest and dishonest, for tests: entries stored or deflated, with sizes and names as told. */
-import { crc32, deflateRawSync } from 'node:zlib';
+/**
+ * Small zips for tests, honest and dishonest: entries deflated, with sizes and names as told. And a plain reading of
+ * honest ones that shares no code with the connectors.
+ */
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
   name: string;
@@ -69,4 +72,21 @@ export function zipOf(entries: readonly ZipEntry[]): Buffer {
     [0, 2],
   );
   return Buffer.concat([...locals, directory, end]);
+}
+
+/** The text of the first entry whose name begins so, found through the archive's directory. */
+export function textInZip(archive: Buffer, beginning: string): string {
+  let at = archive.readUInt32LE(archive.lastIndexOf('PK\x05\x06') + 16);
+  while (archive.readUInt32LE(at) === CENTRAL) {
+    const packed = archive.readUInt32LE(at + 20);
+    const nameLength = archive.readUInt16LE(at + 28);
+    const name = archive.toString('utf8', at + 46, at + 46 + nameLength);
+    const local = archive.readUInt32LE(at + 42);
+    if (name.startsWith(beginning)) {
+      const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
+      return inflateRawSync(archive.subarray(start, start + packed)).toString('utf8');
+    }
+    at += 46 + nameLength + archive.readUInt16LE(at + 30) + archive.readUInt16LE(at + 32);
+  }
+  throw new Error(`no entry that begins with ${beginning}`);
 }
