@@ -18,16 +18,25 @@ export interface PartReader<Part, Opened> {
   read(opened: Opened): AsyncIterable<SourceItem> | Iterable<SourceItem>;
 }
 
-/** Two columns or codes can make one slug; figures of two series must never meet in one. */
-function claim(slug: string, claimed: Set<string>): void {
-  if (claimed.has(slug)) throw new Error(`two series would be called "${slug}": give one a slug of its own`);
-  claimed.add(slug);
+/** Two parts give a series of one name: the definition must tell them apart, so the run stops. */
+export class SlugClash extends Error {
+  override name = 'SlugClash';
+}
+
+/** Two columns or codes can make one slug too; figures of two series must never meet in one. */
+function claim(slug: string, part: number, claimed: Map<string, number>): void {
+  const owner = claimed.get(slug);
+  const message = `two series would be called "${slug}": give one a slug of its own`;
+  if (owner === part) throw new Error(message);
+  if (owner !== undefined) throw new SlugClash(message);
+  claimed.set(slug, part);
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * Reads the parts in order.
+ * @throws {SlugClash} when two parts give a series of one name.
  * @throws the first part's error when the first five, or all of fewer, fail; the abort reason when cancelled.
  */
 export async function* readParts<Part, Opened>(
@@ -35,32 +44,30 @@ export async function* readParts<Part, Opened>(
   parts: readonly Part[],
   reader: PartReader<Part, Opened>,
 ): AsyncGenerator<SourceItem, void, undefined> {
-  const failures: SourceItem[] = [];
-  const claimed = new Set<string>();
+  const claimed = new Map<string, number>();
   let firstError: unknown = null;
   let good = 0;
-  let bad = 0;
-  for (const part of parts) {
+  for (const [number, part] of parts.entries()) {
     context.signal.throwIfAborted();
     let slugs = [reader.slug(part)];
     try {
       const opened = await reader.open(part);
       slugs = reader.slugs(opened);
       for await (const item of reader.read(opened)) {
-        if (item.kind === 'indicator') claim(item.entry.slug, claimed);
+        if (item.kind === 'indicator') claim(item.entry.slug, number, claimed);
         yield item;
       }
       good += 1;
     } catch (error) {
       context.signal.throwIfAborted();
+      if (error instanceof SlugClash) throw error;
       firstError ??= error;
       const reason = reasonOf(error);
       context.log.warn({ part: slugs[0], reason }, 'part failed');
-      failures.push(...slugs.map((slug): SourceItem => ({ kind: 'failed', slug, reason })));
-      bad += 1;
-      if (good === 0 && bad >= HOPELESS) throw firstError;
+      // At once, while the series that broke off is still the open one: none of its rows may be kept.
+      for (const slug of slugs) yield { kind: 'failed', slug, reason };
+      if (good === 0 && number + 1 >= HOPELESS) throw firstError;
     }
   }
   if (good === 0 && firstError) throw firstError;
-  yield* failures;
 }

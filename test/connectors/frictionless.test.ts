@@ -333,8 +333,7 @@ describe('slugs', () => {
       { path: 'b', slug: 'same' },
       { path: 'b', slug: 'same' },
     ];
-    const { failed } = await read(two, { packages });
-    expect(failed.get('same')).toContain('two series would be called "same"');
+    await expect(read(two, { packages })).rejects.toThrow('two series would be called "same"');
   });
 });
 

@@ -89,7 +89,12 @@ export async function readAll<Settings>(
 function takeItem(result: ReadProvider, current: ReadSeries | null, item: SourceItem): ReadSeries | null {
   if (item.kind === 'vintage') result.vintage = item.vintage;
   if (item.kind === 'plan') result.plan = item.indicators;
-  if (item.kind === 'failed') result.failed.set(item.slug, item.reason);
+  if (item.kind === 'failed') {
+    if (result.series.has(item.slug) && current?.entry.slug !== item.slug) {
+      throw new Error(`${item.slug} fails when it is no longer open`);
+    }
+    result.failed.set(item.slug, item.reason);
+  }
   if (item.kind === 'indicator') {
     if (result.series.has(item.entry.slug)) throw new Error(`${item.entry.slug} announced twice`);
     const series = { entry: item.entry, rows: [] };
