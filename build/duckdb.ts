@@ -56,9 +56,10 @@ export class Duck {
       threads: String(threads),
       memory_limit: `${memoryMb}MB`,
       temp_directory: scratch,
-      parquet_metadata_cache: 'true',
     });
-    return new Duck(instance, await instance.connect(), scratch);
+    const duck = new Duck(instance, await instance.connect(), scratch);
+    await duck.run('session');
+    return duck;
   }
 
   /** Runs one statement of `build/sql/`. */

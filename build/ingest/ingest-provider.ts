@@ -142,7 +142,7 @@ class ProviderRun {
     if (previous && !force && (await this.#nothingChanged(previous, upstream, inputs))) {
       return unchanged(previous, upstream.bytes);
     }
-    const writer = await LakeWriter.open(join(this.#directory, 'scratch'), MEMORY_MB);
+    const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
     try {
       const reader = new ProviderReader({
         definition: this.#definition,
@@ -231,7 +231,7 @@ class ProviderRun {
       JSON.stringify(sorted(reader.catalogue));
     if (changed.length === 0 && sameCatalogue) return { ...facts, ...unchanged(previous, facts.bytes ?? 0) };
     const duck = await Duck.open({
-      scratch: join(this.#directory, 'scratch-revisions'),
+      scratch: join(this.#lake.directory, '.scratch-revisions'),
       memoryMb: MEMORY_MB,
     });
     try {
