@@ -16,10 +16,10 @@ const exchangeOf = (request: FastifyRequest, reply: FastifyReply): Exchange => (
   snapshotId: null,
 });
 
-function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode): void {
+function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode, message?: string): void {
   reply.hijack();
   reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
-  sendRefusal({ code }, exchangeOf(request, reply));
+  sendRefusal(message === undefined ? { code } : { code, message }, exchangeOf(request, reply));
 }
 
 /** A matcher of paths that have a GET route; `{name}` stands for one segment. */
@@ -57,8 +57,11 @@ export function installFallback(app: FastifyInstance, templates: readonly string
 
 /** For errors that happen before a route is known, such as a path that is not valid percent-encoding. */
 export function frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const status = error.statusCode ?? 500;
-  refuse(request, reply, status < 500 ? 'bad_request' : 'internal_error');
+  if (error.code === 'FST_ERR_BAD_URL') {
+    refuse(request, reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
+    return;
+  }
+  refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
 }
 
 const REQUEST_LINE = /^[A-Z]+ \S+ HTTP\/1\.[01]\r?\n/;

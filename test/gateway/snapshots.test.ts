@@ -1,0 +1,212 @@
+/** Following the published pointer: switching, refusing what is damaged, going without, and never mixing two. */
+import { appendFile, mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { observationsFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { INDICATORS } from './fixture-data.ts';
+import { FIXTURE_ID, pointAt, publishFixture, writeFixture } from './fixture-snapshot.ts';
+import { PUBLIC_ROUTES } from './public-routes.ts';
+import { codeOf, Service } from './service.ts';
+
+let root: string;
+let service: Service | undefined;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'alm-snapshots-'));
+});
+afterEach(async () => {
+  await service?.stop();
+  service = undefined;
+});
+afterAll(() => rm(root, { recursive: true }));
+
+let directories = 0;
+async function emptyDirectory(): Promise<string> {
+  directories += 1;
+  return mkdtemp(join(root, `${directories}-`));
+}
+
+const FIRST = '20261120T020000Z-00000001';
+const SECOND = '20261121T020000Z-00000002';
+const SECOND_TIME = '2026-11-21T02:00:00+00:00';
+
+/** The second snapshot: every value of the first, plus 1,000. */
+const shifted = INDICATORS.map((indicator) => ({
+  ...indicator,
+  rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
+}));
+const publishSecond = (directory: string) =>
+  writeFixture(directory, { id: SECOND, generatedAt: SECOND_TIME, indicators: shifted });
+
+/** Starts on a directory; the pointer is looked at when a test says so. */
+async function startOn(directory: string): Promise<Service> {
+  service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
+  return service;
+}
+
+describe('switching', () => {
+  test('a new snapshot is served from the next request on, and a rollback likewise', async () => {
+    const directory = await emptyDirectory();
+    await publishFixture(directory);
+    const { get, snapshots } = bound(await startOn(directory));
+    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(FIRST);
+    await publishSecond(directory);
+    await pointAt(directory, SECOND);
+    await snapshots.check();
+    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
+    await pointAt(directory, FIRST);
+    await snapshots.check();
+    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(FIRST);
+  });
+
+  test('the pointer is followed by polling', async () => {
+    const directory = await emptyDirectory();
+    await publishFixture(directory);
+    service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '5' } });
+    await publishSecond(directory);
+    await pointAt(directory, SECOND);
+    const { get } = bound(service);
+    await expect.poll(async () => (await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
+  });
+
+  test('under load: no request fails, and no answer mixes two snapshots', async () => {
+    const directory = await emptyDirectory();
+    await publishFixture(directory);
+    await publishSecond(directory);
+    const running = await startOn(directory);
+    const { key } = await running.account({ credits: 10_000_000 });
+    const paths = [
+      '/v1/data?indicator=beta.long_series',
+      '/v1/data?indicator=alpha.life_expectancy&countries=KEN',
+      '/v1/rankings/alpha.life_expectancy',
+      '/v1/countries/KEN?topic=health',
+    ];
+    const whole = new Set<string>();
+    for (const id of [SECOND, FIRST]) {
+      await pointAt(directory, id);
+      await running.snapshots.check();
+      for (const path of paths) whole.add(`${id} ${path} ${(await running.get(path, { key })).text}`);
+    }
+    const seen = new Set<string>();
+    let switching = true;
+    const client = async (path: string): Promise<void> => {
+      while (switching) {
+        const answer = await running.get(path, { key });
+        const id = String(answer.headers['x-snapshot']);
+        seen.add(id);
+        expect(whole.has(`${id} ${path} ${answer.text}`)).toBe(true);
+      }
+    };
+    const load = Promise.all([...paths, ...paths].map(client));
+    for (let turn = 0; turn < 12; turn += 1) {
+      await pointAt(directory, turn % 2 === 0 ? SECOND : FIRST);
+      await running.snapshots.check();
+      for (let call = 0; call < 5; call += 1) await running.get('/v1/topics');
+    }
+    switching = false;
+    await load;
+    expect(seen).toEqual(new Set([FIRST, SECOND]));
+  });
+});
+
+const bound = (running: Service) => ({
+  get: running.get.bind(running),
+  snapshots: running.snapshots,
+});
+
+describe('a damaged snapshot is refused, and the old one stays', () => {
+  const damages: [string, (directory: string) => Promise<void>][] = [
+    ['a byte changed', (directory) => flipByte(join(directory, observationsFile('alpha.life_expectancy')))],
+    ['a file cut short', (directory) => truncate(join(directory, ROUTE_FILES.topics), 100)],
+    ['a file grown', (directory) => appendFile(join(directory, `${ROUTE_FILES.indicators}.br`), 'x')],
+    ['a file missing', (directory) => rm(join(directory, `${ROUTE_FILES.countries}.gz`))],
+    ['no manifest', (directory) => rm(join(directory, 'manifest.json'))],
+    ['a manifest that is no JSON', (directory) => writeFile(join(directory, 'manifest.json'), '{')],
+    ['a manifest of another snapshot', (directory) => renameManifest(directory)],
+    ['a manifest of another format', (directory) => editManifest(directory, /"format":1/, '"format":2')],
+    ['no directory at all', (directory) => rename(directory, `${directory}-gone`)],
+  ];
+  test.each(damages)('%s', async (_name, damage) => {
+    const directory = await emptyDirectory();
+    await publishFixture(directory);
+    const running = await startOn(directory);
+    await publishSecond(directory);
+    await damage(join(directory, SECOND));
+    await pointAt(directory, SECOND);
+    await running.snapshots.check();
+    expect(running.snapshots.current()?.id).toBe(FIXTURE_ID);
+    const { key } = await running.account();
+    for (const { path } of PUBLIC_ROUTES) expect((await running.get(path, { key })).status).toBe(200);
+  });
+
+  test.each(['', '../../etc', 'x'.repeat(5_000), '20261121T020000Z-0000000g'])(
+    'a pointer that holds %.20j',
+    async (text) => {
+      const directory = await emptyDirectory();
+      await publishFixture(directory);
+      const running = await startOn(directory);
+      await writeFile(join(directory, 'current'), text);
+      await running.snapshots.check();
+      expect(running.snapshots.current()?.id).toBe(FIXTURE_ID);
+    },
+  );
+
+  test('it is served after all when it has been put right', async () => {
+    const directory = await emptyDirectory();
+    await publishFixture(directory);
+    const running = await startOn(directory);
+    await publishSecond(directory);
+    const file = join(directory, SECOND, ROUTE_FILES.topics);
+    const whole = await readFile(file);
+    await truncate(file, 10);
+    await pointAt(directory, SECOND);
+    await running.snapshots.check();
+    await writeFile(file, whole);
+    for (let look = 0; look < 60; look += 1) await running.snapshots.check();
+    expect(running.snapshots.current()?.id).toBe(SECOND);
+  });
+});
+
+async function flipByte(file: string): Promise<void> {
+  const bytes = await readFile(file);
+  const middle = bytes.length >> 1;
+  bytes[middle] = (bytes[middle] ?? 0) ^ 1;
+  await writeFile(file, bytes);
+}
+
+async function editManifest(directory: string, from: RegExp, to: string): Promise<void> {
+  const file = join(directory, 'manifest.json');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(from, to));
+}
+const renameManifest = (directory: string): Promise<void> =>
+  editManifest(directory, new RegExp(SECOND), FIRST);
+
+describe('without a snapshot', () => {
+  test('503 unavailable with Retry-After on every public route, keyed or not; health says so', async () => {
+    const running = await startOn(await emptyDirectory());
+    const owner = await running.account();
+    for (const { path } of PUBLIC_ROUTES) {
+      for (const options of [{}, { key: owner.key }]) {
+        const answer = await running.get(path, options);
+        expect(answer.status).toBe(503);
+        expect(codeOf(answer)).toBe('unavailable');
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+        expect(answer.headers['cache-control']).toBe('no-store');
+      }
+    }
+    expect((await running.get('/healthz')).status).toBe(200);
+    const ready = await running.get('/readyz');
+    expect(ready.status).toBe(503);
+    expect(ready.json).toEqual({ status: 'not ready', snapshot: null, redis: true });
+    expect(await running.balance(owner)).toBe(1000);
+  });
+
+  test('the first one published is served', async () => {
+    const directory = await emptyDirectory();
+    const running = await startOn(directory);
+    await publishFixture(directory);
+    await running.snapshots.check();
+    expect((await running.get('/v1/topics')).status).toBe(200);
+    expect((await running.get('/readyz')).json).toEqual({ status: 'ready', snapshot: FIRST, redis: true });
+  });
+});
