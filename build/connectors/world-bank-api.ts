@@ -23,7 +23,7 @@ export const worldBankApiSettings = z.strictObject({
   /** The database: 2 is the World Development Indicators. */
   source_id: z.int().default(2),
   /** Rows a page; the API allows up to 32,500. */
-  per_page: z.int().min(1).max(32_500).default(10_000),
+  per_page: z.int().min(1).max(32_500).default(20_000),
   /** A year or a range, `1960:2030`. Default: everything. */
   date: z
     .string()
