@@ -4,6 +4,7 @@
  * A connection never queues commands while Redis is away and never repeats one by itself after a cut: a caller that
  * deals in money must know whether its command may have run. It reconnects by itself for as long as it is open.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Settings } from './settings.ts';
@@ -16,6 +17,7 @@ export const COMMAND_TIMEOUT_MS = 2_000;
 const SILENT_CONNECTION_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_AT_MOST_MS = 1_000;
+const READY_POLL_MS = 5;
 
 /** What a connection is for; it becomes the connection's name, as `CLIENT LIST` shows it. */
 export type RedisRole = 'metering' | 'tool' | 'admin';
@@ -85,8 +87,22 @@ export function connectRedis(
         enableOfflineQueue: false,
         retryStrategy: backoff,
       } satisfies RedisOptions);
+  if (client instanceof Cluster) connectNodesEarly(client);
   logOutages(client, log, role);
   return client;
+}
+
+/**
+ * A node would connect at its first command, and refuse the ones that come while it does. Not before the cluster is
+ * ready, though: its own first question would be one of those.
+ */
+function connectNodesEarly(cluster: Cluster): void {
+  const connectWaiting = (): void => {
+    if (cluster.status !== 'ready') return;
+    for (const node of cluster.nodes()) if (node.status === 'wait') node.connect().catch(() => {});
+  };
+  cluster.on('ready', connectWaiting);
+  cluster.on('+node', connectWaiting);
 }
 
 function logOutages(client: RedisClient, log: Logger, role: RedisRole): void {
@@ -101,20 +117,20 @@ function logOutages(client: RedisClient, log: Logger, role: RedisRole): void {
   });
 }
 
+/** Whether commands would be sent: connected, in a cluster to every master. */
+function isReady(client: RedisClient): boolean {
+  if (client.status !== 'ready') return false;
+  if (client instanceof Redis) return true;
+  const masters = client.nodes('master');
+  return masters.length > 0 && masters.every((node) => node.status === 'ready');
+}
+
 /** Resolves to whether the connection is usable, at the latest after `timeout_ms`. */
-export function whenReady(client: RedisClient, timeout_ms: number): Promise<boolean> {
-  if (client.status === 'ready') return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const settle = (ready: boolean): void => {
-      clearTimeout(timer);
-      client.off('ready', onReady);
-      client.off('end', onEnd);
-      resolve(ready);
-    };
-    const onReady = (): void => settle(true);
-    const onEnd = (): void => settle(false);
-    const timer = setTimeout(settle, timeout_ms, false);
-    client.once('ready', onReady);
-    client.once('end', onEnd);
-  });
+export async function whenReady(client: RedisClient, timeout_ms: number): Promise<boolean> {
+  const deadline = performance.now() + timeout_ms;
+  while (!isReady(client)) {
+    if (client.status === 'end' || performance.now() > deadline) return false;
+    await pause(READY_POLL_MS);
+  }
+  return true;
 }

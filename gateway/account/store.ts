@@ -160,7 +160,7 @@ export class AccountStore {
   }
 
   /** Adds credits. @throws {AccountError} `account_state` when it is closed, `idem_conflict`, `too_large` */
-  grant(account_id: string, { credits, by, reason, idem }: Grant): Promise<Adjustment> {
+  async grant(account_id: string, { credits, by, reason, idem }: Grant): Promise<Adjustment> {
     return this.#credit(account_id, 'grant', checkedCredits(credits, 1), by, reason, idem);
   }
 
@@ -168,7 +168,7 @@ export class AccountStore {
    * An operator's correction. A claw-back stops at zero and says what it could not take; it is never refused because
    * credits were spent.
    */
-  adjust(
+  async adjust(
     account_id: string,
     { delta, by, reason, idem }: { delta: number; by: string; reason?: string; idem?: string },
   ): Promise<Adjustment> {

@@ -77,7 +77,8 @@ export class ScriptRunner {
     try {
       return await this.run(script, values);
     } catch (error) {
-      if (fateOf(error) !== 'unknown' || !(await this.#back())) throw error;
+      if (fateOf(error) !== 'unknown') throw error;
+      await this.#back();
       // Whatever the second try meets, what became of the first stays unknown.
       return this.run(script, values).catch(() => {
         throw error;
