@@ -1,0 +1,47 @@
+/** DuckDB with a time limit, on the real engine. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { QueryRunner, QueryTimeout } from '../../../gateway/snapshot/query-runner.ts';
+
+/** Counts far longer than any limit here. */
+const ENDLESS = 'SELECT count(*) FROM range(1000000000000) a(x) WHERE x % $k = 1';
+const QUICK = 'SELECT $n::INTEGER AS n';
+
+let queries: QueryRunner;
+beforeEach(async () => {
+  queries = await QueryRunner.open(200);
+});
+afterEach(() => queries.close());
+
+const quick = async (n: number): Promise<unknown> => {
+  const [chunk] = await queries.run(QUICK, { n });
+  return chunk?.getColumnValues(0)[0];
+};
+
+test('values are bound by name', async () => {
+  expect(await quick(7)).toBe(7);
+  expect(await quick(8)).toBe(8);
+});
+
+test('a query over its time is interrupted', async () => {
+  await expect(queries.run(ENDLESS, { k: 7n })).rejects.toBeInstanceOf(QueryTimeout);
+});
+
+test('the connection of an interrupted query serves the next one', async () => {
+  const slow = Array.from({ length: 4 }, () => queries.run(ENDLESS, { k: 7n }));
+  for (const { status } of await Promise.allSettled(slow)) expect(status).toBe('rejected');
+  expect(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(quick))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test('waiting for a connection is limited as well', async () => {
+  const slow = Array.from({ length: 8 }, () => queries.run(ENDLESS, { k: 7n }));
+  const settled = await Promise.allSettled(slow);
+  for (const outcome of settled) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(QueryTimeout) });
+  }
+});
+
+test('another failure stays what it is', async () => {
+  await expect(
+    queries.run('SELECT * FROM read_parquet($file)', { file: 'no/such.parquet' }),
+  ).rejects.not.toBeInstanceOf(QueryTimeout);
+});
