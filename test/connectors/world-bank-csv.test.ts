@@ -164,11 +164,7 @@ it.each([
     'one table',
   ],
   ['another layout', zipped('Place,Year,Value\nNOR,2020,1\n'), 'not a World Bank download'],
-  [
-    'a row cut off',
-    zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)),
-    'Quote Not Closed',
-  ],
+  ['a row cut off', zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)), 'Quote Not Closed'],
   ['no rows at all', zipped(download([])), 'no rows'],
   ['an unknown column', zipped(download([], '2025-01-01', ['2020', 'Flag'])), 'unexpected column "Flag"'],
 ])('%s fails its own indicator and no other', async (_, bytes, reason) => {
