@@ -1,0 +1,144 @@
+/** The program itself: its greeting, its ends, its refusals to start. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { publishFixture } from './fixture-snapshot.ts';
+
+const run = promisify(execFile);
+const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
+
+let directory: string;
+let snapshots: string;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'alm-main-'));
+  snapshots = join(directory, 'snapshots');
+  await publishFixture(snapshots);
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+interface Started {
+  child: ChildProcess;
+  /** Standard output up to the greeting's end, or all of it when it ended before. */
+  greeting: string;
+  url: string;
+}
+
+async function start(environment: Record<string, string> = {}): Promise<Started> {
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: '0',
+      VAR_DIR: join(directory, 'var'),
+      SNAPSHOT_DIR: snapshots,
+      LOG_LEVEL: 'warn',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  let greeting = '';
+  child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+    greeting += piece;
+  });
+  while (!/format=csv'\n/.test(greeting) && child.exitCode === null)
+    await once(child.stdout ?? child, 'data');
+  const [, url = ''] = /listens on (\S+)/.exec(greeting) ?? [];
+  return { child, greeting, url };
+}
+
+async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<unknown> {
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  return (await exit)[0];
+}
+
+const redisPids = async (): Promise<string> =>
+  (await run('pgrep', ['-f', `redis-server.*${directory}`]).catch(() => ({ stdout: '' }))).stdout.trim();
+
+test('greets with address, snapshot, demo key and three curl lines that work when pasted; ends without a trace', async () => {
+  const { child, greeting, url } = await start();
+  expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+  expect(greeting).toContain('2,807 observations, 13 indicators, 11 countries');
+  expect(greeting).toMatch(/Demo key, with credits: alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
+  const lines = greeting.split('\n').filter((line) => line.trim().startsWith('curl'));
+  expect(lines).toHaveLength(3);
+  for (const line of lines) {
+    const { stdout } = await run('sh', ['-c', `${line} -sS -o /dev/null -w '%{http_code} %{size_download}'`]);
+    expect(stdout).toMatch(/^200 [1-9]/);
+  }
+  expect(await redisPids()).not.toBe('');
+  expect(await end(child, 'SIGINT')).toBe(0);
+  expect(await redisPids()).toBe('');
+});
+
+test('the demo key and its balance survive a restart', async () => {
+  const key = (greeting: string): string => /alm_live_\w+/.exec(greeting)?.[0] ?? 'none';
+  const balance = async ({ url, greeting }: Started): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key(greeting)}` };
+    await fetch(`${url}/v1/countries/KEN`, { headers });
+    const answer = await fetch(`${url}/v1/ping`, { headers });
+    return ((await answer.json()) as { data: { balance: number } }).data.balance;
+  };
+  const first = await start();
+  const before = Number(await balance(first));
+  await end(first.child, 'SIGTERM');
+  const second = await start();
+  expect(key(second.greeting)).toBe(key(first.greeting));
+  expect(await balance(second)).toBe(before - 1);
+  expect(await end(second.child, 'SIGTERM')).toBe(0);
+});
+
+test('a stop finishes what is in flight: no request of an open connection fails', async () => {
+  const { child, url } = await start();
+  const calls = Array.from({ length: 200 }, () =>
+    fetch(`${url}/v1/indicators`).then((answer) => answer.text()),
+  );
+  await Promise.race(calls);
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  const outcomes = await Promise.allSettled(calls);
+  const broken = outcomes.filter(({ status, ...rest }) => status === 'rejected' && !isRefused(rest));
+  expect(broken).toEqual([]);
+  expect((await exit)[0]).toBe(0);
+});
+
+/** A connection that was not open yet when the door closed. */
+const isRefused = (outcome: object): boolean =>
+  JSON.stringify((outcome as { reason?: { cause?: { code?: string } } }).reason?.cause?.code) ===
+  '"ECONNREFUSED"';
+
+test('a bad setting ends the start with its name and what was expected', async () => {
+  const outcome = run(process.execPath, [MAIN], {
+    env: { PATH: process.env.PATH ?? '', PORT: 'high', TRUST_PROXY: 'all' },
+  });
+  await expect(outcome).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/bad settings\n {2}PORT: .*\n {2}TRUST_PROXY: addresses or CIDR ranges/),
+  });
+});
+
+test('a port in use ends the start, and nothing stays behind', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PORT: String(port),
+    VAR_DIR: join(directory, 'var'),
+    SNAPSHOT_DIR: snapshots,
+  };
+  const outcome = run(process.execPath, [MAIN], { env });
+  await expect(outcome).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+  server.close();
+  expect(await redisPids()).toBe('');
+});

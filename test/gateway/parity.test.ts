@@ -1,0 +1,132 @@
+/** What is defined is documented and reachable, and nothing is documented that is not defined. */
+
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { settingsTable } from '../../data/runtime/settings.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { ERRORS, type ErrorCode } from '../../gateway/http/errors.ts';
+import { buildOpenApi } from '../../gateway/openapi.ts';
+import { codeOf, Service, type TestKey } from './service.ts';
+
+let service: Service;
+let owner: TestKey;
+beforeAll(async () => {
+  service = await Service.start({ settings: { FREE_PER_MINUTE: '30' } });
+  owner = await service.account();
+});
+afterAll(() => service.stop());
+
+/** Error codes and statuses of the interface's own table. */
+const INTERFACE_ERRORS: Partial<Record<ErrorCode, number>> = {
+  bad_sort: 400,
+  bad_dir: 400,
+  unauthorized: 401,
+  invalid_key: 401,
+  insufficient_credits: 402,
+  key_scope: 403,
+  country_not_found: 404,
+  indicator_not_found: 404,
+  method_not_allowed: 405,
+};
+
+test.each(Object.entries(INTERFACE_ERRORS))('%s has status %d, as the interface says', (code, status) => {
+  expect(ERRORS[code as ErrorCode].status).toBe(status);
+});
+
+const ask = async (path: string, key = owner.key): Promise<unknown> =>
+  codeOf(await service.get(path, { key }));
+
+async function rawCode(bytes: string): Promise<unknown> {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.write(bytes);
+  let text = '';
+  socket.on('data', (piece) => {
+    text += piece;
+  });
+  await once(socket, 'close');
+  return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).error.code;
+}
+
+async function unscoped(): Promise<string> {
+  const { key, key_id } = await service.account();
+  const name = redisKeys.key(key_id);
+  const facts = JSON.parse((await service.client.get(name)) ?? '{}');
+  await service.client.set(name, JSON.stringify({ ...facts, scopes: [] }));
+  return key;
+}
+
+/** How each error is brought about. */
+const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
+  bad_sort: () => ask('/v1/indicators?sort=x'),
+  bad_dir: () => ask('/v1/indicators?dir=x'),
+  not_rankable: () => ask('/v1/rankings/alpha.regime_code'),
+  bad_request: () => rawCode('nonsense\r\n\r\n'),
+  unauthorized: async () => codeOf(await service.get('/v1/ping')),
+  invalid_key: () => ask('/v1/ping', 'nonsense'),
+  insufficient_credits: async () => ask('/v1/countries/KEN', (await service.account({ credits: 0 })).key),
+  key_scope: async () => ask('/v1/ping', await unscoped()),
+  export_restricted: () => ask('/v1/data?indicator=gamma.reserves'),
+  not_found: () => ask('/v1/nothing'),
+  country_not_found: () => ask('/v1/countries/ZZZ'),
+  indicator_not_found: () => ask('/v1/indicators/none.such'),
+  method_not_allowed: async () => codeOf(await service.get('/v1/topics', { method: 'POST' })),
+  header_too_large: () => rawCode(`GET / HTTP/1.1\r\nX: ${'a'.repeat(50_000)}\r\n\r\n`),
+  rate_limited: async () => {
+    const { key } = await service.account();
+    for (let call = 0; call < 30; call += 1) await service.get('/v1/ping', { key });
+    return ask('/v1/ping', key);
+  },
+  internal_error: async () => {
+    const snapshot = service.snapshots.current();
+    if (snapshot) vi.spyOn(snapshot.observations, 'rows').mockRejectedValueOnce(new Error('broken'));
+    return ask('/v1/data?indicator=alpha.life_expectancy');
+  },
+  unavailable: async () => {
+    vi.spyOn(service.snapshots, 'current').mockReturnValueOnce(null);
+    return ask('/v1/topics');
+  },
+};
+
+describe('every error code', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s is reachable', async (code) => {
+    expect(await CAUSES[code]()).toBe(code);
+  });
+
+  test('is in the enumeration of the machine-readable description, and no other is', () => {
+    const document = JSON.stringify(buildOpenApi());
+    const [, listed = ''] = /"code":\{"type":"string","enum":\[([^\]]+)\]/.exec(document) ?? [];
+    expect(JSON.parse(`[${listed}]`)).toEqual(Object.keys(ERRORS));
+  });
+});
+
+describe('the README', () => {
+  const file = new URL('../../README.md', import.meta.url);
+  const readme = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  /** Rows of the table of settings: their first cell is one name in capitals. */
+  const rows = new Map(
+    [...readme.matchAll(/^\| `([A-Z][A-Z_]+)` \|([^\n]*)$/gm)].map(([, name = '', rest = '']) => [
+      name,
+      rest,
+    ]),
+  );
+
+  test.each(settingsTable)(
+    'has a row for the setting $name, with its default',
+    ({ name, default: fallback }) => {
+      expect(rows.get(name)).toBeDefined();
+      if (fallback !== '') expect(rows.get(name)).toContain(fallback);
+    },
+  );
+
+  test('has no row for a setting that does not exist', () => {
+    expect(
+      [...rows.keys()].filter((name) => !settingsTable.some((setting) => setting.name === name)),
+    ).toEqual([]);
+  });
+
+  test.each(Object.keys(buildOpenApi().paths as object))('shows a call of %s', (path) => {
+    expect(readme).toContain(path.replace('/data/api/v1', '/v1'));
+  });
+});
