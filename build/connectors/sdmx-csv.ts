@@ -22,6 +22,8 @@ type Context = ConnectorContext<SdmxSettings>;
 /** A series as it is gathered: how it is called, and which codes its unpinned dimensions take. */
 interface Series {
   slug: string;
+  /** The codes that the slug was made of. */
+  key: string;
   name: string;
   tags: string[];
   /** What each unit code is called. */
@@ -68,15 +70,17 @@ class Gathering {
   #takeRow(reader: SdmxReader, cells: readonly string[], file: SdmxFile, touched: Set<string>): void {
     const row = reader.read(cells);
     if (row === null) return;
-    const { slug, name } = reader.seriesOf(cells);
+    const { slug, codes, name } = reader.seriesOf(cells);
     touched.add(slug);
     const pinnedAway = row.observation.other_dimension !== undefined;
     let series = this.series.get(slug);
     if (!series) {
       const tags = [...file.tags, ...reader.tagsOf(cells)];
-      series = { slug, name, tags, units: new Map(), codes: new Map(), taken: false };
+      series = { slug, key: codes, name, tags, units: new Map(), codes: new Map(), taken: false };
       this.series.set(slug, series);
     }
+    if (series.key !== codes)
+      this.broken.set(slug, `${series.key} and ${codes} would both be called "${slug}"`);
     if (!series.units.has(row.unit)) series.units.set(row.unit, reader.unitOf(cells));
     if (!pinnedAway) series.taken = true;
     for (const [id, code] of pinnedAway ? [] : Object.entries(row.codes)) {

@@ -136,7 +136,7 @@ export class SdmxReader {
   }
 
   /** Which series a row belongs to: by the codes of the indicator's dimensions, totals beyond the first left out. */
-  seriesOf(cells: readonly string[]): { slug: string; name: string } {
+  seriesOf(cells: readonly string[]): { slug: string; codes: string; name: string } {
     const parts = this.#indicator
       .map((component) => ({ code: codeOf(cells, component), label: labelOf(cells, component) }))
       .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
@@ -147,6 +147,7 @@ export class SdmxReader {
     const name = parts.map(({ code, label }) => label ?? code).join(', ');
     return {
       slug: this.#file.slug ?? slug,
+      codes: this.#file.slug ?? (parts.map(({ code }) => code).join('.') || fallback),
       name: this.#file.name ?? (name || artefactName(dataflow) || this.#structureName(cells) || fallback),
     };
   }

@@ -18,12 +18,15 @@ const ROWS_PER_BATCH = 5_000;
 
 export class SeriesSpool<Row> {
   readonly #limit: number;
+  readonly #place: string;
   readonly #series = new Map<string, { rows: Row[]; file: string | null }>();
   #held = 0;
   #directory: string | null = null;
 
-  constructor(rowsInMemory = ROWS_IN_MEMORY) {
+  /** @param place where its temporary directory is made */
+  constructor(rowsInMemory = ROWS_IN_MEMORY, place = tmpdir()) {
     this.#limit = rowsInMemory;
+    this.#place = place;
   }
 
   /** The series in order of first arrival. */
@@ -41,7 +44,7 @@ export class SeriesSpool<Row> {
   /** Moves everything to disk once the limit is passed. To be awaited after each batch of `add`. */
   async relieve(): Promise<void> {
     if (this.#held <= this.#limit) return;
-    this.#directory ??= await mkdtemp(join(tmpdir(), 'almanac-spool-'));
+    this.#directory ??= await mkdtemp(join(this.#place, 'almanac-spool-'));
     let number = 0;
     for (const series of this.#series.values()) {
       series.file ??= join(this.#directory, `${number}.jsonl`);

@@ -1,7 +1,6 @@
 /** SDMX-CSV 1.0 and 2.0, constructed here after the field guides and after what UNICEF, Eurostat and the OECD serve. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../build/connectors/sdmx-csv.ts';
-import { isForecast, statusWords } from '../../build/connectors/sdmx-status.ts';
 import { memoryUpstream, readAll } from './upstream-files.ts';
 
 const read = (csv: string | Record<string, string>, settings: object = {}) =>
@@ -158,6 +157,14 @@ describe('dimensions', () => {
     expect(series.get('I-F')?.entry.name).toBe('I, F');
   });
 
+  it('whose codes make one slug are not mixed', async () => {
+    const { series, failed } = await read(
+      lines('INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', 'a/b,FRA,2000,1', 'a b,FRA,2001,2', 'c,FRA,2000,3'),
+    );
+    expect([...series.keys()]).toEqual(['c']);
+    expect(failed.get('a-b')).toBe('a/b and a b would both be called "a-b"');
+  });
+
   it('that are pinned and nowhere to be found are an error, not an unpinned series', async () => {
     await expect(read(table, { pin: { SEXE: '_T' } })).rejects.toThrow('pinned, but in no file: SEXE');
     await expect(read(table, { files: [{ path: 'd.csv', pin: { sex: '_T' } }] })).rejects.toThrow(
@@ -272,25 +279,5 @@ describe('files', () => {
     ['nothing', '', 'the file is empty'],
   ])('with %s are a changed layout', async (_name, csv, reason) => {
     await expect(read(csv)).rejects.toThrow(reason);
-  });
-});
-
-describe('statuses', () => {
-  const forecasts = new Set(['F', 'PR', 'PRED']);
-  it.each([
-    ['', null, false],
-    ['A', null, false],
-    ['E', 'estimated', false],
-    ['p', 'provisional', false],
-    ['f', 'forecast', true],
-    ['PR', 'projection', true],
-    ['BEP', 'break, estimated, provisional', false],
-    ['ef', 'estimated, forecast', true],
-    ['LT', 'less than', false],
-    ['7', '7', false],
-    ['F7', 'F7', false],
-  ])('%j is %j', (code, words, forecast) => {
-    expect(statusWords(code)).toBe(words);
-    expect(isForecast(code, forecasts)).toBe(forecast);
   });
 });

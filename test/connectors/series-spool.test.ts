@@ -1,8 +1,9 @@
 /** The spool sorts mixed rows by series, in memory or on disk, and leaves nothing behind. */
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { SeriesSpool } from '../../build/connectors/series-spool.ts';
 
 interface Row {
@@ -10,8 +11,11 @@ interface Row {
   text: string | null;
 }
 
+const place = mkdtempSync(join(tmpdir(), 'almanac-test-'));
+afterAll(() => rmSync(place, { recursive: true }));
+
 async function sorted(rows: [string, Row][], limit: number): Promise<Map<string, Row[]>> {
-  const spool = new SeriesSpool<Row>(limit);
+  const spool = new SeriesSpool<Row>(limit, place);
   try {
     for (const [key, row] of rows) {
       spool.add(key, row);
@@ -29,9 +33,6 @@ async function sorted(rows: [string, Row][], limit: number): Promise<Map<string,
   }
 }
 
-const spoolDirectories = (): string[] =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith('almanac-spool-'));
-
 describe('SeriesSpool', () => {
   it('keeps the order within each series, spilled or not', async () => {
     const row = fc.record({ n: fc.integer(), text: fc.option(fc.string({ unit: 'grapheme' })) });
@@ -47,12 +48,12 @@ describe('SeriesSpool', () => {
   });
 
   it('can be read twice, knows nothing of other keys, and removes its files', async () => {
-    const before = spoolDirectories().length;
-    const spool = new SeriesSpool<number>(2);
+    expect(readdirSync(place)).toEqual([]);
+    const spool = new SeriesSpool<number>(2, place);
     for (const n of [1, 2, 3, 4, 5]) spool.add('x', n);
     await spool.relieve();
     spool.add('x', 6);
-    expect(spoolDirectories().length).toBe(before + 1);
+    expect(readdirSync(place)).toHaveLength(1);
     for (const _round of [1, 2]) {
       const found: number[] = [];
       for await (const batch of spool.read('x')) found.push(...batch);
@@ -60,6 +61,6 @@ describe('SeriesSpool', () => {
     }
     for await (const _batch of spool.read('y')) throw new Error('y holds rows');
     await spool.close();
-    expect(spoolDirectories().length).toBe(before);
+    expect(readdirSync(place)).toEqual([]);
   });
 });
