@@ -16,6 +16,8 @@ export const COMMAND_TIMEOUT_MS = 2_000;
 /** A connection that stays silent this long with commands outstanding is dropped and made anew. */
 const SILENT_CONNECTION_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 2_000;
+/** What a connection has left to send when it is closed. */
+const DISCONNECT_TIMEOUT_MS = 200;
 const RECONNECT_AT_MOST_MS = 1_000;
 const READY_POLL_MS = 5;
 
@@ -63,6 +65,7 @@ export function connectRedis(
     ...credentials,
     connectionName: `almanac-${role}`,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENT_CONNECTION_MS,
     // Commands on a lost connection fail when it is lost, not when their time is up.

@@ -16,7 +16,7 @@ import { type AccountCommand, COMMANDS, type OptionValues, sentenceFor, UsageErr
 import { readPacks } from './packs.ts';
 import { AccountStore } from './store.ts';
 
-const CONNECT_WITHIN_MS = 5_000;
+const CONNECT_WITHIN_MS = 3_000;
 
 interface Invocation {
   command: AccountCommand;
@@ -42,7 +42,7 @@ function understand(words: readonly string[]): Invocation | null {
     return values.help ? null : { command, values };
   } catch (error) {
     // The first sentence names the option; what follows explains how to pass dashes as values.
-    const [sentence] = String(error instanceof Error ? error.message : error).split('. ');
+    const [sentence] = String(error instanceof Error ? error.message : error).split(/\. |\n/);
     throw new UsageError(`${sentence?.replace(/\.$/, '')}; "${name}" takes ${optionNames(command)}.`);
   }
 }
