@@ -131,7 +131,9 @@ export class ProviderLake {
       await this.finish(join(this.directory, name), record);
       records.push(record);
     }
-    for (const name of names.filter((one) => one.endsWith('.tmp') || one.startsWith('.lock.') || one.startsWith('.scratch'))) {
+    for (const name of names.filter(
+      (one) => one.endsWith('.tmp') || one.startsWith('.lock.') || one.startsWith('.scratch'),
+    )) {
       await rm(join(this.directory, name), { recursive: true, force: true });
     }
     return records;

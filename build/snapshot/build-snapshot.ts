@@ -1,0 +1,266 @@
+/**
+ * One snapshot, from the lake to the pointer: plan, figures, relations, bytes, verification, publication.
+ * Never two at once; whatever fails, the snapshot being served stays.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Curated } from '../../data/curated.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { type Manifest, observationsFile, SNAPSHOT_FORMAT } from '../../data/schema/snapshot.ts';
+import { Duck } from '../duckdb.ts';
+import { takeLock } from '../file-lock.ts';
+import { compactTime } from '../ingest/lake.ts';
+import type { BuildObserver } from '../progress.ts';
+import { FileWriter } from './file-writer.ts';
+import {
+  fillCatalogue,
+  type IndicatorCoverage,
+  prepareTables,
+  readCountryCoverage,
+  readCoverage,
+  readHeld,
+  readLatest,
+  readTopicCountries,
+  TABLE_FILES,
+  writeObservations,
+  writeTables,
+} from './materialise.ts';
+import { type Overrides, type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan.ts';
+import { fileCount, type PublicData, renderFiles } from './prerender.ts';
+import {
+  countryDetails,
+  countryRecords,
+  coverageRecords,
+  freshnessRecords,
+  indicatorRecords,
+  topicRecords,
+} from './public-records.ts';
+import { publish, SnapshotShelf } from './publish.ts';
+import { findRelations } from './relations.ts';
+import { verifyFigures, verifyWithheld } from './verify.ts';
+
+const MEMORY_MB = 768;
+
+export interface BuildDependencies {
+  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SNAPSHOT_KEEP'>;
+  curated: Curated;
+  now: () => number;
+  log: Logger;
+  overrides?: Overrides;
+  observer?: BuildObserver;
+  signal?: AbortSignal;
+}
+
+export interface BuildSummary {
+  snapshot: string;
+  generated_at: string;
+  counts: Manifest['counts'];
+  /** Observation files taken over from the snapshot before. */
+  reused: number;
+  /** Snapshots that retention removed. */
+  removed: string[];
+  /** Milliseconds by step. */
+  steps_ms: Record<string, number>;
+}
+
+/** There is nothing that could be published. */
+export class NothingToPublish extends Error {
+  override name = 'NothingToPublish';
+}
+
+/**
+ * Builds a snapshot from the last good runs in the lake and publishes it.
+ * @throws {LockHeld} when another build is under way; {NothingToPublish}; {SnapshotFault} when verification fails.
+ */
+export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
+  const shelf = new SnapshotShelf(dependencies.settings.SNAPSHOT_DIR);
+  const lock = await takeLock(shelf.lockFile, 'the snapshot');
+  try {
+    await shelf.clean();
+    return await new Build(dependencies, shelf).run();
+  } finally {
+    await lock.release();
+  }
+}
+
+class Build {
+  readonly #deps: BuildDependencies;
+  readonly #shelf: SnapshotShelf;
+  readonly #steps: Record<string, number> = {};
+  readonly #startedAt: number;
+
+  constructor(deps: BuildDependencies, shelf: SnapshotShelf) {
+    this.#deps = deps;
+    this.#shelf = shelf;
+    this.#startedAt = deps.now();
+  }
+
+  async run(): Promise<BuildSummary> {
+    const { settings, curated, log, overrides = new Map() } = this.#deps;
+    const plan = await this.#step('plan', () => planSnapshot(settings.LAKE_DIR, curated, overrides));
+    if (plan.indicators.length === 0)
+      throw new NothingToPublish('no provider has anything that may be published');
+    const directory = await this.#shelf.begin();
+    const duck = await Duck.open({
+      scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
+      memoryMb: MEMORY_MB,
+    });
+    try {
+      const { manifest, reused } = await this.#fill(duck, directory, plan);
+      const sealed = await this.#step('publish', () => this.#shelf.seal(directory, manifest));
+      const removed = await this.#step('publish', () =>
+        publish(this.#shelf, sealed.id, settings.SNAPSHOT_KEEP),
+      );
+      const summary: BuildSummary = {
+        snapshot: sealed.id,
+        generated_at: manifest.generated_at,
+        counts: manifest.counts,
+        reused,
+        removed,
+        steps_ms: this.#steps,
+      };
+      log.info(summary, 'snapshot published');
+      return summary;
+    } finally {
+      await duck.close();
+    }
+  }
+
+  async #fill(
+    duck: Duck,
+    directory: string,
+    plan: SnapshotPlan,
+  ): Promise<{ manifest: Manifest; reused: number }> {
+    const { indicators } = plan;
+    const previous = await this.#shelf.current();
+    await prepareTables(
+      duck,
+      plan.countries.map((country) => country.iso3),
+    );
+    const linked = await this.#step('materialise', () =>
+      writeObservations(duck, directory, indicators, previous, (done) =>
+        this.#progress('materialise', done, indicators.length, 'indicators'),
+      ),
+    );
+    const { data, coverage } = await this.#describe(duck, directory, plan);
+    const writer = new FileWriter(directory);
+    await this.#step('prerender', () =>
+      writer.writeAll(renderFiles(data), (done) =>
+        this.#progress('prerender', done, fileCount(data), 'files'),
+      ),
+    );
+    await this.#step('verify', async () => {
+      // A linked file was held against the lake when it was made; its hash says that it is still that file.
+      const fresh = indicators.filter(({ id }) => !linked.has(id));
+      await verifyFigures(duck, directory, fresh, coverage, (done) =>
+        this.#progress('verify', done, fresh.length, 'indicators'),
+      );
+      await verifyWithheld(directory, plan);
+    });
+    await this.#step('hash', () => adoptFigures(writer, indicators));
+    const generatedAt = data.generatedAt;
+    return { manifest: this.#manifest(writer.files, plan, coverage, generatedAt), reused: linked.size };
+  }
+
+  /** Everything that is said of the figures. */
+  async #describe(
+    duck: Duck,
+    directory: string,
+    plan: SnapshotPlan,
+  ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage> }> {
+    const { curated } = this.#deps;
+    const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step(
+      'tables',
+      async () => {
+        await readHeld(duck, directory, plan.indicators);
+        const byIndicator = await readCoverage(duck);
+        const publicRecords = indicatorRecords(plan.indicators, byIndicator);
+        await fillCatalogue(duck, publicRecords);
+        await writeTables(duck, directory);
+        return {
+          coverage: byIndicator,
+          records: publicRecords,
+          latest: await readLatest(duck),
+          topicCountries: await readTopicCountries(duck),
+          countryCoverage: await readCountryCoverage(duck),
+        };
+      },
+    );
+    this.#progress('relations', 0, 1, 'passes');
+    const related = await this.#step('relations', async () =>
+      findRelations({ indicators: plan.indicators, coverage, latest, links: curated.links }),
+    );
+    const details = await this.#step('records', async () =>
+      countryDetails(plan, curated.topics, records, latest),
+    );
+    const data: PublicData = {
+      generatedAt: formatTimestamp(this.#startedAt),
+      topics: topicRecords(curated.topics, records, topicCountries),
+      countries: countryRecords(plan),
+      indicators: plan.indicators.map(({ topicOrder }, index) => {
+        const record = records[index];
+        if (!record) throw new RangeError('a planned indicator without a record');
+        const { yr_max: last, latest_year: observed } = record.coverage ?? {
+          yr_max: null,
+          latest_year: null,
+        };
+        const hasProjections = last !== null && (observed === null || last > observed);
+        return { record, topic_order: topicOrder, has_projections: hasProjections };
+      }),
+      freshness: freshnessRecords(plan, coverage),
+      coverage: coverageRecords(plan, countryCoverage),
+      details,
+      related,
+    };
+    return { data, coverage };
+  }
+
+  #manifest(
+    files: Manifest['files'],
+    plan: SnapshotPlan,
+    coverage: ReadonlyMap<string, IndicatorCoverage>,
+    generatedAt: string,
+  ): Manifest {
+    const sorted = Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const hash = createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
+    const providers = new Set(plan.indicators.map(({ providerId }) => providerId));
+    const runs = plan.providers.flatMap(({ definition, run }): [string, string][] =>
+      run && providers.has(definition.id) ? [[definition.id, run.record.run_id]] : [],
+    );
+    return {
+      format: SNAPSHOT_FORMAT,
+      id: `${compactTime(this.#startedAt)}-${hash.slice(0, 8)}`,
+      generated_at: generatedAt,
+      counts: {
+        providers: providers.size,
+        indicators: plan.indicators.length,
+        countries: plan.countries.length,
+        observations: [...coverage.values()].reduce((sum, { rows }) => sum + rows, 0),
+      },
+      runs: Object.fromEntries(runs),
+      files: sorted,
+    };
+  }
+
+  async #step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    this.#deps.signal?.throwIfAborted();
+    const begun = performance.now();
+    this.#deps.log.info({ step: name }, 'build step');
+    try {
+      return await work();
+    } finally {
+      this.#steps[name] = Math.round((this.#steps[name] ?? 0) + performance.now() - begun);
+    }
+  }
+
+  #progress(step: string, done: number, total: number, unit: string): void {
+    this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
+  }
+}
+
+async function adoptFigures(writer: FileWriter, indicators: readonly PlannedIndicator[]): Promise<void> {
+  const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
+  await writer.adopt([...inputs.keys(), ...Object.values(TABLE_FILES)], inputs);
+}

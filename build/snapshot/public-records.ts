@@ -1,0 +1,138 @@
+/**
+ * The public records of a snapshot, complete: what the plan says of each thing joined with what its figures say.
+ * Every record is held against the public schema here, so nothing of another shape can reach a file.
+ */
+import type { Curated } from '../../data/curated.ts';
+import {
+  type CountryDetail,
+  type CoverageRecord,
+  countryDetail,
+  countryRecord,
+  coverageRecord,
+  type FreshnessRecord,
+  freshnessRecord,
+  type IndicatorRecord,
+  indicatorRecord,
+  type TopicItem,
+  type TopicRecord,
+  topicRecord,
+} from '../../data/schema/records.ts';
+import { compareByName } from '../../data/schema/snapshot.ts';
+import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './materialise.ts';
+import type { PlannedIndicator, SnapshotPlan } from './plan.ts';
+
+/** By name, as the plan has them. */
+export function indicatorRecords(
+  indicators: readonly PlannedIndicator[],
+  coverage: ReadonlyMap<string, IndicatorCoverage>,
+): IndicatorRecord[] {
+  return indicators.map(({ id, record }) =>
+    indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
+  );
+}
+
+/** In the curated order. */
+export function topicRecords(
+  topics: Curated['topics'],
+  indicators: readonly IndicatorRecord[],
+  countries: ReadonlyMap<string, number>,
+): TopicRecord[] {
+  return topics.map(({ slug, name, description }) => {
+    const own = indicators.filter((indicator) => indicator.topic === slug);
+    return topicRecord.parse({
+      slug,
+      name,
+      description,
+      n_indicators: own.length,
+      n_featured: own.filter((indicator) => indicator.featured).length,
+      n_countries: countries.get(slug) ?? 0,
+    });
+  });
+}
+
+/** By provider id. */
+export function freshnessRecords(
+  plan: SnapshotPlan,
+  coverage: ReadonlyMap<string, IndicatorCoverage>,
+): FreshnessRecord[] {
+  const newest = new Map<string, number>();
+  for (const { id, providerId } of plan.indicators) {
+    const year = coverage.get(id)?.coverage.latest_year ?? null;
+    if (year !== null) newest.set(providerId, Math.max(year, newest.get(providerId) ?? year));
+  }
+  return plan.providers
+    .map(({ definition, lastGood }) =>
+      freshnessRecord.parse({
+        provider_id: definition.id,
+        name: definition.name,
+        licence: definition.licence,
+        attribution: definition.attribution,
+        cadence: definition.cadence,
+        upstream: definition.upstream,
+        last_ok_finished_at: lastGood?.finished_at ?? null,
+        last_ok_rows: lastGood?.rows_written ?? null,
+        latest_data_year: newest.get(definition.id) ?? null,
+      }),
+    )
+    .sort((a, b) => (a.provider_id < b.provider_id ? -1 : 1));
+}
+
+/** By ISO3; a country without a figure counts nothing. */
+export function coverageRecords(
+  plan: SnapshotPlan,
+  coverage: ReadonlyMap<string, CountryCoverage>,
+): CoverageRecord[] {
+  const nothing: CountryCoverage = { n_observations: 0, n_indicators: 0, yr_min: null, yr_max: null };
+  return plan.countries
+    .map(({ iso3, name }) => coverageRecord.parse({ iso3, name, ...(coverage.get(iso3) ?? nothing) }))
+    .sort((a, b) => (a.iso3 < b.iso3 ? -1 : 1));
+}
+
+/**
+ * The detail of every country: topics in the curated order, items by their curated place in the topic, then by name.
+ */
+export function countryDetails(
+  plan: SnapshotPlan,
+  topics: Curated['topics'],
+  indicators: readonly IndicatorRecord[],
+  latest: LatestColumns,
+): CountryDetail[] {
+  const order = new Map(plan.indicators.map(({ id, topicOrder }) => [id, topicOrder]));
+  const place = new Map(
+    indicators
+      .toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0) || compareByName(a, b))
+      .map((record, index) => [record.id, { record, index }]),
+  );
+  const byCountry = new Map<string, { index: number; topic: string; item: TopicItem }[]>();
+  latest.indicator.forEach((id, row) => {
+    const found = place.get(id);
+    if (!found) return;
+    const { record, index } = found;
+    const iso3 = latest.iso3[row] ?? '';
+    const items = byCountry.get(iso3) ?? [];
+    byCountry.set(iso3, items);
+    const item: TopicItem = {
+      indicator: record.id,
+      name: record.name,
+      unit: record.unit,
+      year: latest.year[row] ?? 0,
+      value: latest.value[row] ?? null,
+      rank: latest.rank[row] ?? null,
+      rank_delta_1y: latest.rankDelta[row] ?? null,
+      featured: record.featured,
+    };
+    items.push({ index, topic: record.topic, item });
+  });
+  return plan.countries.map((country) => {
+    const items = (byCountry.get(country.iso3) ?? []).sort((a, b) => a.index - b.index);
+    const held = topics.map(({ slug }): [string, TopicItem[]] => [
+      slug,
+      items.filter(({ topic }) => topic === slug).map(({ item }) => item),
+    ]);
+    const detail = { ...country, topics: Object.fromEntries(held.filter(([, list]) => list.length > 0)) };
+    return countryDetail.parse(detail);
+  });
+}
+
+export const countryRecords = (plan: SnapshotPlan) =>
+  plan.countries.map((country) => countryRecord.parse(country));

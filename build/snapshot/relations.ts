@@ -1,0 +1,158 @@
+/**
+ * Which indicators are related to which: curated links; the same concept at another provider; correlated order of
+ * countries (Spearman's |ρ| ≥ 0.7 over at least 30 common countries, on latest values); then the same topic by widest
+ * coverage, then any topic, so that nobody is without a neighbour. Strongest first, at most twelve, never itself, never
+ * twice. The same input gives the same answer.
+ */
+import type { CuratedLink } from '../../data/schema/curated.ts';
+import type { RelatedEntry } from '../../data/schema/records.ts';
+import type { IndicatorCoverage, LatestColumns } from './materialise.ts';
+import type { PlannedIndicator } from './plan.ts';
+import { type RankOrder, rankOrder, Spearman } from './rank-order.ts';
+import { type Agreement, describe, isSameConcept, MIN_COMMON } from './same-concept.ts';
+
+export const MAX_RELATED = 12;
+const CORRELATED = 0.7;
+
+interface Candidate {
+  /** Position among the indicators. */
+  index: number;
+  strength: number;
+}
+
+interface Neighbours {
+  same: Candidate[];
+  correlated: Candidate[];
+}
+
+export interface RelationInput {
+  indicators: readonly Pick<PlannedIndicator, 'id' | 'providerId' | 'record'>[];
+  coverage: ReadonlyMap<string, IndicatorCoverage>;
+  latest: LatestColumns;
+  links: readonly CuratedLink[];
+}
+
+/** A latest value by country number for each indicator. */
+function valuesByCountry({ indicators, latest }: RelationInput): Float64Array[] {
+  const countries = new Map([...new Set(latest.iso3)].sort().map((iso3, number) => [iso3, number]));
+  const positions = new Map(indicators.map(({ id }, index) => [id, index]));
+  const values = indicators.map(() => new Float64Array(countries.size).fill(Number.NaN));
+  latest.indicator.forEach((id, row) => {
+    const column = values[positions.get(id) ?? -1];
+    const value = latest.value[row];
+    const country = countries.get(latest.iso3[row] ?? '');
+    if (column && country !== undefined && typeof value === 'number') column[country] = value;
+  });
+  return values;
+}
+
+function medianDifference(a: Float64Array, b: Float64Array): number {
+  const differences: number[] = [];
+  for (let country = 0; country < a.length; country += 1) {
+    const x = a[country] ?? Number.NaN;
+    const y = b[country] ?? Number.NaN;
+    if (Number.isNaN(x) || Number.isNaN(y)) continue;
+    const size = Math.max(Math.abs(x), Math.abs(y));
+    differences.push(size === 0 ? 0 : Math.abs(x - y) / size);
+  }
+  differences.sort((x, y) => x - y);
+  return differences[differences.length >> 1] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Keeps the strongest; ties by position, which is the order of names. */
+function offer(list: Candidate[], candidate: Candidate): void {
+  const weakest = list[MAX_RELATED - 1];
+  if (weakest && weakest.strength >= candidate.strength) return;
+  const at = list.findIndex((one) => one.strength < candidate.strength);
+  list.splice(at < 0 ? list.length : at, 0, candidate);
+  if (list.length > MAX_RELATED) list.pop();
+}
+
+/** Compares all pairs once. */
+function findNeighbours(input: RelationInput): Neighbours[] {
+  const values = valuesByCountry(input);
+  const orders: RankOrder[] = values.map(rankOrder);
+  const spearman = new Spearman(values[0]?.length ?? 0);
+  const found = orders.map((): Neighbours => ({ same: [], correlated: [] }));
+  const described = input.indicators.map(({ providerId, record }) =>
+    describe(providerId, record.name, record.unit),
+  );
+  for (let a = 0; a < orders.length; a += 1) {
+    for (let b = a + 1; b < orders.length; b += 1) comparePair(a, b);
+  }
+  return found;
+
+  function comparePair(a: number, b: number): void {
+    const [orderA, orderB] = [orders[a], orders[b]];
+    const [describedA, describedB] = [described[a], described[b]];
+    if (!orderA || !orderB || !describedA || !describedB) return;
+    const common = spearman.common(orderA, orderB);
+    const rho = common >= MIN_COMMON ? spearman.rho(orderA, orderB) : 0;
+    const agreement = (): Agreement => ({
+      common,
+      rho,
+      medianDifference: medianDifference(values[a] ?? new Float64Array(), values[b] ?? new Float64Array()),
+    });
+    const strength = Math.abs(rho);
+    const isSame = isSameConcept(describedA, describedB, agreement);
+    if (!isSame && strength < CORRELATED) return;
+    const list = isSame ? 'same' : 'correlated';
+    offer(found[a]?.[list] ?? [], { index: b, strength });
+    offer(found[b]?.[list] ?? [], { index: a, strength });
+  }
+}
+
+/** Curated links by indicator, in the file's order; a link counts in both directions. */
+function linksById(links: readonly CuratedLink[]): Map<string, { id: string; relation: string }[]> {
+  const byId = new Map<string, { id: string; relation: string }[]>();
+  const add = (from: string, id: string, relation: string): void => {
+    byId.set(from, [...(byId.get(from) ?? []), { id, relation }]);
+  };
+  for (const { from, to, relation } of links) {
+    add(from, to, relation);
+    add(to, from, relation);
+  }
+  return byId;
+}
+
+/**
+ * The related entries of every indicator, by id.
+ * @param input `indicators` ordered by name: the order decides between equals.
+ */
+export function findRelations(input: RelationInput): Map<string, RelatedEntry[]> {
+  const { indicators, coverage } = input;
+  const positions = new Map(indicators.map(({ id }, index) => [id, index]));
+  const neighbours = findNeighbours(input);
+  const curated = linksById(input.links);
+  const width = (index: number): number =>
+    coverage.get(indicators[index]?.id ?? '')?.coverage.n_countries ?? 0;
+  const byWidth = [...indicators.keys()].sort((a, b) => width(b) - width(a) || a - b);
+  const byTopic = Map.groupBy(byWidth, (index) => indicators[index]?.record.topic ?? '');
+
+  return new Map(indicators.map(({ id, record }, own) => [id, relatedTo(own, id, record.topic)]));
+
+  function relatedTo(own: number, id: string, topic: string): RelatedEntry[] {
+    const chosen = new Map<number, string>();
+    const choose = (index: number | undefined, relation: string): void => {
+      if (index === undefined || index === own || chosen.has(index) || chosen.size >= MAX_RELATED) return;
+      chosen.set(index, relation);
+    };
+    for (const link of curated.get(id) ?? []) choose(positions.get(link.id), link.relation);
+    for (const { index } of neighbours[own]?.same ?? []) choose(index, 'same_concept');
+    for (const { index } of neighbours[own]?.correlated ?? []) choose(index, 'correlated');
+    const fallback = (list: readonly number[]): void => {
+      for (const index of list) {
+        if (chosen.size >= MAX_RELATED) return;
+        choose(index, 'related');
+      }
+    };
+    fallback(byTopic.get(topic) ?? []);
+    if (chosen.size === 0) fallback(byWidth);
+    return [...chosen].flatMap(([index, relation]) => {
+      const related = indicators[index]?.record;
+      return related
+        ? [{ id: related.id, name: related.name, topic: related.topic, unit: related.unit, relation }]
+        : [];
+    });
+  }
+}

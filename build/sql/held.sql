@@ -1,0 +1,18 @@
+-- What each country holds of each indicator, from the published files. Years of values, not of empty rows;
+-- `latest` is the newest observed value, or, where all observed rows are empty, the newest of those.
+CREATE OR REPLACE TABLE held AS
+SELECT
+  left(parse_filename(filename), -8) AS indicator,
+  iso3,
+  count(*)::INTEGER AS n_rows,
+  count(value)::INTEGER AS n_values,
+  min(year) FILTER (value IS NOT NULL) AS yr_min,
+  max(year) FILTER (value IS NOT NULL) AS yr_max,
+  max(year) FILTER (value IS NOT NULL AND NOT projected) AS latest_year,
+  max_by(
+    {year: year, value: value, ci_lo: ci_lo, ci_hi: ci_hi, rank: rank, rank_delta_1y: rank_delta_1y},
+    year + CASE WHEN value IS NULL THEN 0 ELSE 1000000 END
+  ) FILTER (NOT projected) AS latest
+FROM read_parquet($files, filename = true)
+GROUP BY ALL
+ORDER BY indicator, iso3;

@@ -1,0 +1,5 @@
+COPY (
+  SELECT indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year
+  FROM held
+  ORDER BY indicator, iso3
+) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1);
