@@ -56,23 +56,31 @@ export interface Curated {
  */
 export async function loadCurated(dir: string): Promise<Curated> {
   const problems = new Problems();
-  const countries = await loadCountries(join(dir, 'countries.csv'), problems);
+  const spine = await loadCountries(join(dir, 'countries.csv'), problems);
   const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
-  const places = await loadPlaces(join(dir, 'places.csv'), countries, problems);
+  const places = await loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
-  const overlays = await loadOverlays(join(dir, 'overlay'), providers, problems);
-  const links = await loadLinks(join(dir, 'links.csv'), providers, problems);
+  const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
+  const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
   problems.throwIfAny();
   const merged = new Map(
-    [...providers].map(([id, definition]) => [id, overlayOf(definition, overlays.get(id))]),
+    [...providers.definitions].map(([id, definition]) => [id, overlayOf(definition, overlays.get(id))]),
   );
   const overlay = (providerId: string, entry: CatalogueEntry): IndicatorOverlay => {
     const merge = merged.get(providerId);
     if (merge === undefined) throw new RangeError(`there is no provider "${providerId}"`);
     return merge(entry);
   };
-  return { countries, topics, providers, overlay, places, links, packs };
+  return {
+    countries: spine.countries,
+    topics,
+    providers: providers.definitions,
+    overlay,
+    places,
+    links,
+    packs,
+  };
 }
 
 async function loadTopics(file: string, problems: Problems): Promise<TopicDefinition[]> {
@@ -91,7 +99,7 @@ async function loadTopics(file: string, problems: Problems): Promise<TopicDefini
 
 async function loadLinks(
   file: string,
-  providers: ReadonlyMap<string, ProviderDefinition>,
+  providers: ReadonlySet<string>,
   problems: Problems,
 ): Promise<CuratedLink[]> {
   const links: CuratedLink[] = [];

@@ -9,11 +9,20 @@ import { asBoolean, asNumber, check, readTable } from './table.ts';
 const COLUMNS = Object.keys(spineCountry.shape) as Array<keyof SpineCountry>;
 const UNIQUE = ['iso3', 'iso2', 'm49', 'name', 'official_name', 'wb_code', 'wikidata_id'] as const;
 
-/** Reads the spine in the file's order. */
-export async function loadCountries(file: string, problems: Problems): Promise<SpineCountry[]> {
+export interface Spine {
+  /** In the file's order. */
+  countries: SpineCountry[];
+  /** The iso3 of every row, wrong ones too, so that one bad row is not told again by all that refers to it. */
+  named: ReadonlySet<string>;
+}
+
+/** Reads the spine. */
+export async function loadCountries(file: string, problems: Problems): Promise<Spine> {
   const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
   const countries: SpineCountry[] = [];
+  const named = new Set<string>();
   for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+    if (cells.iso3 !== null) named.add(cells.iso3);
     const row = { ...cells, m49: asNumber(cells.m49), enabled: asBoolean(cells.enabled) };
     const country = check(spineCountry, row, at, problems);
     if (country === undefined) continue;
@@ -27,7 +36,7 @@ export async function loadCountries(file: string, problems: Problems): Promise<S
     }
     countries.push(country);
   }
-  return countries;
+  return { countries, named };
 }
 
 function checkRow(country: SpineCountry, at: Position, problems: Problems): void {

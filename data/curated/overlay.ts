@@ -24,10 +24,10 @@ const NO_BETTER_END = 'none';
 /** Provider id → slug → settings. */
 export type OverlayTables = Map<string, Map<string, IndicatorOverlay>>;
 
-/** Reads every `overlay/<provider>.csv`. */
+/** Reads every `overlay/<provider>.csv`; `providers` are the ids that there are. */
 export async function loadOverlays(
   dir: string,
-  providers: ReadonlyMap<string, ProviderDefinition>,
+  providers: ReadonlySet<string>,
   problems: Problems,
 ): Promise<OverlayTables> {
   const tables: OverlayTables = new Map();

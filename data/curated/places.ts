@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { type PlaceKind, placeKind, type SpineCountry } from '../schema/curated.ts';
 import { iso3 } from '../schema/records.ts';
+import type { Spine } from './countries.ts';
 import { foldName } from './names.ts';
 import type { Position, Problems } from './problems.ts';
 import { check, readTable } from './table.ts';
@@ -42,14 +43,9 @@ const aliasRow = z
   );
 
 /** Reads `places.csv` and puts it beside what the spine says of itself. */
-export async function loadPlaces(
-  file: string,
-  countries: readonly SpineCountry[],
-  problems: Problems,
-): Promise<PlaceTable> {
+export async function loadPlaces(file: string, spine: Spine, problems: Problems): Promise<PlaceTable> {
   const builder = new Builder(problems);
-  for (const country of countries) builder.addCountry(country);
-  const spine = new Set(countries.map((country) => country.iso3));
+  for (const country of spine.countries) builder.addCountry(country);
   for (const { cells, ...at } of await readTable<(typeof COLUMNS)[number] | 'note'>(
     file,
     COLUMNS,
@@ -58,7 +54,7 @@ export async function loadPlaces(
   )) {
     const row = check(aliasRow, cells, at, problems);
     if (row === undefined) continue;
-    if (row.iso3 !== null && !spine.has(row.iso3)) {
+    if (row.iso3 !== null && !spine.named.has(row.iso3)) {
       problems.add(at, `${row.scheme} ${row.code}: ${row.iso3} is not on the spine`);
     } else if (row.iso3 !== null) {
       builder.add(row.scheme, row.code, { kind: 'country', iso3: row.iso3 }, at);

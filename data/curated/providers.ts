@@ -1,6 +1,6 @@
 /**
  * Provider definitions, `providers/<id>.yaml`: one file a provider. The file's name is the provider's id; what a
- * definition refers to (place schemes, regular expressions) must exist and work.
+ * definition refers to (place schemes, regular expressions) must exist and work, which is looked at once its shape is right.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,26 +11,35 @@ import type { Problems } from './problems.ts';
 
 const RULE_EXPRESSIONS = ['slug', 'name', 'tag', 'licence'] as const;
 
-/** Reads every definition, ordered by id. `schemes` are the place schemes that exist. */
+export interface Providers {
+  /** Definitions by id, in the order of ids. */
+  definitions: Map<string, ProviderDefinition>;
+  /** Ids that a file stands for, wrong ones too, so that a bad definition is not told again by what belongs to it. */
+  named: ReadonlySet<string>;
+}
+
+/** Reads every definition. `schemes` are the place schemes that exist. */
 export async function loadProviders(
   dir: string,
   schemes: ReadonlySet<string>,
   problems: Problems,
-): Promise<Map<string, ProviderDefinition>> {
-  const providers = new Map<string, ProviderDefinition>();
+): Promise<Providers> {
+  const definitions = new Map<string, ProviderDefinition>();
+  const named = new Set<string>();
   const names = await readdir(dir).catch(() => []);
   const files = names.filter((name) => name.endsWith('.yaml')).sort();
   if (files.length === 0) problems.add({ file: dir, line: 1 }, 'there is no provider definition (*.yaml)');
   for (const name of files) {
+    const expected = basename(name, '.yaml');
+    named.add(expected);
     const document = await readDocument(join(dir, name), providerDefinition, problems);
     if (document === undefined) continue;
     const { id } = document.value;
-    const expected = basename(name, '.yaml');
     if (id !== expected) problems.add(document.at(['id']), `id: "${id}" in the file of "${expected}"`);
     checkReferences(document, schemes, problems);
-    providers.set(id, document.value);
+    definitions.set(id, document.value);
   }
-  return providers;
+  return { definitions, named };
 }
 
 function checkReferences(

@@ -26,6 +26,7 @@ export async function readTable<Column extends string>(
   problems: Problems,
 ): Promise<TableRow<Column>[]> {
   const lines = await readLines(file, problems);
+  if (lines === undefined) return [];
   const header = lines[0];
   if (header === undefined) {
     problems.add({ file, line: 1 }, `the file is empty; its header must be ${required.join(',')}`);
@@ -60,13 +61,14 @@ interface Line {
   cells: string[];
 }
 
-async function readLines(file: string, problems: Problems): Promise<Line[]> {
+/** `undefined` when the file cannot be read, which is then told. */
+async function readLines(file: string, problems: Problems): Promise<Line[] | undefined> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
     problems.add({ file, line: 1 }, unreadable(error));
-    return [];
+    return undefined;
   }
   const options = { bom: true, info: true, trim: true, relax_column_count: true, skip_empty_lines: true };
   try {
@@ -75,7 +77,7 @@ async function readLines(file: string, problems: Problems): Promise<Line[]> {
   } catch (error) {
     const line = error instanceof CsvError && typeof error.lines === 'number' ? error.lines : 1;
     problems.add({ file, line }, `not readable as CSV: ${error instanceof Error ? error.message : error}`);
-    return [];
+    return undefined;
   }
 }
 

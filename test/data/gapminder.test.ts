@@ -1,0 +1,137 @@
+/** Gapminder's definition and overlay, held against its own files. */
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { loadCurated } from '../../data/curated.ts';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { describeWithMirror } from '../mirror.ts';
+
+const curated = await loadCurated('data');
+
+const rows: Array<Record<string, string>> = parse(readFileSync('data/overlay/gapminder.csv'), {
+  columns: true,
+});
+const bySlug = new Map(rows.map((row) => [row.slug ?? '', row]));
+const served = rows.filter(({ enabled }) => enabled !== 'false');
+
+/** The edition of 2026-03 holds no complete year after this one. */
+const LAST_POSSIBLE_YEAR = 2025;
+
+describe("Gapminder's overlay", () => {
+  it('says of each served series its topic, its direction and its place, and leaves out the one that is no number', () => {
+    expect(served).toHaveLength(478);
+    expect(rows.filter(({ enabled }) => enabled === 'false').map(({ slug }) => slug)).toEqual([
+      'income_mountains',
+    ]);
+    for (const { slug = '', topic, higher_is_better, order } of served) {
+      expect(TOPIC_SLUGS, slug).toContain(topic);
+      expect(['true', 'false', 'none'], slug).toContain(higher_is_better);
+      expect(order, slug).toMatch(/^\d+$/);
+    }
+  });
+
+  it('has a unit for every series but the one whose scale is lost', () => {
+    expect(served.filter(({ unit }) => unit === '').map(({ slug }) => slug)).toEqual([
+      'tax_revenue_percent_of_gdp',
+    ]);
+  });
+
+  it('fills every topic, with headline series first and no place taken twice', () => {
+    for (const topic of TOPIC_SLUGS) {
+      const inTopic = rows.filter((row) => row.topic === topic);
+      const places = inTopic.map(({ order }) => Number(order));
+      expect(new Set(places).size, topic).toBe(places.length);
+      const featured = inTopic.filter((row) => row.featured === 'true').map(({ order }) => Number(order));
+      expect(featured.length, topic).toBeGreaterThanOrEqual(2);
+      expect(Math.max(...featured), topic).toBe(places.toSorted((a, b) => a - b)[featured.length - 1]);
+    }
+  });
+
+  it('is open, with the wording that Gapminder asks for', () => {
+    expect(curated.providers.get('gapminder')).toMatchObject({
+      licence: 'CC BY 4.0',
+      attribution: 'Based on free material from GAPMINDER.ORG, CC-BY LICENSE',
+      redistributable: true,
+      access_tier: 'open',
+    });
+  });
+
+  it.each([
+    [
+      'life_expectancy_female',
+      { topic: 'health', higher_is_better: true, unit: 'years', projected_from: 2024 },
+    ],
+    [
+      'under_five_mortality_from_cme_per_1000_born',
+      { topic: 'health', higher_is_better: false, preferred: true },
+    ],
+    ['gdppercapita_us_inflation_adjusted', { topic: 'economy', higher_is_better: true, featured: true }],
+    ['exports_unit_value_index_2015_100', { topic: 'trade', higher_is_better: null, no_rank: true }],
+    ['aged_15plus_unemployment_rate_percent', { topic: 'labour', higher_is_better: false }],
+    [
+      'females_aged_15plus_labour_force_participation_rate_percent',
+      { topic: 'gender', projected_from: 2025 },
+    ],
+    ['mean_years_in_school_women_25_to_34_years', { topic: 'education', higher_is_better: true }],
+    ['energy_production_total', { topic: 'energy', unit: 'kilotonnes of oil equivalent' }],
+    ['income_mountains', { enabled: false }],
+  ])('says of %s what is expected', (slug, expected) => {
+    const entry = {
+      slug,
+      name: slug,
+      description: null,
+      unit: null,
+      source: null,
+      source_url: null,
+      tags: [],
+    };
+    expect(curated.overlay('gapminder', { ...entry, licence: null })).toMatchObject(expected);
+  });
+});
+
+interface Extent {
+  last: number;
+  texts: number;
+}
+
+/** The newest year of a datapoint file, and how many of its values are no number. */
+function extentOf(file: string, slug: string): Extent {
+  const table: Array<Record<string, string>> = parse(readFileSync(file), { columns: true, bom: true });
+  let last = Number.NEGATIVE_INFINITY;
+  let texts = 0;
+  for (const { time, [slug]: value } of table) {
+    last = Math.max(last, Number(time));
+    if (!Number.isFinite(Number(value))) texts += 1;
+  }
+  return { last, texts };
+}
+
+describeWithMirror("Gapminder's files", (mirror) => {
+  const dir = join(mirror, 'gapminder', 'countries-etc-datapoints');
+  const slugsOf = async () =>
+    (await readdir(dir)).flatMap((name) => /^ddf--datapoints--(.+)--by--/.exec(name)?.[1] ?? []);
+
+  it('have an overlay row each, and no row is of a series that there is not', async () => {
+    expect((await slugsOf()).toSorted()).toEqual([...bySlug.keys()].toSorted());
+  });
+
+  it('that run past the edition have a first forecast year, within their years', async () => {
+    const bad: string[] = [];
+    for (const name of await readdir(dir)) {
+      const slug = /^ddf--datapoints--(.+)--by--/.exec(name)?.[1] ?? '';
+      const { last, texts } = extentOf(join(dir, name), slug);
+      const row = bySlug.get(slug);
+      if (row?.enabled === 'false') {
+        expect(texts, slug).toBeGreaterThan(0);
+        continue;
+      }
+      expect(texts, slug).toBe(0);
+      const from = row?.projected_from ? Number(row.projected_from) : null;
+      if (from === null ? last > LAST_POSSIBLE_YEAR : from > last || from > LAST_POSSIBLE_YEAR)
+        bad.push(slug);
+    }
+    expect(bad).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,76 @@
+/** Bad curated data is told by file, line and reason, all of it at once. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { problemsOf, SMALL, spoil } from './small-curated.ts';
+
+const told = z.preprocess((text) => (Array.isArray(text) ? text : [text]), z.array(z.string()));
+const oneCase = z.strictObject({
+  what: z.string(),
+  from: z.string().optional(),
+  to: z.string(),
+  told,
+  mixes: z.boolean().default(false),
+});
+const table = z.record(z.string(), z.array(oneCase));
+
+const CASES = Object.entries(
+  table.parse(parse(readFileSync(join(import.meta.dirname, 'faults.yaml'), 'utf8'))),
+).flatMap(([file, cases]) => cases.map((fault) => ({ file, ...fault })));
+
+/** Each problem must begin with its text: what follows may list what else was possible. */
+function expectProblems(problems: readonly string[], beginnings: readonly string[]): void {
+  const cut = problems.map((problem, i) => problem.slice(0, beginnings[i]?.length));
+  expect(cut).toEqual(beginnings);
+}
+
+describe('curated data that is wrong', () => {
+  it('is not the small set itself', async () => {
+    expect(await problemsOf(SMALL)).toEqual([]);
+  });
+
+  it.each(CASES)('$file: $what', async (fault) => {
+    expectProblems(await problemsOf(spoil([fault])), fault.told);
+  });
+
+  it.each(['countries.csv', 'places.csv', 'topics.yaml', 'links.csv', 'packs.yaml'])(
+    '%s missing is a problem of its own',
+    async (file) => {
+      const { [file]: _, ...rest } = SMALL;
+      const told = await problemsOf(rest);
+      expect(told.filter((problem) => problem.startsWith(file))).toEqual([`${file}:1: the file is missing`]);
+    },
+  );
+
+  it('without any provider', async () => {
+    const { 'providers/atlas.yaml': _, 'overlay/atlas.csv': __, ...rest } = SMALL;
+    expect(await problemsOf({ ...rest, 'links.csv': 'from,to,relation\n' })).toEqual([
+      'providers:1: there is no provider definition (*.yaml)',
+    ]);
+  });
+
+  it('names lines behind cells that hold line breaks', async () => {
+    const files = spoil([
+      { file: 'overlay/atlas.csv', from: '"Use, all of it"', to: '"Use,\nall of it"' },
+      { file: 'overlay/atlas.csv', from: 'gdp,economy', to: 'gdp,money' },
+    ]);
+    expect(await problemsOf(files)).toEqual([expect.stringMatching(/^overlay\/atlas\.csv:4: topic: /)]);
+  });
+
+  it('is told whole: any set of faults gives exactly their problems, each line of a file in order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(CASES.filter(({ mixes }) => mixes)), async (faults) => {
+        const told = await problemsOf(spoil(faults));
+        expectProblems(told.toSorted(), faults.flatMap((fault) => fault.told).toSorted());
+        for (const problems of Map.groupBy(told, (problem) => problem.split(':')[0]).values()) {
+          const numbers = problems.map((problem) => Number(problem.split(':')[1]));
+          expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

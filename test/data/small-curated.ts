@@ -1,0 +1,111 @@
+/** A small set of curated data that is right, so that a test can put one thing wrong. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { CuratedError, loadCurated } from '../../data/curated.ts';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+
+const SPINE_HEADER =
+  'iso3,iso2,m49,name,official_name,region,subregion,income_group,wb_code,capital,wikidata_id,flag_emoji,enabled';
+
+export const SMALL: Readonly<Record<string, string>> = {
+  'countries.csv': [
+    SPINE_HEADER,
+    'CIV,CI,384,Côte d’Ivoire,Republic of Côte d’Ivoire,Sub-Saharan Africa,Sub-Saharan Africa,Lower middle income,,Yamoussoukro,Q1008,🇨🇮,true',
+    'NAM,NA,516,Namibia,Republic of Namibia,Sub-Saharan Africa,Sub-Saharan Africa,Upper middle income,,Windhoek,Q1030,🇳🇦,true',
+    'XKX,XK,,Kosovo,,Europe & Central Asia,,Upper middle income,,Pristina,Q1246,🇽🇰,true',
+    '',
+  ].join('\n'),
+  'topics.yaml': TOPIC_SLUGS.map(
+    (slug) => `- { slug: ${slug}, name: A name, description: A sentence. }\n`,
+  ).join(''),
+  'places.csv': [
+    'scheme,code,iso3,kind,note',
+    'atlas,kos,XKX,,',
+    'atlas,world,,aggregate,everybody',
+    'atlas,sfr,,historical,',
+    'names,Ivory Coast,CIV,,',
+    '',
+  ].join('\n'),
+  'providers/atlas.yaml': [
+    'id: atlas',
+    'name: The Atlas',
+    'licence: CC BY 4.0',
+    'licence_url: https://creativecommons.org/licenses/by/4.0/',
+    'attribution: The Atlas',
+    'redistributable: true',
+    'access_tier: open',
+    'connector: ddf',
+    'places: [iso3, atlas]',
+    'default_topic: economy',
+    'rules:',
+    '  - slug: ^energy_',
+    '    set: { topic: energy, unit: kWh }',
+    '  - tag: ^power$',
+    '    set: { topic: environment, higher_is_better: false }',
+    'indicators:',
+    '  energy_use: { unit: MWh, order: 3 }',
+    '',
+  ].join('\n'),
+  'overlay/atlas.csv': [
+    'slug,topic,higher_is_better,order,featured,projected_from,description',
+    'energy_use,,none,7,true,2024,"Use, all of it"',
+    'gdp,economy,true,,,,',
+    '',
+  ].join('\n'),
+  'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
+  'packs.yaml': [
+    '- { id: large, name: Large, credits: 5000, price_minor: 2000, currency: EUR }',
+    '- { id: small, name: Small, credits: 1000, price_minor: 500, currency: EUR }',
+    '',
+  ].join('\n'),
+};
+
+/** Writes the files to a directory of their own, gives it to the function, and removes it. */
+export async function withFiles<T>(
+  files: Readonly<Record<string, string>>,
+  use: (dir: string) => Promise<T>,
+): Promise<T> {
+  const dir = await mkdtemp(join(tmpdir(), 'curated-'));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(dir, name)), { recursive: true });
+      await writeFile(join(dir, name), text);
+    }
+    return await use(dir);
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
+
+/** The problems that loading these files tells, with paths relative to the directory; none when it loads. */
+export function problemsOf(files: Readonly<Record<string, string>>): Promise<string[]> {
+  return withFiles(files, async (dir) => {
+    try {
+      await loadCurated(dir);
+      return [];
+    } catch (error) {
+      if (!(error instanceof CuratedError)) throw error;
+      return error.problems.map((problem) => problem.replaceAll(`${dir}/`, ''));
+    }
+  });
+}
+
+/** One thing put wrong: a text of one file replaced by another, or (`to` alone) the whole file. */
+export interface Fault {
+  file: string;
+  from?: string | undefined;
+  to: string;
+}
+
+/** The files with faults in them. Throws when a fault does not apply, so that no test passes on right data. */
+export function spoil(faults: readonly Fault[]): Record<string, string> {
+  const files = { ...SMALL };
+  for (const { file, from, to } of faults) {
+    const before = files[file] ?? '';
+    const after = from === undefined ? to : before.replace(from, to);
+    if (after === before) throw new Error(`${file} does not hold ${from}`);
+    files[file] = after;
+  }
+  return files;
+}

@@ -1,0 +1,191 @@
+/** The country spine of this project, rule by rule. */
+import { describe, expect, it } from 'vitest';
+import { loadCurated } from '../../data/curated.ts';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { countryRecord } from '../../data/schema/records.ts';
+
+const { countries, topics, packs, providers } = await loadCurated('data');
+const byIso3 = new Map(countries.map((country) => [country.iso3, country]));
+
+const REGIONS = [
+  'East Asia & Pacific',
+  'Europe & Central Asia',
+  'Latin America & Caribbean',
+  'Middle East & North Africa',
+  'North America',
+  'South Asia',
+  'Sub-Saharan Africa',
+];
+const SUBREGIONS = [
+  'Australia and New Zealand',
+  'Central Asia',
+  'Eastern Asia',
+  'Eastern Europe',
+  'Latin America and the Caribbean',
+  'Melanesia',
+  'Micronesia',
+  'Northern Africa',
+  'Northern America',
+  'Northern Europe',
+  'Polynesia',
+  'South-eastern Asia',
+  'Southern Asia',
+  'Southern Europe',
+  'Sub-Saharan Africa',
+  'Western Asia',
+  'Western Europe',
+];
+const INCOME_GROUPS = ['High income', 'Low income', 'Lower middle income', 'Upper middle income'];
+
+/** Without any figure at any provider. */
+const NOT_SERVED = ['ATA', 'ATF', 'BVT', 'HMD', 'IOT', 'SGS', 'UMI'];
+const WITHOUT_CAPITAL = ['ATA', 'BVT', 'HMD', 'TKL', 'UMI'];
+
+const distinct = (values: Array<string | null>): string[] =>
+  [...new Set(values.filter((value) => value !== null))].toSorted();
+
+describe('the country spine', () => {
+  it('is the 249 entries of ISO 3166-1 and Kosovo, in the order of their codes', () => {
+    const codes = countries.map(({ iso3 }) => iso3);
+    expect(codes).toHaveLength(250);
+    expect(codes).toEqual(codes.toSorted());
+    expect(countries.filter(({ iso3 }) => iso3 === 'XKX')).toMatchObject([
+      { iso2: 'XK', name: 'Kosovo', m49: null },
+    ]);
+  });
+
+  it('has two letters, a flag and a Wikidata id for every country, and a UN number for all but Kosovo', () => {
+    for (const country of countries) {
+      expect(country.iso2, country.iso3).toMatch(/^[A-Z]{2}$/);
+      expect(country.flag_emoji, country.iso3).not.toBeNull();
+      expect(country.wikidata_id, country.iso3).toMatch(/^Q\d+$/);
+      expect(country.m49 === null, country.iso3).toBe(country.iso3 === 'XKX');
+    }
+  });
+
+  it('knows the codes by which readers lose Namibia', () => {
+    expect(byIso3.get('NAM')).toMatchObject({
+      iso2: 'NA',
+      wikidata_id: 'Q1030',
+      flag_emoji: '🇳🇦',
+      capital: 'Windhoek',
+    });
+  });
+
+  it("agrees with the runtime's own names of regions on what the two-letter codes are", () => {
+    const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+    expect(countries.filter(({ iso2 }) => iso2 !== null && names.of(iso2) === undefined)).toEqual([]);
+  });
+
+  it("has the World Bank's regions and income groups, both or neither, but for Venezuela", () => {
+    expect(distinct(countries.map(({ region }) => region))).toEqual(REGIONS);
+    expect(distinct(countries.map(({ income_group }) => income_group))).toEqual(INCOME_GROUPS);
+    const halves = countries.filter(
+      ({ region, income_group }) => (region === null) !== (income_group === null),
+    );
+    expect(halves).toMatchObject([{ iso3: 'VEN', region: 'Latin America & Caribbean' }]);
+    expect(countries.filter(({ region }) => region !== null)).toHaveLength(216);
+  });
+
+  it('has the UN subregions, for all but Antarctica', () => {
+    expect(distinct(countries.map(({ subregion }) => subregion))).toEqual(SUBREGIONS);
+    expect(countries.filter(({ subregion }) => subregion === null)).toMatchObject([{ iso3: 'ATA' }]);
+  });
+
+  it('has a capital wherever there is one', () => {
+    const without = countries.filter(({ capital }) => capital === null).map(({ iso3 }) => iso3);
+    expect(without).toEqual(WITHOUT_CAPITAL);
+  });
+
+  it('has plain, current common names', () => {
+    const names = [
+      'CIV',
+      'COD',
+      'COG',
+      'CPV',
+      'CZE',
+      'HKG',
+      'MAC',
+      'MKD',
+      'MMR',
+      'PSE',
+      'SWZ',
+      'TUR',
+      'TWN',
+      'ALA',
+    ];
+    expect(names.map((iso3) => byIso3.get(iso3)?.name)).toEqual([
+      'Côte d’Ivoire',
+      'DR Congo',
+      'Congo',
+      'Cabo Verde',
+      'Czechia',
+      'Hong Kong',
+      'Macao',
+      'North Macedonia',
+      'Myanmar',
+      'Palestine',
+      'Eswatini',
+      'Türkiye',
+      'Taiwan',
+      'Åland Islands',
+    ]);
+  });
+
+  it('has no leading article, straight apostrophe, footnote mark or stray space in any text', () => {
+    for (const { iso3, name, official_name, capital } of countries) {
+      for (const text of [name, official_name, capital]) {
+        if (text === null) continue;
+        expect(text, iso3).not.toMatch(/^the |'|\*|^\s|\s$|\s{2}|\s,/);
+      }
+    }
+  });
+
+  it('gives a World Bank code only where it differs from iso3, which today is nowhere', () => {
+    expect(countries.filter(({ wb_code }) => wb_code !== null)).toEqual([]);
+  });
+
+  it('serves all but the seven without any statistics', () => {
+    expect(countries.filter(({ enabled }) => !enabled).map(({ iso3 }) => iso3)).toEqual(NOT_SERVED);
+  });
+
+  it('fits the public record', () => {
+    for (const country of countries) expect(() => countryRecord.parse(country)).not.toThrow();
+  });
+});
+
+describe('topics', () => {
+  it('are the 13, each with a name and one sentence', () => {
+    expect(topics.map(({ slug }) => slug)).toEqual([...TOPIC_SLUGS]);
+    for (const { name, description } of topics) {
+      expect(name).toMatch(/^[A-Z]/);
+      expect(description).toMatch(/^[A-Z][^.]*\.$/);
+    }
+  });
+});
+
+describe('credit packs', () => {
+  it('are three of one currency, the larger the cheaper a credit', () => {
+    expect(packs).toHaveLength(3);
+    expect(new Set(packs.map(({ currency }) => currency)).size).toBe(1);
+    const each = packs.map(({ credits, price_minor }) => price_minor / credits);
+    expect(each).toEqual(each.toSorted((a, b) => b - a));
+  });
+});
+
+describe('provider definitions', () => {
+  it('name a licence, a credit line and where the figures come from', () => {
+    for (const { id, licence, attribution, upstream } of providers.values()) {
+      expect(licence, id).not.toBe('');
+      expect(attribution, id).not.toBe('');
+      expect(upstream.length, id).toBeGreaterThan(0);
+    }
+  });
+
+  it('have an origin, or ship inside a package as samples do', () => {
+    for (const { id, connector, origin, sample } of providers.values()) {
+      expect(origin === undefined, id).toBe(connector === 'package');
+      expect(sample, id).toBe(connector === 'package');
+    }
+  });
+});
