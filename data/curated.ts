@@ -112,7 +112,8 @@ async function loadLinks(
       if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
     }
     if (link.from === link.to) problems.add(at, `${link.from} is linked to itself`);
-    const key = `${link.from} ${link.to}`;
+    // A link counts in both directions, so the reverse of one is the same again.
+    const key = [link.from, link.to].toSorted().join(' ');
     if (seen.has(key)) problems.add(at, `${link.from} is linked to ${link.to} twice`);
     seen.add(key);
     links.push(link);

@@ -49,6 +49,14 @@ describe("Gapminder's overlay", () => {
     }
   });
 
+  it('is what curated links name', () => {
+    const linked = curated.links.flatMap(({ from, to }) => [from, to]);
+    const unknown = linked.filter(
+      (id) => id.startsWith('gapminder.') && !bySlug.has(id.slice('gapminder.'.length)),
+    );
+    expect(unknown).toEqual([]);
+  });
+
   it('is open, with the wording that Gapminder asks for', () => {
     expect(curated.providers.get('gapminder')).toMatchObject({
       licence: 'CC BY 4.0',
