@@ -6,6 +6,7 @@ import type { Connector } from './connector.ts';
 import { ddf } from './ddf.ts';
 import { frictionless } from './frictionless.ts';
 import { owidGrapher } from './owid-grapher.ts';
+import { npmPackage } from './package.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
 import { whoGho } from './who-gho.ts';
 import { worldBankApi } from './world-bank-api.ts';
@@ -14,6 +15,7 @@ import { worldBankCsv } from './world-bank-csv.ts';
 const SINGLE: readonly Connector[] = [
   ddf,
   frictionless,
+  npmPackage,
   owidGrapher,
   sdmxCsv,
   whoGho,

@@ -247,7 +247,7 @@ class Build {
   async #step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     this.#deps.signal?.throwIfAborted();
     const begun = performance.now();
-    this.#deps.log.info({ step: name }, 'build step');
+    this.#deps.log.debug({ step: name }, 'build step');
     try {
       return await work();
     } finally {

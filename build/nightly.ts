@@ -1,0 +1,169 @@
+/**
+ * The night: which providers are due, all of them ingested side by side within a limit, then one build.
+ *
+ * One bad provider never holds up the others: its failure is a line in the summary, and its last good figures are
+ * published again. A provider that somebody else is ingesting at the moment is left to them.
+ */
+import type { Logger } from 'pino';
+import type { ProviderDefinition } from '../data/schema/curated.ts';
+import type { RunRecord } from '../data/schema/lake.ts';
+import { LockHeld } from './file-lock.ts';
+import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
+import { ProviderLake } from './ingest/lake.ts';
+import {
+  type BuildDependencies,
+  type BuildSummary,
+  buildSnapshot,
+  NothingToPublish,
+} from './snapshot/build-snapshot.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Days between two looks at a provider, by words of its cadence, the first that matches. Asking is cheap (an unchanged
+ * upstream is a conditional request), so a provider is asked several times within its period: a monthly one weekly, a
+ * yearly one weekly too, for nobody knows the day of its release.
+ */
+const CADENCES: readonly [RegExp, number][] = [
+  [/fixed/i, 365],
+  [/hour|daily|day/i, 1],
+  [/week|month|quarter|year|annual|irregular/i, 7],
+];
+const DEFAULT_DAYS = 1;
+/** A night that starts some minutes earlier than the last one still counts as the next. */
+const SLACK_MS = 2 * 3_600_000;
+
+/** Least time between two good runs. */
+export function cadenceMs(cadence: string | null): number {
+  const days = CADENCES.find(([words]) => words.test(cadence ?? ''))?.[1] ?? DEFAULT_DAYS;
+  return days * DAY_MS;
+}
+
+/** Whether a provider's turn has come. One that never had a good run is always due. */
+export function isDue(definition: ProviderDefinition, records: readonly RunRecord[], now: number): boolean {
+  const good = records.findLast(({ status }) => status === 'succeeded' || status === 'unchanged');
+  if (!good?.finished_at) return true;
+  return now - Date.parse(good.finished_at) >= cadenceMs(definition.cadence) - SLACK_MS;
+}
+
+export interface NightlyDependencies
+  extends IngestDependencies,
+    Omit<BuildDependencies, keyof IngestDependencies> {
+  settings: IngestDependencies['settings'] & BuildDependencies['settings'] & { INGEST_PARALLEL: number };
+}
+
+export interface NightlyOptions {
+  /** Only these, due or not. */
+  providers?: readonly string[];
+  /** All, due or not. */
+  all?: boolean;
+}
+
+/** What became of one provider. */
+export interface ProviderResult {
+  provider: string;
+  /** Status of its run; `busy` when another process ingests it, `not_due` when its turn has not come. */
+  outcome: RunRecord['status'] | 'busy' | 'not_due';
+  reason: string | null;
+  rows: number;
+  seconds: number;
+}
+
+export interface NightlySummary {
+  started_at: string;
+  finished_at: string;
+  providers: ProviderResult[];
+  /** Null when nothing was published; `build_error` says why. */
+  build: BuildSummary | null;
+  build_error: string | null;
+}
+
+/** 0: all good. 1: nothing was published. 3: published, but some provider failed or is held. */
+export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
+  if (!summary.build) return 1;
+  const bad = summary.providers.some(({ outcome }) =>
+    ['failed', 'suspicious', 'cancelled'].includes(outcome),
+  );
+  return bad ? 3 : 0;
+}
+
+/** Which providers are to be ingested, and which are not due. Sample providers only when asked for by name. */
+async function plan(
+  deps: NightlyDependencies,
+  options: NightlyOptions,
+): Promise<{ due: string[]; rest: string[] }> {
+  const { curated, settings, now } = deps;
+  const wanted = options.providers;
+  const due: string[] = [];
+  const rest: string[] = [];
+  for (const [id, definition] of curated.providers) {
+    if (wanted ? !wanted.includes(id) : !definition.enabled || definition.sample) continue;
+    const records = await new ProviderLake(settings.LAKE_DIR, id).records();
+    const turn = wanted !== undefined || options.all || isDue(definition, records, now());
+    (turn ? due : rest).push(id);
+  }
+  return { due, rest };
+}
+
+async function ingestOne(deps: NightlyDependencies, provider: string): Promise<ProviderResult> {
+  const begun = deps.now();
+  const result = (outcome: ProviderResult['outcome'], reason: string | null, rows = 0): ProviderResult => ({
+    provider,
+    outcome,
+    reason,
+    rows,
+    seconds: Math.round((deps.now() - begun) / 100) / 10,
+  });
+  try {
+    const record = await ingestProvider(deps, provider);
+    return result(record.status, record.reason, record.rows_written);
+  } catch (error) {
+    if (error instanceof LockHeld) return result('busy', error.message);
+    deps.log.error({ err: error, provider }, 'ingestion failed outside its run');
+    return result('failed', error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function ingestAll(deps: NightlyDependencies, due: readonly string[]): Promise<ProviderResult[]> {
+  const queue = due[Symbol.iterator]();
+  const results: ProviderResult[] = [];
+  const work = async (): Promise<void> => {
+    for (const provider of queue) results.push(await ingestOne(deps, provider));
+  };
+  await Promise.all(Array.from({ length: deps.settings.INGEST_PARALLEL }, work));
+  return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
+}
+
+/** Runs a night. Never throws for what a provider or the build did wrong: the summary says it. */
+export async function nightly(
+  deps: NightlyDependencies,
+  options: NightlyOptions = {},
+): Promise<NightlySummary> {
+  const startedAt = new Date(deps.now()).toISOString();
+  const { due, rest } = await plan(deps, options);
+  deps.log.info({ due, rest }, 'the night begins');
+  const ingested = await ingestAll(deps, due);
+  const idle = rest.map(
+    (provider): ProviderResult => ({ provider, outcome: 'not_due', reason: null, rows: 0, seconds: 0 }),
+  );
+  const { build, error } = await buildOnce(deps, deps.log);
+  return {
+    started_at: startedAt,
+    finished_at: new Date(deps.now()).toISOString(),
+    providers: [...ingested, ...idle],
+    build,
+    build_error: error,
+  };
+}
+
+async function buildOnce(
+  deps: BuildDependencies,
+  log: Logger,
+): Promise<{ build: BuildSummary | null; error: string | null }> {
+  try {
+    return { build: await buildSnapshot(deps), error: null };
+  } catch (error) {
+    if (!(error instanceof NothingToPublish)) log.error({ err: error }, 'the build failed');
+    return { build: null, error: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,151 @@
+/** The steps of the command line: each takes the tools of a run and what was asked, and gives an answer. */
+import type { Curated } from '../data/curated.ts';
+import type { Settings } from '../data/runtime/settings.ts';
+import { acceptRun } from './ingest/accept-run.ts';
+import { ingestProvider } from './ingest/ingest-provider.ts';
+import { ProviderLake } from './ingest/lake.ts';
+import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
+import { buildSnapshot } from './snapshot/build-snapshot.ts';
+import { rollback, SnapshotShelf } from './snapshot/publish.ts';
+import { verifyPublished } from './snapshot/verify-published.ts';
+
+export interface StepOptions {
+  provider?: string[];
+  run?: string;
+  to?: string;
+  force?: boolean;
+  all?: boolean;
+}
+
+export interface StepTools extends NightlyDependencies {
+  settings: Settings;
+  curated: Curated;
+}
+
+/** What a step has to say: one object for programs, lines for people, a code for the shell. */
+export interface StepAnswer {
+  result: unknown;
+  lines: string[];
+  exitCode: number;
+}
+
+/** What was asked cannot be done as asked. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+type Step = (tools: StepTools, options: StepOptions) => Promise<StepAnswer>;
+
+function known(curated: Curated, asked: readonly string[] | undefined): string[] {
+  const unknown = asked?.find((id) => !curated.providers.has(id));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `there is no provider "${unknown}"; there are: ${[...curated.providers.keys()].join(', ')}`,
+    );
+  }
+  const real = [...curated.providers.values()].filter(({ enabled, sample }) => enabled && !sample);
+  return asked ? [...asked] : real.map(({ id }) => id);
+}
+
+const ingest: Step = async (tools, { provider, force = false }) => {
+  const records = [];
+  for (const id of known(tools.curated, provider)) records.push(await ingestProvider(tools, id, { force }));
+  const bad = records.filter(({ status }) => status !== 'succeeded' && status !== 'unchanged');
+  return {
+    result: records,
+    lines: records.map(
+      (one) =>
+        `${one.provider_id}: ${one.status}, ${one.rows_written} rows of ${one.indicators} indicators` +
+        `${one.reason ? ` (${one.reason})` : ''}`,
+    ),
+    exitCode: bad.length > 0 ? 1 : 0,
+  };
+};
+
+const materialise: Step = async (tools) => {
+  const summary = await buildSnapshot(tools);
+  const { snapshot, counts, reused } = summary;
+  const line = `published ${snapshot}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
+  return { result: summary, lines: [line], exitCode: 0 };
+};
+
+function nightLines({ providers, build, build_error: error }: NightlySummary): string[] {
+  const lines = providers.map(
+    ({ provider, outcome, reason, rows, seconds }) =>
+      `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
+  );
+  return [...lines, build ? `published ${build.snapshot}` : `nothing published: ${error}`];
+}
+
+const night: Step = async (tools, { provider, all = false }) => {
+  if (provider) known(tools.curated, provider);
+  const summary = await nightly(tools, { all, ...(provider ? { providers: provider } : {}) });
+  return { result: summary, lines: nightLines(summary), exitCode: nightlyExitCode(summary) };
+};
+
+const sample: Step = async (tools) => {
+  const samples = [...tools.curated.providers.values()].filter((one) => one.sample).map(({ id }) => id);
+  const summary = await nightly(tools, { providers: samples });
+  return { result: summary, lines: nightLines(summary), exitCode: nightlyExitCode(summary) };
+};
+
+const verify: Step = async (tools) => {
+  const result = await verifyPublished(tools.settings, tools.curated);
+  const { snapshot, files, traced, outdated } = result;
+  const rest = outdated > 0 ? `; ${outdated} come from earlier editions than the lake's` : '';
+  return {
+    result,
+    lines: [
+      `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}`,
+    ],
+    exitCode: 0,
+  };
+};
+
+const back: Step = async ({ settings }, { to }) => {
+  const snapshot = await rollback(new SnapshotShelf(settings.SNAPSHOT_DIR), to);
+  return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
+};
+
+const accept: Step = async (tools, { provider, run }) => {
+  const [id] = provider ?? [];
+  if (id === undefined || run === undefined) throw new UsageError('accept needs --provider and --run');
+  known(tools.curated, [id]);
+  const record = await acceptRun(tools, id, run);
+  return { result: record, lines: [`${id}: run ${run} accepted as ${record.run_id}`], exitCode: 0 };
+};
+
+const list: Step = async ({ settings, curated }) => {
+  const shelf = new SnapshotShelf(settings.SNAPSHOT_DIR);
+  const [current, ids] = [await shelf.currentId(), await shelf.ids()];
+  const providers = await Promise.all(
+    [...curated.providers.keys()].map(async (id) => {
+      const lake = new ProviderLake(settings.LAKE_DIR, id);
+      const [runs, now] = [await lake.records(), await lake.current()];
+      return { provider: id, current: now?.record.run_id ?? null, runs };
+    }),
+  );
+  const runLines = providers.flatMap(({ provider, current: good, runs }) =>
+    runs.map(
+      (run) =>
+        `${run.run_id === good ? '*' : ' '} ${provider} ${run.run_id} ${run.status} ${run.rows_written}`,
+    ),
+  );
+  return {
+    result: { current, snapshots: ids, providers },
+    lines: [...ids.map((id) => `${id === current ? '*' : ' '} ${id}`), ...runLines],
+    exitCode: 0,
+  };
+};
+
+/** By the name that is typed, with what it is for. */
+export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
+  ['ingest', { run: ingest, help: 'read providers into the lake (--provider ID, several times; --force)' }],
+  ['materialise', { run: materialise, help: 'build a snapshot from the lake, verify and publish it' }],
+  ['nightly', { run: night, help: 'ingest what is due, then build and publish once (--provider ID, --all)' }],
+  ['sample', { run: sample, help: 'ingest the figures that ship in npm packages and publish them' }],
+  ['verify', { run: verify, help: 'hold the published snapshot against its manifest and the lake' }],
+  ['rollback', { run: back, help: 'serve an earlier snapshot (--to ID)' }],
+  ['accept', { run: accept, help: 'take a held run as good (--provider ID --run ID)' }],
+  ['list', { run: list, help: 'show snapshots and runs' }],
+]);
