@@ -60,6 +60,11 @@ describe('the anonymous limit', () => {
     expect(await metering.admitAddress('192.0.2.11')).toEqual({ kind: 'admitted' });
   });
 
+  it('of the day holds to the last request, also where many are leased at a time', async () => {
+    const metering = await gateway({ ms: NOON_MS }, 6000, 250);
+    expect(await admitted([metering], '192.0.2.15', 400)).toBe(250);
+  });
+
   it('belongs to the address', async () => {
     const metering = await gateway({ ms: NOON_MS });
     expect(await admitted([metering], '192.0.2.12', 40)).toBe(30);
