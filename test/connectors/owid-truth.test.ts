@@ -134,7 +134,7 @@ const BOUNDS: Record<string, [string, string]> = {
 
 describeWithMirror('the archived data sets', (mirror) => {
   const directory = join(mirror, 'owid', 'owid-datasets');
-  const sets = mirror === '' ? [] : readdirSync(directory);
+  const sets = readdirSync(directory);
   let read: ReadProvider;
   beforeAll(async () => {
     read = await readAll(frictionless, source('owid-datasets'), directoryUpstream(directory));
