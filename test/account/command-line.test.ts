@@ -29,10 +29,12 @@ interface Outcome {
   err: string;
 }
 
-function account(words: string[], environment: Record<string, string> = {}): Promise<Outcome> {
-  const env = { ...process.env, REDIS_URL: server.url, VAR_DIR: varDir, ...environment };
+/** Through `env`, which adds to the environment of the tests. */
+function account(words: string[], changes: Record<string, string> = {}): Promise<Outcome> {
+  const environment = Object.entries({ REDIS_URL: server.url, VAR_DIR: varDir, ...changes });
+  const settings = environment.map(([name, value]) => `${name}=${value}`);
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...words], { env }, (error, out, err) => {
+    execFile('env', [...settings, process.execPath, MAIN, ...words], (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err });
     });
   });

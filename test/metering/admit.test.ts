@@ -237,40 +237,6 @@ describe('a debit id', () => {
   });
 });
 
-describe('keys in Redis', () => {
-  it('of one account carry its hash tag, so that a cluster keeps them on one node', async () => {
-    await world.redis.flushall();
-    const { call, account_id } = await world.customer();
-    await call();
-    const outside = (await world.redis.keys('*')).filter((key) => !key.startsWith(`{a:${account_id}}:`));
-    expect(outside.sort()).toEqual([
-      'accounts',
-      expect.stringMatching(/^email:/),
-      expect.stringMatching(/^key:/),
-    ]);
-  });
-
-  it('that count time end by themselves; wallets and ledgers do not', async () => {
-    await world.redis.flushall();
-    const { call } = await world.customer();
-    await call({ price: 1, rows: 1 });
-    const lifetimes: Record<string, number> = {};
-    for (const key of await world.redis.keys('{a:*')) {
-      const [, kind = ''] = key.split('}:');
-      lifetimes[kind.split(':')[0] ?? ''] = Math.max(0, Math.ceil((await world.redis.pttl(key)) / 1000));
-    }
-    expect(lifetimes).toEqual({
-      account: 0,
-      keys: 0,
-      ledger: 0,
-      minute: 120,
-      debits: 180,
-      day: 172_800,
-      usage: 8_640_000,
-    });
-  });
-});
-
 describe('knownOverLimit', () => {
   it('is true from the request that used up the window until the window ends', async () => {
     const { call, facts } = await world.customer();

@@ -104,12 +104,11 @@ describe('the private Redis', () => {
 });
 
 /** Runs a program with the module at hand, in a process group of its own. */
-function program(text: string, environment: Record<string, string> = {}) {
+function program(text: string, ...changes: `${string}=${string}`[]) {
   const source = `import { startPrivateRedis } from ${JSON.stringify(MODULE)};\n${text}`;
-  return spawn(process.execPath, ['--input-type=module', '-e', source], {
+  return spawn('env', [...changes, process.execPath, '--input-type=module', '-e', source], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
   });
 }
 
@@ -146,7 +145,7 @@ it('several programs that start at once share one', async () => {
 
 it('without a server on PATH it says in one line what to do', async () => {
   const work = `await startPrivateRedis(${JSON.stringify(dir)}).catch((error) => console.log(error.message));`;
-  const { out } = await outputOf(program(work, { PATH: base }));
+  const { out } = await outputOf(program(work, `PATH=${base}`));
   expect(out).toMatch(
     /^neither redis-server nor valkey-server is on PATH: install one .*, or set REDIS_URL\n$/,
   );
