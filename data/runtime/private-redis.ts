@@ -40,6 +40,7 @@ const HOLDER = 'almanac-holder';
 const START_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 30_000;
 const POLL_MS = 20;
+const REGAIN_EVERY_MS = 500;
 /** Linux allows 107 bytes for the path of a socket, macOS 103. */
 const SOCKET_PATH_BYTES = 100;
 
@@ -57,32 +58,52 @@ interface Place {
  */
 export async function startPrivateRedis(dir: string): Promise<PrivateRedis> {
   const place = await placeIn(resolve(dir));
-  let control = await hold(place);
-  let released = false;
-  const watch = (connection: Redis): void => {
-    connection.once('close', () => {
-      if (!released) void regain();
-    });
-  };
-  const regain = async (): Promise<void> => {
-    while (!released) {
-      try {
-        control = await hold(place);
-        return released ? control.disconnect() : watch(control);
-      } catch {
-        await pause(1_000);
-      }
-    }
-  };
-  watch(control);
+  const holder = new Holder(place, await hold(place));
   return {
     url: `unix://${place.socket.split('/').map(encodeURIComponent).join('/')}`,
-    stop: async () => {
-      if (released) return;
-      released = true;
-      await letGo(place, control);
-    },
+    stop: () => holder.release(),
   };
+}
+
+/** Holds a server by a connection, and a new one when that one is lost. */
+class Holder {
+  readonly #place: Place;
+  #control: Redis;
+  #released: Promise<void> | null = null;
+  #regaining: Promise<void> = Promise.resolve();
+
+  constructor(place: Place, control: Redis) {
+    this.#place = place;
+    this.#control = control;
+    this.#watch();
+  }
+
+  /** Letting go twice is letting go once. */
+  release(): Promise<void> {
+    this.#released ??= Promise.resolve().then(async () => {
+      // A server that is being started again right now is ours to stop, too.
+      await this.#regaining;
+      await letGo(this.#place, this.#control);
+    });
+    return this.#released;
+  }
+
+  #watch(): void {
+    this.#control.once('close', () => {
+      if (!this.#released) this.#regaining = this.#regain();
+    });
+  }
+
+  async #regain(): Promise<void> {
+    while (!this.#released) {
+      try {
+        this.#control = await hold(this.#place);
+        return this.#watch();
+      } catch {
+        await pause(REGAIN_EVERY_MS);
+      }
+    }
+  }
 }
 
 async function placeIn(dir: string): Promise<Place> {
@@ -213,7 +234,7 @@ async function waitUntilUp(child: ChildProcess, place: Place, deadline_ms: numbe
 }
 
 async function letGo(place: Place, control: Redis): Promise<void> {
-  if (control.status !== 'ready') return control.disconnect();
+  if (hasEnded(control)) return;
   const clients = String(await control.client('LIST').catch(() => ''));
   const holders = clients.split('\n').filter((line) => line.includes(` name=${HOLDER} `)).length;
   if (holders > 1) return control.disconnect();

@@ -3,6 +3,9 @@
  *
  * A connection never queues commands while Redis is away and never repeats one by itself after a cut: a caller that
  * deals in money must know whether its command may have run. It reconnects by itself for as long as it is open.
+ *
+ * The one exception is the connection of a queue of jobs: its worker waits in Redis for work, for as long as it takes,
+ * and its jobs can be done again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
@@ -22,7 +25,7 @@ const RECONNECT_AT_MOST_MS = 1_000;
 const READY_POLL_MS = 5;
 
 /** What a connection is for; it becomes the connection's name, as `CLIENT LIST` shows it. */
-export type RedisRole = 'metering' | 'tool' | 'admin';
+export type RedisRole = 'metering' | 'tool' | 'admin' | 'jobs';
 
 /** Where and as whom to connect. A `path` is a unix socket and wins over host and port. */
 interface Address extends Pick<RedisOptions, 'username' | 'password' | 'db'> {
@@ -48,6 +51,16 @@ export function parseRedisUrl(text: string): Address {
   return address;
 }
 
+const PROMPT = {
+  commandTimeout: COMMAND_TIMEOUT_MS,
+  socketTimeout: SILENT_CONNECTION_MS,
+  // Commands on a lost connection fail when it is lost, not when their time is up.
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+};
+/** What BullMQ asks of a connection that waits for jobs. */
+const PATIENT = { maxRetriesPerRequest: null };
+
 const backoff = (attempt: number): number =>
   Math.min(25 * 2 ** Math.min(attempt - 1, 10), RECONNECT_AT_MOST_MS);
 
@@ -61,21 +74,18 @@ export function connectRedis(
   role: RedisRole,
 ): RedisClient {
   const { host, port, path, ...credentials } = parseRedisUrl(settings.REDIS_URL ?? 'redis://127.0.0.1:6379');
+  const waits = role === 'jobs';
   const common = {
     ...credentials,
     connectionName: `almanac-${role}`,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SILENT_CONNECTION_MS,
-    // Commands on a lost connection fail when it is lost, not when their time is up.
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
+    ...(waits ? PATIENT : PROMPT),
   };
   const client = settings.REDIS_CLUSTER
     ? new Cluster([{ host, port }], {
         redisOptions: common,
-        enableOfflineQueue: false,
+        enableOfflineQueue: waits,
         clusterRetryStrategy: backoff,
         // A command cut off on its way is not repeated by the library: its effect is unknown.
         retryDelayOnFailover: 0,
@@ -87,7 +97,7 @@ export function connectRedis(
     : new Redis({
         ...common,
         ...(path === undefined ? { host, port } : { path }),
-        enableOfflineQueue: false,
+        enableOfflineQueue: waits,
         retryStrategy: backoff,
       } satisfies RedisOptions);
   if (client instanceof Cluster) connectNodesEarly(client);

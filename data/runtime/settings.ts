@@ -64,6 +64,42 @@ const schema = z.object({
     .describe(
       'Make a demo account with credits at start and print its key; default only with the private Redis',
     ),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Where people reach the service, for links in mails and payments; default `http://localhost:PORT`',
+    ),
+  FREE_GRANT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000_000)
+    .default(1000)
+    .describe('Credits that an account gets once, when its e-mail address is confirmed'),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'an smtp:// or smtps:// address')
+    .optional()
+    .describe(
+      'Where mail is handed over; without it mails are written to `VAR_DIR/mail` and links are logged',
+    ),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]+$/, 'one line')
+    .default('Almanac <no-reply@localhost>')
+    .describe('Sender of mails'),
+  STRIPE_SECRET_KEY: z.string().optional().describe('Turns on payment by card through Stripe Checkout'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe('Signing secret of the Stripe webhook that posts to `/account/stripe/webhook`'),
+  STRIPE_API_BASE: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Another address of Stripe's API, for a stand-in; default Stripe's own"),
+  INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
+  INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
   ADMIN_PASSWORD: z.string().min(8).optional().describe("That operator's password"),
   LOG_LEVEL: z
@@ -98,6 +134,10 @@ export function readSettings(environment: Record<string, string | undefined> = p
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
     throw new SettingsError(`bad settings\n  ${lines.join('\n  ')}`);
+  }
+  if ((parsed.data.STRIPE_SECRET_KEY === undefined) !== (parsed.data.STRIPE_WEBHOOK_SECRET === undefined)) {
+    const both = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are set together or not at all';
+    throw new SettingsError(`bad settings\n  STRIPE_WEBHOOK_SECRET: ${both}`);
   }
   const varDir = resolve(parsed.data.VAR_DIR);
   const { PROVIDER_MIRROR: mirror } = parsed.data;

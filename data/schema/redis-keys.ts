@@ -13,6 +13,9 @@
  *   {a:ID}:idem               hash    caller's idempotency key -> what was done
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times
  *   {a:ID}:orders             zset    order ids by creation
+ *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): how its person signs in
+ *   {a:ID}:alert              hash    low_at (credits), told, claim: when a low balance is told by mail
+ *   {a:ID}:export:RID         string  gzip of the JSON prepared for a subject-rights request; gone after days
  *
  * Outside of the tag lie immutable facts and indexes, which may be written twice and never disagree:
  *
@@ -20,6 +23,26 @@
  *   email:SHA256              string  account id of a lower-cased address
  *   accounts, orders          zset    ids by creation
  *   order:OID                 string  account id of an order
+ *   accounts:changed          zset    account ids by the last time that something a search shows may have changed
+ *
+ * What people who sign in leave, and what they did:
+ *
+ *   operator:SHA256           hash    email, role, password, epoch (raised to end every session), created_at_ms
+ *   operators                 zset    digests of the operators' addresses by creation
+ *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
+ *   throttle:SCOPE:WHO        hash    failures, last_ms: how long the next try must wait
+ *   {audit}:log               stream  every change: who, action, subject, before, after, request id
+ *   {audit}:of:SUBJECT        stream  the same entries, of one subject
+ *   {audit}:once:WORD         string  set when the entry of that name has been written
+ *   {requests}:all, :open     zset    subject-rights request ids by creation
+ *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times
+ *   {requests}:of:ID          zset    request ids of an account by creation
+ *   {requests}:now:KIND:ID    string  the request of that kind that an account has open
+ *   alerts                    zset    account ids that want to be told of a low balance
+ *   link:SHA256               string  JSON: what a mailed link is good for, once; by the digest of its id
+ *   secret:links              string  what mailed links are signed with
+ *   {jobs}:account:*                  BullMQ's own: mail to send, requests to prepare
+ *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
  */
@@ -37,6 +60,9 @@ export const dateOfDay = (day: number): string => new Date(day * DAY_MS).toISOSt
 
 const tag = (accountId: string): string => `{a:${encodeURIComponent(accountId)}}`;
 const addressTag = (address: string): string => `{ip:${encodeURIComponent(address)}}`;
+/** An e-mail address as a word of a key: lower-cased, hashed. */
+export const addressDigest = (address: string): string =>
+  createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
 
 export const redisKeys = {
   account: (accountId: string) => `${tag(accountId)}:account`,
@@ -49,13 +75,37 @@ export const redisKeys = {
   idem: (accountId: string) => `${tag(accountId)}:idem`,
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,
+  login: (accountId: string) => `${tag(accountId)}:login`,
+  alert: (accountId: string) => `${tag(accountId)}:alert`,
+  exportFile: (accountId: string, requestId: string) =>
+    `${tag(accountId)}:export:${encodeURIComponent(requestId)}`,
 
   key: (keyId: string) => `key:${encodeURIComponent(keyId)}`,
-  email: (address: string) =>
-    `email:${createHash('sha256').update(address.trim().toLowerCase()).digest('hex')}`,
+  email: (address: string) => `email:${addressDigest(address)}`,
   accounts: 'accounts',
   orders: 'orders',
   orderAccount: (orderId: string) => `order:${encodeURIComponent(orderId)}`,
+
+  accountsChanged: 'accounts:changed',
+
+  operator: (address: string) => `operator:${addressDigest(address)}`,
+  operatorOf: (digest: string) => `operator:${digest}`,
+  operators: 'operators',
+  session: (digest: string) => `session:${digest}`,
+  throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,
+  audit: '{audit}:log',
+  auditOf: (subject: string) => `{audit}:of:${encodeURIComponent(subject)}`,
+  auditOnce: (word: string) => `{audit}:once:${encodeURIComponent(word)}`,
+  requests: '{requests}:all',
+  openRequests: '{requests}:open',
+  request: (requestId: string) => `{requests}:r:${encodeURIComponent(requestId)}`,
+  accountRequests: (accountId: string) => `{requests}:of:${encodeURIComponent(accountId)}`,
+  requestNow: (accountId: string, kind: string) => `{requests}:now:${kind}:${encodeURIComponent(accountId)}`,
+  alerts: 'alerts',
+  link: (digest: string) => `link:${digest}`,
+  linkSecret: 'secret:links',
+  jobs: '{jobs}',
+  globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,
   addressDay: (address: string, day: number) => `${addressTag(address)}:day:${day}`,

@@ -83,6 +83,8 @@ export type AccountErrorCode =
   | 'order_state'
   | 'order_unknown'
   | 'pack_unknown'
+  | 'request_state'
+  | 'request_unknown'
   | 'too_large'
   | 'too_many_keys'
   | 'unavailable';
