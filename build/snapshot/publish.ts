@@ -113,11 +113,13 @@ export class SnapshotShelf {
     await replaceFile(join(this.directory, CURRENT_POINTER), id);
   }
 
-  /** Removes the oldest snapshots but `keep`; never the one being served. */
+  /**
+   * Removes the oldest snapshots but `keep`, and never the last two: gateways may read the one before for a moment more.
+   */
   async prune(keep: number): Promise<string[]> {
     const current = await this.currentId();
     const others = (await this.ids()).filter((id) => id !== current);
-    const old = others.slice(0, Math.max(0, others.length - (keep - 1)));
+    const old = others.slice(0, Math.max(0, others.length - Math.max(1, keep - 1)));
     for (const id of old) await rm(join(this.directory, id), { recursive: true, force: true });
     return old;
   }

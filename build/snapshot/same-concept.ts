@@ -1,6 +1,6 @@
 /**
  * Whether two providers' series measure one concept. A wrong link is worse than none, so two things must agree: the
- * words (name and unit), or the figures (nearly the same order of countries *and* nearly the same values in one unit).
+ * words (name and unit), or the figures (nearly the same order of countries *and* nearly the same values in one unit, about the same part of the whole).
  * Words that agree are not believed against figures that do not.
  */
 
@@ -17,6 +17,8 @@ export interface Described {
   providerId: string;
   name: string;
   unit: string | null;
+  /** Which part of a whole it is about, as far as its name says. */
+  qualifiers: string;
 }
 
 export const MIN_COMMON = 30;
@@ -60,15 +62,36 @@ export function normaliseName(name: string, unit: string | null): string {
   return plainWords(isUnit ? (bracket[1] ?? name) : name);
 }
 
+/** Words that make two statistics of one: they must be the same on both sides, whatever the figures say. */
+const QUALIFIERS: readonly [string, RegExp][] = [
+  ['female', /\b(females?|women|girls?)\b/],
+  ['male', /\b(males?|men|boys?)\b/],
+  ['urban', /\burban\b/],
+  ['rural', /\brural\b/],
+  ['youth', /\b(youth|young)\b/],
+  ['adult', /\badults?\b/],
+  ['primary', /\bprimary\b/],
+  ['secondary', /\bsecondary\b/],
+  ['tertiary', /\btertiary\b/],
+  ['exports', /\bexports?\b/],
+  ['imports', /\bimports?\b/],
+];
+
+const qualifiersOf = (name: string): string =>
+  QUALIFIERS.filter(([, pattern]) => pattern.test(name))
+    .map(([word]) => word)
+    .join();
+
 export function describe(providerId: string, name: string, unit: string | null): Described {
-  return { providerId, name: normaliseName(name, unit), unit: normaliseUnit(unit) };
+  const plain = normaliseName(name, unit);
+  return { providerId, name: plain, unit: normaliseUnit(unit), qualifiers: qualifiersOf(plain) };
 }
 
 /** Whether two series of different providers are one concept; figures are only looked at where words allow it. */
 export function isSameConcept(a: Described, b: Described, agreement: () => Agreement): boolean {
   if (a.providerId === b.providerId || a.unit !== b.unit) return false;
   const namesAgree = a.name === b.name;
-  if (!namesAgree && a.unit === null) return false;
+  if (!namesAgree && (a.unit === null || a.qualifiers !== b.qualifiers)) return false;
   const { common, rho, medianDifference } = agreement();
   if (namesAgree) return common < MIN_COMMON || rho >= PLAUSIBLE_ORDER;
   return common >= MIN_COMMON && rho >= SAME_ORDER && medianDifference <= SAME_VALUES;

@@ -22,8 +22,11 @@ export interface TrackedUpstream extends Upstream {
   unchanged(files: readonly FetchedFile[]): Promise<boolean>;
   /** Bytes read so far. */
   readonly bytes: number;
-  /** Ends connections and drops what is no longer needed. */
-  close(): Promise<void>;
+  /**
+   * Ends connections.
+   * @param complete whether all was read that the provider has: copies of anything else are then dropped.
+   */
+  close(complete: boolean): Promise<void>;
 }
 
 /** Remembers files by reference, each once. */

@@ -172,15 +172,14 @@ export class HttpUpstream implements TrackedUpstream {
     return this.#log.bytes;
   }
 
-  /** Drops copies that this run did not read, when it read anything; ends connections. */
-  async close(): Promise<void> {
+  async close(complete: boolean): Promise<void> {
     await this.#agent.close();
+    if (!complete) return;
     const used = new Set<string>();
     for (const pending of this.#fresh.values()) {
       const copy = await pending.catch(() => null);
       if (copy) used.add(copy.path);
     }
-    if (used.size === 0) return;
     for (const name of await readdir(this.#cache).catch(() => [])) {
       const path = join(this.#cache, name.replace(/\.json$/, ''));
       if (!used.has(path)) await rm(join(this.#cache, name), { force: true });

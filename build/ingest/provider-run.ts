@@ -1,0 +1,160 @@
+/** The course of one run; `ingest-provider.ts` says what it guarantees. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import type { Connector } from '../connectors/connector.ts';
+import { type EffectiveSource, effectiveSource } from '../connectors/source.ts';
+import type { TrackedUpstream } from '../upstream/fetched-files.ts';
+import { openUpstream } from '../upstream/open-upstream.ts';
+import { concludeRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './conclude-run.ts';
+import type { IngestDependencies } from './ingest-provider.ts';
+import { inputDigest } from './input-digest.ts';
+import { emptyRecord, type LakeRun, type ProviderLake, RUN_DATA } from './lake.ts';
+import { LakeWriter } from './lake-writer.ts';
+import { ProviderReader } from './reader.ts';
+
+export class ProviderRun {
+  readonly #deps: IngestDependencies;
+  readonly #definition: ProviderDefinition;
+  readonly #lake: ProviderLake;
+  readonly #log: Logger;
+  readonly #signal: AbortSignal;
+  readonly #source: EffectiveSource;
+  #directory = '';
+
+  constructor(deps: IngestDependencies, definition: ProviderDefinition, lake: ProviderLake) {
+    this.#deps = deps;
+    this.#definition = definition;
+    this.#lake = lake;
+    this.#log = deps.log.child({ provider: definition.id });
+    this.#signal = deps.signal ?? new AbortController().signal;
+    this.#source = effectiveSource(definition, deps.settings);
+  }
+
+  async run(force: boolean): Promise<RunRecord> {
+    const startedAt = this.#deps.now();
+    const { id, directory } = await this.#lake.begin(startedAt);
+    this.#directory = directory;
+    const begun = emptyRecord(id, this.#definition.id, startedAt);
+    this.#deps.observer?.onRun?.(begun);
+    this.#log.info({ run: id }, 'ingestion started');
+    const outcome = await this.#attempt(force);
+    const record: RunRecord = { ...begun, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
+    if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
+    await this.#lake.finish(directory, record);
+    this.#deps.observer?.onRun?.(record);
+    const { status, reason, rows_written: rows, indicators } = record;
+    this.#log.info({ run: id, status, rows, indicators, reason }, 'ingestion ended');
+    return record;
+  }
+
+  async #attempt(force: boolean): Promise<Outcome> {
+    const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, this.#deps.upstream);
+    let isComplete = false;
+    try {
+      const outcome = await this.#ingest(upstream, force);
+      isComplete = true;
+      return outcome;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (this.#signal.aborted) return { status: 'cancelled', reason: 'Cancelled.', bytes: upstream.bytes };
+      this.#log.error({ err: error }, 'ingestion failed');
+      return { status: 'failed', reason, bytes: upstream.bytes };
+    } finally {
+      await upstream.close(isComplete);
+    }
+  }
+
+  async #ingest(upstream: TrackedUpstream, force: boolean): Promise<Outcome> {
+    const { curated, connectorFor, settings } = this.#deps;
+    const connector = connectorFor(this.#source.connector);
+    const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
+    const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
+    const previous = await this.#lastGood();
+    if (previous && !force && (await this.#nothingChanged(previous, upstream, inputs))) {
+      return unchanged(previous, upstream.bytes);
+    }
+    const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
+    try {
+      const reader = new ProviderReader({
+        definition: this.#definition,
+        curated,
+        writer,
+        log: this.#log,
+        onProgress: ({ indicators, planned, rows }) =>
+          this.#progress('reading', indicators, planned, rows, upstream.bytes),
+      });
+      await reader.readAll(
+        connector.read({
+          definition: this.#definition,
+          settings: connectorSettings,
+          upstream,
+          log: this.#log,
+          signal: this.#signal,
+        }),
+      );
+      this.#signal.throwIfAborted();
+      if (reader.catalogue.length === 0) throw new Error(nothingRead(reader));
+      const { length: done } = reader.catalogue;
+      this.#progress('writing', done, done, reader.rows, upstream.bytes);
+      return await concludeRun({
+        definition: this.#definition,
+        lake: this.#lake,
+        directory: this.#directory,
+        reader,
+        writer,
+        previous,
+        bytes: upstream.bytes,
+        fetches: { inputs, files: upstream.fetched() },
+      });
+    } finally {
+      await writer.close();
+    }
+  }
+
+  /** A last good run that cannot be read any more is as good as none: this run takes its place. */
+  async #lastGood(): Promise<LakeRun | null> {
+    try {
+      return await this.#lake.current();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the last good run cannot be read');
+      return null;
+    }
+  }
+
+  async #nothingChanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
+    const known = await readFetches(previous);
+    if (known?.inputs !== inputs) return false;
+    this.#progress('asking upstream', 0, null, 0, 0);
+    return upstream.unchanged(known.files);
+  }
+
+  /** A run without a place in the lake leaves its record alone. */
+  async #dropData(): Promise<void> {
+    for (const name of RUN_DATA) {
+      await rm(join(this.#directory, name), { force: true });
+    }
+  }
+
+  #progress(step: string, done: number, total: number | null, rows: number, bytes: number): void {
+    const task = `ingest ${this.#definition.id}`;
+    this.#deps.observer?.onProgress?.({ task, step, done, total, unit: 'indicators', rows, bytes });
+  }
+}
+
+function nothingRead(reader: ProviderReader): string {
+  const [first] = reader.failed;
+  return first ? `no series could be read; ${first[0]}: ${first[1]}` : 'upstream has no series';
+}
+
+function parseSettings(connector: Connector, source: unknown, providerId: string): unknown {
+  const parsed = connector.settings.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `source.${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(
+    `the definition of ${providerId} does not suit connector ${connector.protocol}: ${lines.join('; ')}`,
+  );
+}
