@@ -141,7 +141,8 @@ async function hold(place: Place): Promise<Redis> {
     if (running) return running;
     if (await takeLock(place)) {
       try {
-        return (await attach(place)) ?? (await launch(place, deadline_ms));
+        const launched = (await attach(place)) ?? (await launch(place, deadline_ms));
+        if (launched) return launched;
       } finally {
         await rm(place.lockFile, { force: true });
       }
@@ -184,7 +185,8 @@ async function takeLock({ lockFile }: Place): Promise<boolean> {
   }
 }
 
-async function launch(place: Place, deadline_ms: number): Promise<Redis> {
+/** Null when it was up, and somebody who held it before us has stopped it again. */
+async function launch(place: Place, deadline_ms: number): Promise<Redis | null> {
   // A server that is still loading or stopping owns the files: wait for it instead of starting another on them.
   const earlier = await readPid(place.pidFile);
   while (earlier !== null && isAlive(earlier) && existsSync(place.socket) && Date.now() < deadline_ms) {
@@ -222,12 +224,13 @@ const serverArguments = (place: Place): string[] => [
   ...['--daemonize', 'no'],
 ];
 
-async function waitUntilUp(child: ChildProcess, place: Place, deadline_ms: number): Promise<Redis> {
+async function waitUntilUp(child: ChildProcess, place: Place, deadline_ms: number): Promise<Redis | null> {
   while (Date.now() < deadline_ms && child.exitCode === null && child.signalCode === null) {
     const running = await attach(place);
     if (running) return running;
     await pause(POLL_MS);
   }
+  if (child.exitCode === 0) return null;
   const log = await readFile(place.logFile, 'utf8').catch(() => '');
   const reason = log.trim().split('\n').at(-1) ?? '';
   throw new PrivateRedisError(`the private Redis did not start; see ${place.logFile}: ${reason}`);
