@@ -152,6 +152,8 @@ export class AccountStore {
   }
 
   async #setState(account_id: string, to: AccountState): Promise<AccountRecord> {
+    // Noted before the change, so that whoever keeps a search index never misses one; see admin/account-index.ts.
+    await this.#to.redis.zadd(redisKeys.accountsChanged, this.#to.now(), account_id).catch(unavailable);
     const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
     const [outcome] = await this.#run(SET_STATE, [...names, this.#to.now(), to]);
     expectAccount(outcome, account_id);
