@@ -1,0 +1,31 @@
+-- Takes the person out of a closed account: what names them goes, what counts stays. Repeating it changes nothing.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash
+--   2 keys     hash
+--   3 login    hash
+--   4 alert    hash
+-- ARGV
+--   1 now_ms
+--   2 opaque  id that stands for the person from now on
+-- Returns { 'erased' | 'unchanged', the opaque id } | { 'unknown' } | { 'open' } (an account is closed first)
+
+local account, keys, login, alert = unpack(KEYS)
+local now_ms, opaque = ARGV[1], ARGV[2]
+
+local facts = redis.call('HMGET', account, 'state', 'erased_as')
+if not facts[1] then
+  return { 'unknown' }
+elseif facts[1] ~= 'closed' then
+  return { 'open' }
+elseif facts[2] then
+  return { 'unchanged', facts[2] }
+end
+redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
+redis.call('DEL', login, alert)
+for _, field in ipairs(redis.call('HKEYS', keys)) do
+  if string.match(field, ':label$') then
+    redis.call('HSET', keys, field, '')
+  end
+end
+return { 'erased', opaque }

@@ -1,0 +1,24 @@
+-- Gives an account a password, unless it is closed. Ends all of its sessions.
+--
+-- KEYS, all with the account's hash tag
+--   1 account  hash
+--   2 login    hash: password, epoch
+-- ARGV
+--   1 password    as it was hashed
+--   2 only_first  '1': only when it has none
+-- Returns 'set' | 'kept' (it had one) | 'closed' | 'unknown'
+
+local account, login = unpack(KEYS)
+local password, only_first = ARGV[1], ARGV[2] == '1'
+
+local state = redis.call('HGET', account, 'state')
+if not state then
+  return 'unknown'
+elseif state == 'closed' then
+  return 'closed'
+elseif only_first and redis.call('HEXISTS', login, 'password') == 1 then
+  return 'kept'
+end
+redis.call('HSET', login, 'password', password)
+redis.call('HINCRBY', login, 'epoch', 1)
+return 'set'
