@@ -34,6 +34,10 @@ export interface KeyRecord {
   last_used_at_ms: number | null;
 }
 
+/** `invoice`: an operator or the command line marks it paid; `stripe`: Stripe does, through its webhook. */
+export const PAYMENTS = ['invoice', 'stripe'] as const;
+export type PaymentId = (typeof PAYMENTS)[number];
+
 export interface OrderRecord {
   order_id: string;
   account_id: string;
@@ -43,6 +47,7 @@ export interface OrderRecord {
   credits: number;
   price_minor: number;
   currency: string;
+  payment: PaymentId;
   created_at_ms: number;
   /** When it came into its state. */
   moved_at_ms: number;

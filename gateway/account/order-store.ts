@@ -1,7 +1,7 @@
 /** Orders of credit packs. A paid order grants its credits exactly once, whatever is repeated or raced. */
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { readScript } from '../metering/scripts.ts';
-import { AccountError, type OrderRecord, type OrderState } from './account.ts';
+import { AccountError, type OrderRecord, type OrderState, type PaymentId } from './account.ts';
 import { unavailable } from './checks.ts';
 import { randomId } from './key-format.ts';
 import type { RunScript, StoreDependencies } from './store.ts';
@@ -29,7 +29,7 @@ export class OrderStore {
     this.#to = dependencies;
   }
 
-  async create(account_id: string, pack_id: string): Promise<OrderRecord> {
+  async create(account_id: string, pack_id: string, payment: PaymentId): Promise<OrderRecord> {
     const { redis, now, random, packs, run } = this.#to;
     const pack = packs.find(({ id }) => id === pack_id);
     if (!pack) {
@@ -51,6 +51,7 @@ export class OrderStore {
       pack.credits,
       pack.price_minor,
       pack.currency,
+      payment,
     ]);
     if (outcome !== 'created') {
       await redis.del(redisKeys.orderAccount(order_id)).catch(unavailable);

@@ -22,6 +22,7 @@ import {
   type LedgerEntry,
   type OrderRecord,
   type OrderState,
+  type PaymentId,
 } from './account.ts';
 import {
   CREDITS_AT_MOST,
@@ -231,8 +232,8 @@ export class AccountStore {
   }
 
   /** Orders a pack; nothing is granted yet. @throws {AccountError} `pack_unknown`, `account_state` */
-  order(account_id: string, pack_id: string): Promise<OrderRecord> {
-    return this.#orders.create(account_id, pack_id);
+  order(account_id: string, pack_id: string, payment: PaymentId = 'invoice'): Promise<OrderRecord> {
+    return this.#orders.create(account_id, pack_id, payment);
   }
 
   /** Moves an order on; a move happens once, however often it is asked for. @throws {AccountError} `order_state` */

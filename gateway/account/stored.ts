@@ -8,6 +8,7 @@ import type {
   LedgerKind,
   OrderRecord,
   OrderState,
+  PaymentId,
 } from './account.ts';
 
 export type Hash = Readonly<Record<string, string>>;
@@ -78,6 +79,7 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
     credits: numberOr(hash.credits, 0),
     price_minor: numberOr(hash.price_minor, 0),
     currency: hash.currency ?? '',
+    payment: (hash.payment ?? 'invoice') as PaymentId,
     created_at_ms,
     moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
     shortfall: numberOr(hash.shortfall, 0),

@@ -115,6 +115,7 @@ describe('orders', () => {
       credits: 100,
       price_minor: 500,
       currency: 'EUR',
+      payment: 'invoice',
       created_at_ms: world.clock.ms,
       moved_at_ms: world.clock.ms,
       shortfall: 0,

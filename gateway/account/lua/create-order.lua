@@ -12,10 +12,11 @@
 --   5 credits
 --   6 price_minor
 --   7 currency
+--   8 payment  how it will be paid
 -- Returns { 'created' } (also when this very order was created before) | { 'unknown' } | { 'closed' }
 
 local account, order, orders = unpack(KEYS)
-local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency = unpack(ARGV)
+local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency, payment = unpack(ARGV)
 
 local state = redis.call('HGET', account, 'state')
 if not state then
@@ -24,7 +25,7 @@ elseif state == 'closed' then
   return { 'closed' }
 elseif redis.call('EXISTS', order) == 0 then
   redis.call('HSET', order, 'state', 'pending', 'pack_id', pack_id, 'pack_name', pack_name, 'credits', credits,
-    'price_minor', price_minor, 'currency', currency, 'created_at_ms', now_ms)
+    'price_minor', price_minor, 'currency', currency, 'payment', payment, 'created_at_ms', now_ms)
   redis.call('ZADD', orders, now_ms, order_id)
 end
 return { 'created' }
