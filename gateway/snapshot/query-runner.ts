@@ -22,7 +22,12 @@ export class QueryTimeout extends Error {
 const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
 const CONNECTIONS = 4;
 /** DuckDB works in row groups of a file, and a published file has few: more threads only cost memory. */
-const INSTANCE_OPTIONS = { threads: '2', max_memory: '256MB', autoinstall_known_extensions: 'false' };
+const INSTANCE_OPTIONS = {
+  threads: '2',
+  max_memory: '64MB',
+  enable_external_file_cache: 'false',
+  autoinstall_known_extensions: 'false',
+};
 
 interface Lane {
   connection: DuckDBConnection;

@@ -49,28 +49,32 @@ const csvRow =
     );
   };
 
+/**
+ * Strings become bytes country by country: the garbage of formatting dies young, and what lives is the bytes alone.
+ */
 async function writeRows(slice: Slice, format: RowFormat): Promise<RowText> {
   const offsets = new Uint32Array(slice.rows + 1);
-  const parts: string[] = [];
+  const pieces: Buffer[] = [];
   let length = 0;
   let sinceTurn = 0;
   for (const [position, country] of slice.countries.entries()) {
+    const start = slice.starts[position] ?? 0;
     const end = slice.starts[position + 1] ?? slice.rows;
-    let part = '';
-    for (let row = slice.starts[position] ?? 0; row < end; row += 1) {
-      offsets[row] = length + part.length;
-      part += format(slice, country, row);
+    let text = '';
+    for (let row = start; row < end; row += 1) {
+      offsets[row] = length + text.length;
+      text += format(slice, country, row);
     }
-    parts.push(part);
-    length += part.length;
-    sinceTurn += end - (slice.starts[position] ?? 0);
+    pieces.push(Buffer.from(text, 'latin1'));
+    length += text.length;
+    sinceTurn += end - start;
     if (sinceTurn >= ROWS_A_TURN) {
       sinceTurn = 0;
       await nextTurn();
     }
   }
   offsets[slice.rows] = length;
-  return { buffer: Buffer.from(parts.join(''), 'latin1'), offsets };
+  return { buffer: Buffer.concat(pieces, length), offsets };
 }
 
 export const writeJsonRows = (slice: Slice): Promise<RowText> => writeRows(slice, jsonRow);

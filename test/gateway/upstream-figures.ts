@@ -1,0 +1,91 @@
+/**
+ * Gapminder's own files, read by a reader that shares nothing with the build: what the published answers must equal.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Figure {
+  iso3: string;
+  year: number;
+  value: number;
+}
+
+interface Table {
+  header: string[];
+  rows: string[][];
+}
+
+/** Fields of these files hold no quotes, line breaks or commas where it matters; a quoted field is kept whole. */
+function readTable(file: string): Table {
+  const lines = readFileSync(file, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line !== '');
+  const split = (line: string): string[] =>
+    line.includes('"')
+      ? [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map((match) =>
+          (match[1] ?? '').replace(/^"|"$/g, ''),
+        )
+      : line.split(',');
+  return { header: split(lines[0] ?? ''), rows: lines.slice(1).map(split) };
+}
+
+/** Upstream's place codes that are countries of ours: by its own ISO code, or by the curated table of places. */
+export function readPlaces(mirror: string, placesFile: string): Map<string, string> {
+  const places = new Map<string, string>();
+  const entities = readTable(join(mirror, 'gapminder', 'ddf--entities--geo--country.csv'));
+  const code = entities.header.indexOf('country');
+  const iso3 = entities.header.indexOf('iso3166_1_alpha3');
+  for (const row of entities.rows) {
+    if (/^[A-Z]{3}$/.test(row[iso3] ?? '')) places.set(row[code] ?? '', row[iso3] ?? '');
+  }
+  for (const [scheme, place = '', country = ''] of readTable(placesFile).rows) {
+    if (scheme !== 'gapminder') continue;
+    if (/^[A-Z]{3}$/.test(country)) places.set(place, country);
+    else places.delete(place);
+  }
+  return places;
+}
+
+/** The series by country and year: slug and file. */
+export function listSeries(mirror: string): { slug: string; file: string }[] {
+  const directory = join(mirror, 'gapminder');
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  return names
+    .map((name) => ({
+      file: join(directory, name),
+      match: /ddf--datapoints--(.+)--by--([a-z_-]+)\.csv$/.exec(name),
+    }))
+    .filter(({ match }) => match !== null && match[2]?.split('--').toSorted().join() === 'geo,time')
+    .map(({ file, match }) => ({ file, slug: match?.[1] ?? '' }))
+    .toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
+}
+
+/** Every figure of one file for the countries served, ordered by country and year. */
+export function readFigures(
+  file: string,
+  slug: string,
+  places: Map<string, string>,
+  served: Set<string>,
+): Figure[] {
+  const { header, rows } = readTable(file);
+  const [geo, time, value] = ['geo', 'time', slug].map((name) => header.indexOf(name));
+  const figures: Figure[] = [];
+  for (const row of rows) {
+    const iso3 = places.get(row[geo ?? -1] ?? '');
+    if (iso3 === undefined || !served.has(iso3)) continue;
+    figures.push({ iso3, year: Number(row[time ?? -1]), value: Number(row[value ?? -1]) });
+  }
+  return figures.sort((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1));
+}
+
+/** Competition ranks of each year, from sorted values: one plus how many are strictly better. */
+export function rankFigures(figures: Figure[], lowerIsBetter: boolean): Map<string, number> {
+  const ranks = new Map<string, number>();
+  for (const ofYear of Map.groupBy(figures, ({ year }) => year).values()) {
+    const sorted = ofYear.map(({ value }) => value).sort((a, b) => (lowerIsBetter ? a - b : b - a));
+    const first = new Map<number, number>();
+    for (const [at, value] of sorted.entries()) if (!first.has(value)) first.set(value, at + 1);
+    for (const { iso3, year, value } of ofYear) ranks.set(`${iso3} ${year}`, first.get(value) ?? 0);
+  }
+  return ranks;
+}
