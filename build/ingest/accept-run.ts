@@ -1,5 +1,5 @@
 /** An operator's word that a held run is good after all. */
-import { link } from 'node:fs/promises';
+import { link, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
@@ -23,9 +23,9 @@ export async function acceptRun(
     if (held.record.status !== 'suspicious')
       throw new Error(`run ${runId} is ${held.record.status}, not held`);
     const { id, directory } = await lake.begin(dependencies.now());
-    for (const name of RUN_DATA) {
-      const from = join(held.directory, name);
-      await link(from, join(directory, name));
+    const present = await readdir(held.directory);
+    for (const name of RUN_DATA.filter((one) => present.includes(one))) {
+      await link(join(held.directory, name), join(directory, name));
     }
     const instant = formatTimestamp(dependencies.now());
     const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();

@@ -3,7 +3,7 @@
  *
  * Whole provider: rows or countries fall by more than the definition allows. Each series: the newest observed year
  * goes backwards, the median moves by ten times or more in either direction, the unit changes. What the gates cannot
- * judge (a first run, a new series) passes.
+ * judge (a first run, a new series, a unit that nobody had stated before) passes.
  */
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
@@ -32,7 +32,9 @@ function suspicionOf(before: SeriesFacts, after: SeriesFacts): string | null {
   if (before.newest_year !== null && (after.newest_year === null || after.newest_year < before.newest_year)) {
     return `newest year went back from ${before.newest_year} to ${after.newest_year ?? 'none'}`;
   }
-  if (before.unit !== after.unit) return `unit changed from "${before.unit ?? ''}" to "${after.unit ?? ''}"`;
+  if (before.unit !== null && before.unit !== after.unit) {
+    return `unit changed from "${before.unit}" to "${after.unit ?? ''}"`;
+  }
   const ratio = Math.abs((after.median ?? 0) / (before.median ?? 0));
   const comparable = Number.isFinite(ratio) && ratio > 0;
   if (comparable && (ratio >= MEDIAN_JUMP || ratio <= 1 / MEDIAN_JUMP)) {

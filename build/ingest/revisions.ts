@@ -12,13 +12,14 @@ export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
 
 /**
  * Compares the observations of two runs.
- * @param changed the only series to look at; the rest are known to be equal.
+ * @param changed the only series to look at; the rest are known to be equal. Without any, no file is written.
  */
 export async function writeRevisions(
   duck: Duck,
   files: { previous: string; current: string; file: string },
   changed: readonly string[],
 ): Promise<NonNullable<RunRecord['revisions']>> {
+  if (changed.length === 0) return { added: 0, changed: 0, removed: 0, indicators: [] };
   const list: DuckDBValue = listValue([...changed]);
   await duck.run('revisions', { ...files, changed: list });
   const rows = await duck.rows('revisions-summary', { file: files.file });

@@ -5,7 +5,7 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
  *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           what was read upstream, for the next conditional request
- *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      every figure that differs from the last good run
+ *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      every figure that differs from the last good run, if any
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
  *

@@ -1,0 +1,64 @@
+/** Published Parquet through two readers that are not DuckDB, and through DuckDB. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { DuckDBInstance, type Json } from '@duckdb/node-api';
+import { parquetReadObjects } from 'hyparquet';
+import { OBSERVATION_COLUMNS } from '../../data/schema/snapshot.ts';
+
+export type Row = Record<string, unknown>;
+
+interface ParquetReader {
+  getCursor(): { next(): Promise<Row | null> };
+  close(): Promise<void>;
+}
+// parquetjs-lite is CommonJS without types.
+const { ParquetReader: opener } = createRequire(import.meta.url)('parquetjs-lite') as {
+  ParquetReader: { openFile(file: string): Promise<ParquetReader> };
+};
+
+/** An absent member is a null; numbers come as numbers or as text. */
+function plain(row: Row): Row {
+  return Object.fromEntries(
+    Object.keys(OBSERVATION_COLUMNS).map((name) => {
+      const value = row[name];
+      if (value === undefined || value === null) return [name, null];
+      if (Buffer.isBuffer(value)) return [name, value.toString('utf8')];
+      const isNumeric = !['iso3', 'projected'].includes(name);
+      return [name, isNumeric ? Number(value) : value];
+    }),
+  );
+}
+
+/** Rows as parquetjs-lite reads them. */
+export async function readWithParquetjs(file: string): Promise<Row[]> {
+  const reader = await opener.openFile(file);
+  const cursor = reader.getCursor();
+  const rows: Row[] = [];
+  for (let row = await cursor.next(); row !== null; row = await cursor.next()) rows.push(plain(row));
+  await reader.close();
+  return rows;
+}
+
+/** Rows as hyparquet reads them. */
+export async function readWithHyparquet(file: string): Promise<Row[]> {
+  const bytes = await readFile(file);
+  const rows = await parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+  return rows.map(plain);
+}
+
+/** Rows of a query. */
+export async function query(sql: string): Promise<Record<string, Json>[]> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Rows of a published observation file, in file order. */
+export async function readObservations(file: string): Promise<Row[]> {
+  return (await query(`SELECT * FROM read_parquet('${file}')`)).map(plain);
+}

@@ -1,0 +1,192 @@
+/**
+ * A small world to build in: the real spine and topics, a provider whose DDFcsv files the test writes, a lake and a
+ * place for snapshots, all in a temporary directory of its own.
+ */
+import { copyFile, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pino } from 'pino';
+import { connectorFor } from '../../build/connectors/registry.ts';
+import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
+import { ProviderLake } from '../../build/ingest/lake.ts';
+import type { NightlyDependencies } from '../../build/nightly.ts';
+import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
+import { type Published, SnapshotShelf } from '../../build/snapshot/publish.ts';
+import { loadCurated } from '../../data/curated.ts';
+import type { RunRecord } from '../../data/schema/lake.ts';
+
+export const DATA = resolve(dirname(fileURLToPath(import.meta.url)), '../../data');
+export const NOON = Date.UTC(2026, 10, 20, 12);
+
+/** One figure of a series: place, year, value as upstream writes it. */
+export type Cell = [place: string, year: number | string, value: number | string];
+export interface Series {
+  name?: string;
+  unit?: string;
+  tags?: string;
+  type?: string;
+  cells: Cell[];
+}
+
+const csv = (rows: readonly (readonly (string | number)[])[]): string =>
+  `${rows.map((row) => row.map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(',')).join('\n')}\n`;
+
+/** The files of a DDFcsv data set. */
+export function ddfFiles(series: Record<string, Series>): Record<string, string> {
+  const slugs = Object.keys(series);
+  const datapoints = slugs.map((slug) => ({
+    path: `ddf--datapoints--${slug}--by--geo--time.csv`,
+    schema: {
+      fields: [{ name: 'geo' }, { name: 'time' }, { name: slug }],
+      primaryKey: ['geo', 'time'],
+    },
+  }));
+  const concepts = { path: 'ddf--concepts.csv', schema: { fields: [], primaryKey: 'concept' } };
+  const conceptRows = slugs.map((slug) => {
+    const { name = slug, unit = '', tags = '', type = 'measure' } = series[slug] ?? {};
+    return [slug, type, name, unit, tags];
+  });
+  return {
+    'datapackage.json': JSON.stringify({ version: '1.0.0', resources: [concepts, ...datapoints] }),
+    'ddf--concepts.csv': csv([['concept', 'concept_type', 'name', 'unit', 'tags'], ...conceptRows]),
+    ...Object.fromEntries(
+      slugs.map((slug) => [
+        `ddf--datapoints--${slug}--by--geo--time.csv`,
+        csv([['geo', 'time', slug], ...(series[slug]?.cells ?? [])]),
+      ]),
+    ),
+  };
+}
+
+/** A provider definition as a file; later settings win. */
+export const definition = (id: string, more: Record<string, unknown> = {}): string =>
+  JSON.stringify({
+    id,
+    name: `The ${id}`,
+    licence: 'CC BY 4.0',
+    licence_url: 'https://creativecommons.org/licenses/by/4.0/',
+    attribution: `Figures of the ${id}`,
+    redistributable: true,
+    access_tier: 'open',
+    cadence: 'daily',
+    connector: 'ddf',
+    origin: `https://${id}.example/`,
+    places: ['iso3', 'old'],
+    default_topic: 'economy',
+    ...more,
+  });
+
+const PLACES = [
+  'scheme,code,iso3,kind,note',
+  'old,kos,XKX,,',
+  'old,world,,aggregate,everybody',
+  'old,sfr,,historical,',
+  '',
+].join('\n');
+
+export class World {
+  readonly directory: string;
+  readonly settings: NightlyDependencies['settings'] & { VAR_DIR: string };
+  /** Milliseconds; a test moves it on. */
+  clock = NOON;
+  readonly records: RunRecord[] = [];
+
+  private constructor(directory: string) {
+    this.directory = directory;
+    this.settings = {
+      VAR_DIR: directory,
+      LAKE_DIR: join(directory, 'lake'),
+      LAKE_KEEP: 3,
+      CURATED_DIR: join(directory, 'data'),
+      SNAPSHOT_DIR: join(directory, 'snapshots'),
+      SNAPSHOT_KEEP: 3,
+      INGEST_PARALLEL: 2,
+      PROVIDER_MIRROR: join(directory, 'mirror'),
+    };
+  }
+
+  static async create(definitions: Record<string, Record<string, unknown>> = { atlas: {} }): Promise<World> {
+    const world = new World(await mkdtemp(join(tmpdir(), 'almanac-build-')));
+    for (const file of ['countries.csv', 'topics.yaml', 'packs.yaml']) {
+      await world.write(`data/${file}`, await readFile(join(DATA, file), 'utf8'));
+    }
+    await world.write('data/places.csv', PLACES);
+    await world.write('data/links.csv', 'from,to,relation\n');
+    for (const [id, more] of Object.entries(definitions)) await world.define(id, more);
+    return world;
+  }
+
+  async define(id: string, more: Record<string, unknown> = {}): Promise<void> {
+    await this.write(`data/providers/${id}.yaml`, definition(id, more));
+  }
+
+  async write(path: string, content: string | Uint8Array): Promise<void> {
+    const file = join(this.directory, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+
+  /** Publishes series at a provider's mirror, with file times that move on with the clock. */
+  async publish(id: string, series: Record<string, Series>): Promise<void> {
+    await rm(join(this.directory, 'mirror', id), { recursive: true, force: true });
+    for (const [name, text] of Object.entries(ddfFiles(series))) {
+      await this.write(`mirror/${id}/${name}`, text);
+      const time = new Date(this.clock);
+      await utimes(join(this.directory, 'mirror', id, name), time, time);
+    }
+  }
+
+  async dependencies(): Promise<NightlyDependencies> {
+    return {
+      settings: this.settings,
+      curated: await loadCurated(this.settings.CURATED_DIR),
+      connectorFor,
+      now: () => this.clock,
+      log: pino({ level: 'silent' }),
+      observer: { onRun: (record) => this.records.push(record) },
+    };
+  }
+
+  async ingest(id: string, more: Partial<NightlyDependencies> = {}): Promise<RunRecord> {
+    const dependencies = await this.dependencies();
+    return ingestProvider({ ...dependencies, ...more }, id);
+  }
+
+  async build(more: Partial<NightlyDependencies> = {}) {
+    const dependencies = await this.dependencies();
+    return buildSnapshot({ ...dependencies, ...more });
+  }
+
+  lake(id: string): ProviderLake {
+    return new ProviderLake(this.settings.LAKE_DIR, id);
+  }
+
+  get shelf(): SnapshotShelf {
+    return new SnapshotShelf(this.settings.SNAPSHOT_DIR);
+  }
+
+  async served(): Promise<Published> {
+    const current = await this.shelf.current();
+    if (!current) throw new Error('nothing is served');
+    return current;
+  }
+
+  /** A body of the served snapshot. */
+  async body(path: string): Promise<{ data: unknown; meta: Record<string, unknown> }> {
+    const { directory } = await this.served();
+    return JSON.parse(await readFile(join(directory, path), 'utf8'));
+  }
+
+  async copy(from: string, to: string): Promise<void> {
+    await copyFile(join(this.directory, from), join(this.directory, to));
+  }
+
+  tomorrow(): void {
+    this.clock += 86_400_000;
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
