@@ -10,6 +10,7 @@ RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 COPY data ./data
 COPY build ./build
 COPY gateway ./gateway
+COPY admin ./admin
 RUN install -d -o 1000 -g 1000 var
 
 # The `node` user of the image, by number, so that a cluster can see it is not root.

@@ -4,6 +4,8 @@
  */
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { AdminDependencies } from '../admin/area.ts';
+import { registerAdmin } from '../admin/plugin.ts';
 import { type Settings, splitList } from '../data/runtime/settings.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { clientErrors, frameworkErrors, installFallback } from './http/fallback.ts';
@@ -17,6 +19,7 @@ import { buildOpenApi } from './openapi.ts';
 import { admit, type RequestFacts } from './routes/admission.ts';
 import { PREFIXES, ROUTES } from './routes/routes.ts';
 import type { Snapshots } from './snapshot/store.ts';
+import { installStylesheet } from './web/stylesheet.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -35,6 +38,10 @@ export interface AppDependencies {
   /** An id that was never given before, of `A-Za-z0-9._-`. */
   randomId: () => string;
   metrics?: Metrics;
+  /** Mounts the operator area. */
+  admin?: AdminDependencies;
+  /** Told of every route as it is made, for tests that walk all of them. */
+  onRoute?: (route: { method: string; url: string }) => void;
 }
 
 /** How long a client may take to send its headers, its whole request, and to be silent in between. */
@@ -68,6 +75,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     clientErrorHandler: clientErrors(randomId),
   });
   app.decorateReply('facts', null);
+  const { onRoute } = dependencies;
+  if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
   // Public answers are written by `send.ts` and never come by here.
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
@@ -77,6 +86,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installFallback(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
   installHealth(app, snapshots, metering);
   installDocs(app, buildOpenApi());
+  installStylesheet(app);
+  if (dependencies.admin) registerAdmin(app, dependencies.admin);
   for (const route of ROUTES) {
     const handler = admit(route, dependencies);
     for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);

@@ -5,13 +5,21 @@ import type { Snapshot } from './snapshot/snapshot.ts';
 const YEARS_SHOWN = 5;
 const COUNTRIES_SHOWN = 3;
 
+/** What works out of the box; null where there is none. */
+export interface TrialAccess {
+  demoKey: string | null;
+  operator: { email: string; password: string } | null;
+}
+
 /** @param url address of the gateway without a slash at the end. */
 export async function greeting(
   url: string,
   snapshot: Snapshot | null,
-  demoKey: string | null,
+  { demoKey, operator }: TrialAccess,
 ): Promise<string> {
   const lines = ['', `Almanac listens on ${url} (docs: ${url}/docs)`];
+  if (operator !== null)
+    lines.push(`Operator area: ${url}/admin/ (sign in as ${operator.email}, password ${operator.password})`);
   if (snapshot === null) {
     return [
       ...lines,

@@ -6,6 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import type { AdminDependencies } from '../admin/area.ts';
+import { ensureOperator, type SignIn } from '../admin/first-operator.ts';
+import { OperatorStore } from '../admin/operators.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../data/runtime/redis.ts';
@@ -46,6 +49,16 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
   stops.push(() => snapshots.close());
   const now = Date.now;
   const metering = createMetering({ redis, settings, now, log });
+  stops.push(() => metering.settle());
+  const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
+  stops.push(async () => adminRedis.disconnect());
+  const admin: AdminDependencies = {
+    redis: adminRedis,
+    accounts: new AccountStore({ redis: adminRedis, now, random: randomBytes, packs: [], log }),
+    now,
+    log,
+    snapshots,
+  };
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics(snapshots, now);
   if (metrics) stops.push(await serveMetrics(metrics, settings));
   const app = buildApp({
@@ -55,14 +68,27 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
     now,
     log,
     randomId: requestIds(),
+    admin,
     ...(metrics && { metrics }),
   });
   await app.listen({ port: settings.PORT, host: settings.HOST });
   stops.push(() => app.close());
   const demoKey = await demo(settings, redis, log);
+  const operator = await firstOperator(settings, redis, log);
   const { port } = app.server.address() as AddressInfo;
   const url = `http://${visibleHost(settings.HOST)}:${port}`;
-  process.stdout.write(await greeting(url, snapshots.current(), demoKey));
+  process.stdout.write(await greeting(url, snapshots.current(), { demoKey, operator }));
+}
+
+/** Null when there is no sign-in to show. Redis being away is no reason not to start. */
+async function firstOperator(settings: Settings, redis: RedisClient, log: Logger): Promise<SignIn | null> {
+  const operators = new OperatorStore(redis, Date.now);
+  try {
+    return await ensureOperator(operators, settings, settings.DEMO_KEY ?? settings.REDIS_URL === undefined);
+  } catch (error) {
+    log.warn({ err: error }, 'no operator could be made sure of');
+    return null;
+  }
 }
 
 /** Null where nobody wants one. Redis being away then is no reason not to start. */

@@ -29,6 +29,7 @@ import {
   type Verdict,
 } from './metering.ts';
 import { fateOf, readScript, ScriptRunner } from './scripts.ts';
+import { ANONYMOUS, Totals } from './totals.ts';
 import { readUsage } from './usage.ts';
 import { decodeVerdict } from './verdict.ts';
 
@@ -94,6 +95,7 @@ export class RedisMetering implements Metering {
   readonly #resolver: KeyResolver;
   readonly #addresses: AddressMeter;
   readonly #voids: DebitVoids;
+  readonly #totals: Totals;
   /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
   readonly #limits: readonly number[];
   readonly #keyNames = new BoundedCache<MinuteKeys>(REMEMBERED_ACCOUNTS);
@@ -115,6 +117,7 @@ export class RedisMetering implements Metering {
       per_day: settings.ANONYMOUS_PER_DAY,
     });
     this.#voids = new DebitVoids({ redis, runner: this.#runner, now, log });
+    this.#totals = new Totals(redis, now);
     this.#limits = [
       settings.ANONYMOUS_PER_MINUTE,
       settings.ANONYMOUS_PER_DAY,
@@ -161,10 +164,12 @@ export class RedisMetering implements Metering {
     });
     const verdict = decodeVerdict(reply, now_ms);
     this.#remember(key.account_id, verdict);
+    this.#count(admission, verdict);
     return verdict;
   }
 
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    this.#totals.count(ANONYMOUS, false, 0, 0);
     return this.#addresses.admit(address);
   }
 
@@ -181,8 +186,14 @@ export class RedisMetering implements Metering {
   }
 
   /** Before closing the connection: gives back what is still owed for answers that could not be given. */
-  settle(): Promise<void> {
-    return this.#voids.flush();
+  async settle(): Promise<void> {
+    await Promise.all([this.#voids.flush(), this.#totals.flush()]);
+  }
+
+  #count({ route, status, rows }: Admission, verdict: Verdict): void {
+    if (verdict.kind === 'invalid_key') return;
+    const served = verdict.kind === 'admitted' && status < 400;
+    this.#totals.count(route, !served, served ? rows : 0, verdict.kind === 'admitted' ? verdict.charged : 0);
   }
 
   #namesOf(account_id: string, now_ms: number): MinuteKeys['names'] {

@@ -1,0 +1,70 @@
+/** What the routes of the operator area are given. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../data/runtime/redis.ts';
+import type { Manifest } from '../data/schema/snapshot.ts';
+import type { RequestStore } from '../gateway/account/requests.ts';
+import type { AccountStore } from '../gateway/account/store.ts';
+import type { AuditLog, Change } from '../gateway/web/audit-log.ts';
+import type { SessionStore } from '../gateway/web/sessions.ts';
+import type { PageView, Site } from '../gateway/web/site.ts';
+import type { Throttle } from '../gateway/web/throttle.ts';
+import type { AccountIndex } from './account-index.ts';
+import type { OperatorStore } from './operators.ts';
+import type { Reconciler } from './reconcile/reconciler.ts';
+
+/** What the operator area needs from outside. */
+export interface AdminDependencies {
+  /** A connection of its own, so that long readings never stand before a paid request. */
+  redis: RedisClient;
+  accounts: AccountStore;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  snapshots: { current(): OpenSnapshot | null };
+}
+
+export interface OpenSnapshot {
+  id: string;
+  manifest: Manifest;
+}
+
+export interface AdminArea extends AdminDependencies {
+  site: Site;
+  sessions: SessionStore;
+  operators: OperatorStore;
+  throttle: Throttle;
+  audit: AuditLog;
+  index: AccountIndex;
+  requests: RequestStore;
+  reconciler: Reconciler;
+  view<Context extends object>(template: string): PageView<Context>;
+}
+
+/** Notes a change by whoever sent the request. */
+export function record(
+  area: AdminArea,
+  request: FastifyRequest,
+  change: Omit<Change, 'by' | 'request_id'>,
+  name: string | null = null,
+): Promise<void> {
+  return area.audit.record({ ...change, by: byOf(request), request_id: request.id }, name);
+}
+
+export const byOf = (request: FastifyRequest): string => request.person?.email ?? '';
+
+/** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
+export async function goOn(
+  area: AdminArea,
+  reply: FastifyReply,
+  path: string,
+  notice: string,
+): Promise<FastifyReply> {
+  const { webSession } = reply.request;
+  if (webSession) await area.sessions.leaveNotice(webSession, notice);
+  return reply.redirect(path, 303);
+}
+
+/** Name under which an account's changes stand in the audit log. */
+export const accountSubject = (account_id: string): string => `account ${account_id}`;
+export const userPath = (account_id: string): string => `/admin/users/${encodeURIComponent(account_id)}`;

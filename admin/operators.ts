@@ -1,0 +1,91 @@
+/**
+ * Operators: who may enter the operator area, as `viewer` (reads) or `operator` (changes).
+ *
+ * They are made and reset from the command line only; no page can make one. A reset, a change of role and a sign-out
+ * everywhere raise the operator's epoch, which ends all of the operator's sessions at the next request.
+ */
+import type { RedisClient } from '../data/runtime/redis.ts';
+import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
+import { AccountError } from '../gateway/account/account.ts';
+import { checkedEmail } from '../gateway/account/checks.ts';
+import { hashPassword, PASSWORD_LENGTH } from '../gateway/web/passwords.ts';
+import type { Session } from '../gateway/web/sessions.ts';
+import type { Candidate } from '../gateway/web/sign-in.ts';
+import type { Person } from '../gateway/web/site.ts';
+
+export const ROLES = ['viewer', 'operator'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface OperatorRecord {
+  email: string;
+  role: Role;
+  created_at_ms: number;
+}
+
+export class OperatorStore {
+  readonly #redis: RedisClient;
+  readonly #now: () => number;
+
+  constructor(redis: RedisClient, now: () => number) {
+    this.#redis = redis;
+    this.#now = now;
+  }
+
+  /** Makes an operator, or gives an existing one this role and password and ends its sessions. */
+  async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
+    const address = checkedEmail(email);
+    const { least, most } = PASSWORD_LENGTH;
+    if (password.length < least || password.length > most)
+      throw new AccountError('bad_input', `A password has ${least} to ${most} characters.`);
+    const key = redisKeys.operator(address);
+    const hashed = await hashPassword(password);
+    const now_ms = this.#now();
+    await this.#redis.hset(key, { email: address, role, password: hashed });
+    await this.#redis.hsetnx(key, 'created_at_ms', now_ms);
+    await this.#redis.hincrby(key, 'epoch', 1);
+    await this.#redis.zadd(redisKeys.operators, 'NX', now_ms, addressDigest(address));
+    return { email: address, role, created_at_ms: Number(await this.#redis.hget(key, 'created_at_ms')) };
+  }
+
+  /** For good. False when there was none. */
+  async remove(email: string): Promise<boolean> {
+    const address = checkedEmail(email);
+    await this.#redis.zrem(redisKeys.operators, addressDigest(address));
+    return (await this.#redis.del(redisKeys.operator(address))) > 0;
+  }
+
+  /** In the order of their making. */
+  async list(): Promise<OperatorRecord[]> {
+    const digests = await this.#redis.zrange(redisKeys.operators, '0', '-1');
+    const hashes = await Promise.all(
+      digests.map((digest) => this.#redis.hgetall(redisKeys.operatorOf(digest))),
+    );
+    return hashes.flatMap(({ email, role, created_at_ms }) =>
+      email && isRole(role) ? [{ email, role, created_at_ms: Number(created_at_ms) }] : [],
+    );
+  }
+
+  /** For signing in; null when nobody has the address. */
+  async candidate(email: string): Promise<Candidate | null> {
+    const { email: subject, password, epoch = '' } = await this.#redis.hgetall(redisKeys.operator(email));
+    return subject && password ? { subject, password, epoch } : null;
+  }
+
+  /** The operator of a session, unless its sessions have been ended. */
+  async personOf({ subject, epoch }: Session): Promise<Person | null> {
+    const operator = await this.#redis.hgetall(redisKeys.operator(subject));
+    if (!operator.email || operator.epoch !== epoch || !isRole(operator.role)) return null;
+    return {
+      subject,
+      email: operator.email,
+      role: operator.role,
+      mayChange: operator.role === 'operator',
+    };
+  }
+
+  async endSessions(subject: string): Promise<void> {
+    await this.#redis.hincrby(redisKeys.operator(subject), 'epoch', 1);
+  }
+}
+
+export const isRole = (word: string | undefined): word is Role => ROLES.some((role) => role === word);

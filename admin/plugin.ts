@@ -1,0 +1,91 @@
+/**
+ * The operator area: `/admin`, mounted into the gateway or served on its own.
+ *
+ * Everything here is encapsulated; public routes pass none of its hooks. Whatever a page needs comes in as a
+ * dependency, and Redis over a connection that no paid request waits behind.
+ */
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { RequestStore } from '../gateway/account/requests.ts';
+import { AuditLog } from '../gateway/web/audit-log.ts';
+import { SessionStore } from '../gateway/web/sessions.ts';
+import { installSite, pageViews, type Site } from '../gateway/web/site.ts';
+import { Throttle } from '../gateway/web/throttle.ts';
+import { AccountIndex } from './account-index.ts';
+import type { AdminArea, AdminDependencies } from './area.ts';
+import { OperatorStore } from './operators.ts';
+import { NO_ARCHIVE } from './reconcile/account-facts.ts';
+import { Reconciler } from './reconcile/reconciler.ts';
+import { accountRoutes } from './routes/account.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
+import { gdprRoutes } from './routes/gdpr.ts';
+import { ordersRoutes } from './routes/orders.ts';
+import { reconcileRoutes } from './routes/reconcile.ts';
+import { signInRoutes } from './routes/sign-in.ts';
+import { usageRoutes } from './routes/usage.ts';
+import { usersRoutes } from './routes/users.ts';
+
+export const ADMIN_ROOT = '/admin';
+
+const NAV = [
+  { path: '/admin/', label: 'Dashboard' },
+  { path: '/admin/users', label: 'Users' },
+  { path: '/admin/orders', label: 'Orders' },
+  { path: '/admin/usage', label: 'Usage' },
+  { path: '/admin/reconcile', label: 'Reconcile' },
+  { path: '/admin/gdpr', label: 'Requests' },
+  { path: '/admin/audit', label: 'Audit' },
+];
+
+/** Mounts the area. The pages' stylesheet is served by whoever owns the instance; see `gateway/web/stylesheet.ts`. */
+export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
+  const { redis, accounts, now, log } = dependencies;
+  const sessions = new SessionStore(redis, now, 'operator');
+  const operators = new OperatorStore(redis, now);
+  const site: Site = {
+    root: ADMIN_ROOT,
+    name: 'Almanac operations',
+    cookie: 'almanac_admin',
+    sessions,
+    findPerson: (session) => operators.personOf(session),
+    nav: NAV,
+    templates: [`${import.meta.dirname}/views`],
+    log,
+  };
+  const area: AdminArea = {
+    ...dependencies,
+    site,
+    sessions,
+    operators,
+    throttle: new Throttle(redis, now),
+    audit: new AuditLog(redis, now),
+    index: new AccountIndex(redis),
+    requests: new RequestStore({ redis, now, random: randomBytes }),
+    reconciler: new Reconciler({ redis, accounts, archive: NO_ARCHIVE, now }, log),
+    view: pageViews(site),
+  };
+  app.register(
+    async (scope) => {
+      await installSite(scope, site);
+      for (const install of ROUTES) install(scope, area);
+    },
+    { prefix: ADMIN_ROOT },
+  );
+  // The first search need not wait for every account to be read.
+  app.addHook('onReady', async () => {
+    area.index.refresh().catch((error: unknown) => log.warn({ err: error }, 'accounts are not indexed yet'));
+  });
+}
+
+const ROUTES = [
+  signInRoutes,
+  dashboardRoutes,
+  usersRoutes,
+  accountRoutes,
+  ordersRoutes,
+  usageRoutes,
+  reconcileRoutes,
+  gdprRoutes,
+  auditRoutes,
+];

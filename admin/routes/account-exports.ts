@@ -1,0 +1,104 @@
+/** The lists of one account as files. */
+import type { FastifyReply } from 'fastify';
+import type { AccountRecord, LedgerEntry } from '../../gateway/account/account.ts';
+import { readUsage } from '../../gateway/metering/usage.ts';
+import { type Cell, type Rows, sendCsv } from '../../gateway/web/csv-export.ts';
+import { PageProblem } from '../../gateway/web/page-problem.ts';
+import { type AdminArea, accountSubject } from '../area.ts';
+import { AUDIT_COLUMNS, auditRow } from './audit.ts';
+import { ORDER_COLUMNS, orderRow } from './orders.ts';
+
+const PIECE = 500;
+const USAGE_DAYS = 90;
+
+const iso = (ms: number | null): string => (ms === null ? '' : new Date(ms).toISOString());
+
+const KEY_COLUMNS = [
+  'key_id',
+  'label',
+  'last4',
+  'state',
+  'created_at',
+  'expires_at',
+  'revoked_at',
+  'last_used_at',
+];
+const LEDGER_COLUMNS = [
+  'id',
+  'at',
+  'kind',
+  'delta',
+  'balance',
+  'by',
+  'order_id',
+  'request_id',
+  'route',
+  'key_id',
+  'rows',
+  'reason',
+];
+
+/** @param format `keys.csv`, `ledger.csv`, `orders.csv`, `audit.csv` or `usage.csv` */
+export async function accountExports(
+  area: AdminArea,
+  reply: FastifyReply,
+  { account_id }: AccountRecord,
+  format: string,
+): Promise<FastifyReply> {
+  const send = (list: string, columns: readonly string[], rows: Rows): FastifyReply =>
+    sendCsv(reply, `${account_id}-${list}`, columns, rows);
+  if (format === 'ledger.csv') return send('ledger', LEDGER_COLUMNS, ledgerRows(area, account_id));
+  if (format === 'keys.csv') {
+    const keys = await area.accounts.listKeys(account_id);
+    const rows = keys.map((key): Cell[] => [
+      ...[key.key_id, key.label, key.last4, key.state],
+      ...[key.created_at_ms, key.expires_at_ms, key.revoked_at_ms, key.last_used_at_ms].map(iso),
+    ]);
+    return send('keys', KEY_COLUMNS, rows);
+  }
+  if (format === 'orders.csv')
+    return send('orders', ORDER_COLUMNS, (await area.accounts.listOrders(account_id)).map(orderRow));
+  if (format === 'audit.csv')
+    return send(
+      'audit',
+      AUDIT_COLUMNS,
+      (await area.audit.of(accountSubject(account_id), { limit: 1_000 })).map(auditRow),
+    );
+  if (format === 'usage.csv') {
+    const { daily } = await readUsage(area.redis, account_id, USAGE_DAYS, area.now());
+    const rows = daily.map(({ date, requests, errors, rows, credits }) => [
+      date,
+      requests,
+      errors,
+      rows,
+      credits,
+    ]);
+    return send('usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
+  }
+  throw new PageProblem(422, `format: there is no list "${format}"`);
+}
+
+/** The whole ledger, newest first, read a piece at a time. */
+async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
+  let before: string | undefined;
+  do {
+    const piece = await area.accounts.ledger(account_id, {
+      limit: PIECE,
+      ...(before !== undefined && { before }),
+    });
+    for (const entry of piece) yield ledgerRow(entry);
+    before = piece.length === PIECE ? piece.at(-1)?.id : undefined;
+  } while (before !== undefined);
+}
+
+function ledgerRow({ id, at_ms, kind, delta, balance, cause, reason }: LedgerEntry): Cell[] {
+  const {
+    by = '',
+    order_id = '',
+    request_id = '',
+    route = '',
+    key_id = '',
+    rows = '',
+  } = { ...cause } as Partial<Record<string, string | number>>;
+  return [id, iso(at_ms), kind, delta, balance, by, order_id, request_id, route, key_id, rows, reason];
+}

@@ -1,0 +1,162 @@
+/** One account: everything that is known of it, suspending it, and adjusting its credits. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import {
+  AccountError,
+  type AccountRecord,
+  type KeyRecord,
+  type LedgerEntry,
+  type OrderRecord,
+} from '../../gateway/account/account.ts';
+import type { UsageReport } from '../../gateway/metering/metering.ts';
+import { readUsage } from '../../gateway/metering/usage.ts';
+import type { AuditEntry } from '../../gateway/web/audit-log.ts';
+import { barChart, type Chart } from '../../gateway/web/chart.ts';
+import { readFields, text, verbatim } from '../../gateway/web/fields.ts';
+import { link } from '../../gateway/web/paging.ts';
+import { type AdminArea, accountSubject, byOf, goOn, record, userPath } from '../area.ts';
+import { accountExports } from './account-exports.ts';
+import { type CreditsForm, checkedDelta } from './credits-form.ts';
+
+const LEDGER_PAGE = 25;
+const AUDIT_PAGE = 20;
+const USAGE_DAYS = 30;
+
+const query = z.object({
+  before: z
+    .string()
+    .regex(/^(\d+-\d+)?$/)
+    .default(''),
+  format: text(20),
+});
+const creditsForm = z.object({ delta: verbatim(100), reason: text(500), idem: text(100) });
+
+interface AccountPage {
+  account: AccountRecord;
+  path: string;
+  keys: KeyRecord[];
+  ledger: LedgerEntry[];
+  /** Link to older entries. */
+  older: string | null;
+  orders: OrderRecord[];
+  audit: AuditEntry[];
+  chart: Chart;
+  endpoints: UsageReport['endpoints'];
+  form: CreditsForm;
+}
+
+export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const { accounts, redis, audit, now } = area;
+  const view = area.view<AccountPage>('account.njk');
+
+  async function page(
+    reply: FastifyReply,
+    id: string,
+    form: CreditsForm,
+    before = '',
+  ): Promise<FastifyReply> {
+    const account = await accounts.get(id);
+    const [keys, ledger, orders, entries, usage] = await Promise.all([
+      accounts.listKeys(id),
+      accounts.ledger(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
+      accounts.listOrders(id),
+      audit.of(accountSubject(id), { limit: AUDIT_PAGE }),
+      readUsage(redis, id, USAGE_DAYS, now()),
+    ]);
+    const shown = ledger.slice(0, LEDGER_PAGE);
+    const last = ledger.length > LEDGER_PAGE ? shown.at(-1) : undefined;
+    const path = userPath(id);
+    return view(reply, account.email || account.account_id, {
+      account,
+      path,
+      keys,
+      ledger: shown,
+      older: last ? `${link(path, { before: last.id })}#ledger` : null,
+      orders,
+      audit: entries,
+      chart: barChart(
+        'usage',
+        'Requests',
+        usage.daily.map(({ date, requests }) => ({ label: date, value: requests })),
+      ),
+      endpoints: usage.endpoints,
+      form,
+    });
+  }
+
+  scope.get<{ Params: { id: string } }>('/users/:id', async (request, reply) => {
+    const { id } = request.params;
+    const { before, format } = readFields(query, request.query);
+    if (format !== '') return accountExports(area, reply, await accounts.get(id), format);
+    return page(reply, id, freshForm(), before);
+  });
+
+  for (const [move, action] of [
+    ['suspend', 'account.suspend'],
+    ['restore', 'account.restore'],
+  ] as const) {
+    scope.post<{ Params: { id: string } }>(`/users/:id/${move}`, async (request, reply) => {
+      const before = await accounts.get(request.params.id);
+      const after = await accounts[move](before.account_id);
+      if (after.state !== before.state) {
+        await record(area, request, {
+          action,
+          subject: accountSubject(before.account_id),
+          before: { state: before.state },
+          after: { state: after.state },
+          reason: '',
+        });
+      }
+      return goOn(area, reply, userPath(before.account_id), `The account is ${after.state}.`);
+    });
+  }
+
+  scope.post<{ Params: { id: string } }>('/users/:id/credits', async (request, reply) => {
+    const { id } = request.params;
+    const sent = readFields(creditsForm, request.body);
+    const refuse = (status: number, problem: string): Promise<FastifyReply> =>
+      page(reply.code(status), id, { ...sent, idem: sent.idem || randomUUID(), problem });
+    const delta = checkedDelta(sent.delta);
+    if (typeof delta === 'string') return refuse(422, delta);
+    try {
+      const notice = await adjust(id, delta, sent, request);
+      return await goOn(area, reply, userPath(id), notice);
+    } catch (error) {
+      if (!(error instanceof AccountError) || ['account_unknown', 'unavailable'].includes(error.code))
+        throw error;
+      // The same idem would be refused again: the form comes back with a new one.
+      if (error.code === 'idem_conflict') sent.idem = '';
+      return refuse(409, error.message);
+    }
+  });
+
+  async function adjust(
+    id: string,
+    delta: number,
+    { reason, idem }: { reason: string; idem: string },
+    request: Parameters<typeof byOf>[0],
+  ): Promise<string> {
+    const { applied, shortfall, balance, repeated } = await accounts.adjust(id, {
+      delta,
+      by: byOf(request),
+      reason,
+      idem,
+    });
+    const change = {
+      action: 'credits.adjust',
+      subject: accountSubject(id),
+      before: { balance: balance - applied },
+      after: { balance, asked: delta, applied, shortfall },
+      reason,
+    };
+    // A repetition writes the entry only when the first try died before it could.
+    if (idem !== '' || !repeated)
+      await record(area, request, change, idem === '' ? null : `credits ${id} ${idem}`);
+    if (repeated) return `This adjustment had been made before; the balance after it was ${balance}.`;
+    const short = shortfall > 0 ? ` ${shortfall} could not be taken back: they were spent.` : '';
+    return `Adjusted by ${applied}; the balance is ${balance}.${short}`;
+  }
+}
+
+const freshForm = (): CreditsForm => ({ delta: '', reason: '', idem: randomUUID(), problem: '' });

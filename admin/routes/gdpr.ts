@@ -1,0 +1,81 @@
+/**
+ * The queue of subject-rights requests. It is read here and closed here; nothing is ever erased from here.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import type { SubjectRequest } from '../../gateway/account/requests.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { format, readFields, text } from '../../gateway/web/fields.ts';
+import { type AdminArea, accountSubject, byOf, goOn, record, userPath } from '../area.ts';
+
+const PATH = '/admin/gdpr';
+const query = z.object({ format });
+const closeForm = z.object({ status: text(50), note: text(2_000) });
+
+interface QueuedRequest extends Omit<SubjectRequest, 'note'> {
+  age_days: number;
+  user: string;
+  /** What was typed before it was refused. */
+  note: string;
+}
+
+interface QueuePage {
+  requests: QueuedRequest[];
+  problem: string;
+}
+
+const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
+
+export function gdprRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<QueuePage>('gdpr.njk');
+
+  async function queue(): Promise<QueuedRequest[]> {
+    const open = await area.requests.listOpen();
+    return open.map((request) => ({
+      ...request,
+      note: '',
+      age_days: Math.floor((area.now() - request.created_at_ms) / DAY_MS),
+      user: userPath(request.account_id),
+    }));
+  }
+
+  async function page(reply: FastifyReply, problem = '', kept?: { id: string; note: string }) {
+    const requests = (await queue()).map((request) =>
+      request.request_id === kept?.id ? { ...request, note: kept.note } : request,
+    );
+    return view(reply, 'Subject-rights requests', { requests, problem });
+  }
+
+  scope.get('/gdpr', async (request, reply) => {
+    const { format } = readFields(query, request.query);
+    if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, (await queue()).map(row));
+    return page(reply);
+  });
+
+  scope.post<{ Params: { id: string } }>('/gdpr/:id/close', async (request, reply) => {
+    const { id } = request.params;
+    const { status, note } = readFields(closeForm, request.body);
+    const before = await area.requests.get(id);
+    if (status !== 'done' && status !== 'failed')
+      return page(reply.code(422), 'A request is closed as done or as failed, nothing else.', { id, note });
+    const { request: closed, changed } = await area.requests.close(id, status, { note, by: byOf(request) });
+    if (changed) {
+      await record(area, request, {
+        action: 'request.close',
+        subject: accountSubject(closed.account_id),
+        before: { request: id, status: before.status },
+        after: { request: id, status },
+        reason: note,
+      });
+    }
+    return goOn(area, reply, PATH, `Request ${id} is ${status}.`);
+  });
+}
+
+const row = (request: QueuedRequest): Cell[] => [
+  ...[request.request_id, request.account_id, request.kind, request.status],
+  new Date(request.created_at_ms).toISOString(),
+  request.ready_at_ms === null ? '' : new Date(request.ready_at_ms).toISOString(),
+  request.age_days,
+];

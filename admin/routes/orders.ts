@@ -1,0 +1,103 @@
+/** Orders of all accounts, and moving them on by hand: an invoice that was paid, a payment that was given back. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { OrderRecord, OrderState } from '../../gateway/account/account.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { count, format, readFields, text } from '../../gateway/web/fields.ts';
+import { link } from '../../gateway/web/paging.ts';
+import { type AdminArea, accountSubject, goOn, record, userPath } from '../area.ts';
+
+const PATH = '/admin/orders';
+const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
+/** What an operator may make of an order, by its state, as the buttons say it. */
+const MOVES = {
+  pending: [
+    { to: 'paid', label: 'Mark paid' },
+    { to: 'failed', label: 'Mark failed' },
+    { to: 'cancelled', label: 'Cancel' },
+  ],
+  paid: [{ to: 'refunded', label: 'Refund' }],
+  failed: [],
+  cancelled: [],
+  refunded: [],
+} as const satisfies Record<OrderState, readonly { to: OrderState; label: string }[]>;
+
+const query = z.object({ status: text(50), limit: count(1, 1_000, 100), format });
+const form = z.object({ to: z.enum(['paid', 'failed', 'cancelled', 'refunded']) });
+
+interface OrdersPage {
+  status: string;
+  states: readonly string[];
+  limit: number;
+  orders: (OrderRecord & { user: string; moves: readonly { to: string; label: string }[] })[];
+  csv: string;
+}
+
+export const ORDER_COLUMNS = [
+  ...['order_id', 'account_id', 'status', 'pack', 'credits', 'price_minor', 'currency'],
+  ...['created_at', 'moved_at', 'shortfall'],
+];
+
+export const orderRow = (order: OrderRecord): Cell[] => [
+  ...[order.order_id, order.account_id, order.state, order.pack_id],
+  ...[order.credits, order.price_minor, order.currency],
+  ...[order.created_at_ms, order.moved_at_ms].map((ms) => new Date(ms).toISOString()),
+  order.shortfall,
+];
+
+const isState = (word: string): word is OrderState => STATES.some((state) => state === word);
+
+export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<OrdersPage>('orders.njk');
+
+  /** A status that no order can have matches none. */
+  async function ordersOf(status: string, limit: number): Promise<OrderRecord[]> {
+    if (status === '') return area.accounts.listAllOrders({ limit });
+    return isState(status) ? area.accounts.listAllOrders({ state: status, limit }) : [];
+  }
+
+  scope.get('/orders', async (request, reply) => {
+    const { status, limit, format } = readFields(query, request.query);
+    if (format === 'csv')
+      return sendCsv(
+        reply,
+        'orders',
+        ORDER_COLUMNS,
+        (await ordersOf(status, Number.MAX_SAFE_INTEGER)).map(orderRow),
+      );
+    const orders = await ordersOf(status, limit);
+    return view(reply, 'Orders', {
+      status,
+      states: STATES,
+      limit,
+      orders: orders.map((order) => ({
+        ...order,
+        user: userPath(order.account_id),
+        moves: MOVES[order.state],
+      })),
+      csv: link(PATH, { status, format: 'csv' }),
+    });
+  });
+
+  scope.post<{ Params: { id: string } }>('/orders/:id/move', async (request, reply) => {
+    const { to } = readFields(form, request.body);
+    const before = await area.accounts.getOrder(request.params.id);
+    const { order, changed, balance } = await area.accounts.moveOrder(before.order_id, to);
+    if (changed) {
+      await record(area, request, {
+        action: `order.${to}`,
+        subject: accountSubject(order.account_id),
+        before: { order: order.order_id, state: before.state },
+        after: { order: order.order_id, state: order.state, balance, shortfall: order.shortfall },
+        reason: '',
+      });
+    }
+    const short = order.shortfall > 0 ? ` ${order.shortfall} credits had been spent and stay.` : '';
+    return goOn(
+      area,
+      reply,
+      PATH,
+      `Order ${order.order_id} is ${order.state}; the balance is ${balance}.${short}`,
+    );
+  });
+}

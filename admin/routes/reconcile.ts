@@ -1,0 +1,44 @@
+/** Whether the books agree, account by account. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { format, readFields } from '../../gateway/web/fields.ts';
+import { type AdminArea, userPath } from '../area.ts';
+import type { Disagreement } from '../reconcile/account-check.ts';
+import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
+
+/** A page waits this long for a reading; a longer one shows its progress and the outcome before it. */
+const PATIENCE_MS = 3_000;
+const SHOWN = 500;
+
+const query = z.object({ format });
+
+interface ReconcilePage {
+  last: Reconciliation | null;
+  progress: ReconcileProgress | null;
+  disagreements: (Disagreement & { user: string; off: number })[];
+}
+
+const COLUMNS = ['account_id', 'email', 'check', 'what', 'stands', 'should_be', 'off_by', 'since'];
+
+export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<ReconcilePage>('reconcile.njk');
+
+  scope.get('/reconcile', async (request, reply) => {
+    const { format } = readFields(query, request.query);
+    await area.reconciler.refresh(PATIENCE_MS);
+    const { last, progress } = area.reconciler;
+    const found = last?.disagreements ?? [];
+    if (format === 'csv') return sendCsv(reply, 'reconcile', COLUMNS, found.map(row));
+    const disagreements = found
+      .slice(0, SHOWN)
+      .map((one) => ({ ...one, user: userPath(one.account_id), off: one.stands - one.should_be }));
+    return view(reply, 'Reconcile', { last, progress, disagreements });
+  });
+}
+
+const row = ({ account_id, email, check, what, stands, should_be, since_ms }: Disagreement): Cell[] => [
+  ...[account_id, email, check, what],
+  ...[stands, should_be, stands - should_be],
+  since_ms === null ? '' : new Date(since_ms).toISOString(),
+];

@@ -1,0 +1,69 @@
+/** Finding accounts. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { AccountRecord } from '../../gateway/account/account.ts';
+import { sendCsv } from '../../gateway/web/csv-export.ts';
+import { count, format, readFields, text } from '../../gateway/web/fields.ts';
+import { link, type Pager, pager } from '../../gateway/web/paging.ts';
+import type { AdminArea } from '../area.ts';
+
+const PATH = '/admin/users';
+const EXPORT_AT_ONCE = 500;
+
+const query = z.object({
+  q: text(200),
+  status: text(50),
+  limit: count(1, 500, 50),
+  offset: count(0, 100_000_000, 0),
+  format,
+});
+
+interface UsersPage {
+  q: string;
+  status: string;
+  limit: number;
+  accounts: AccountRecord[];
+  pager: Pager;
+  csv: string;
+}
+
+export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<UsersPage>('users.njk');
+
+  scope.get('/users', async (request, reply) => {
+    const { q, status, limit, offset, format } = readFields(query, request.query);
+    if (format === 'csv') return sendCsv(reply, 'accounts', COLUMNS, exported(area, q, status));
+    const { total, ids } = await area.index.search({ q, state: status, limit, offset });
+    const accounts = await Promise.all(ids.map((id) => area.accounts.get(id)));
+    const filters = { q, status };
+    return view(reply, 'Users', {
+      ...filters,
+      limit,
+      accounts,
+      pager: pager(PATH, filters, { total, limit, offset }),
+      csv: link(PATH, { ...filters, format: 'csv' }),
+    });
+  });
+}
+
+const COLUMNS = [
+  ...['account_id', 'email', 'name', 'status', 'tier', 'verified'],
+  ...['balance', 'lifetime_granted', 'lifetime_spent', 'created_at'],
+];
+
+/** All matches, read a piece at a time while they are sent. */
+async function* exported(area: AdminArea, q: string, state: string) {
+  const { ids } = await area.index.search({ q, state, limit: Number.MAX_SAFE_INTEGER, offset: 0 });
+  for (let from = 0; from < ids.length; from += EXPORT_AT_ONCE) {
+    const piece = ids.slice(from, from + EXPORT_AT_ONCE);
+    for (const account of await Promise.all(piece.map((id) => area.accounts.get(id)))) {
+      const { account_id, email, name, state, tier, verified, credits, created_at_ms } = account;
+      const { balance, lifetime_granted, lifetime_spent } = credits;
+      const created = new Date(created_at_ms).toISOString();
+      yield [
+        ...[account_id, email, name, state, tier, verified],
+        ...[balance, lifetime_granted, lifetime_spent, created],
+      ];
+    }
+  }
+}

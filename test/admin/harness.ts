@@ -1,0 +1,198 @@
+/**
+ * The operator area for one test file: a real Redis, a real snapshot, the gateway with the area mounted on a free
+ * port, and a browser-like client that keeps cookies and reads forms, but runs nothing.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, request } from 'undici';
+import { OperatorStore, type Role } from '../../admin/operators.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
+import type { CreditPack } from '../../data/schema/curated.ts';
+import { RequestStore } from '../../gateway/account/requests.ts';
+import { AccountStore } from '../../gateway/account/store.ts';
+import { buildApp } from '../../gateway/app.ts';
+import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
+import { SnapshotStore } from '../../gateway/snapshot/store.ts';
+import { publishFixture } from '../gateway/fixture-snapshot.ts';
+import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+
+/** A moment in the middle of a UTC day. */
+export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
+export const PASSWORD = 'correct horse battery staple';
+export const PACKS: CreditPack[] = [
+  { id: 'starter', name: 'Starter', credits: 10_000, price_minor: 900, currency: 'EUR' },
+];
+
+export interface Page {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  html: string;
+  /** Where a redirect leads. */
+  location: string;
+}
+
+export interface AdminService {
+  url: string;
+  redis: TestRedis;
+  client: RedisClient;
+  accounts: AccountStore;
+  operators: OperatorStore;
+  requests: RequestStore;
+  metering: RedisMetering;
+  /** What the service believes the time to be. */
+  clock: { ms: number };
+  routes: { method: string; url: string }[];
+  visitor(): Visitor;
+  /** A visitor who has signed in. */
+  signedIn(role?: Role): Promise<Visitor>;
+  stop(): Promise<void>;
+}
+
+export async function startAdmin(settings: Record<string, string> = {}): Promise<AdminService> {
+  const directory = await mkdtemp(join(tmpdir(), 'alm-admin-'));
+  await publishFixture(directory);
+  const redis = await startRedis();
+  const client = await redis.connect();
+  const clock = { ms: NOON };
+  const now = (): number => clock.ms;
+  const known = readSettings({ LOG_LEVEL: 'silent', VAR_DIR: directory, ...settings });
+  const snapshots = await SnapshotStore.open({
+    directory,
+    pollMs: 100_000,
+    hotCacheMb: 4,
+    queryTimeoutMs: 5_000,
+    log: silentLog,
+  });
+  const metering = createMetering({ redis: client, settings: known, now, log: silentLog });
+  const accounts = new AccountStore({
+    redis: client,
+    now,
+    random: randomBytes,
+    packs: PACKS,
+    log: silentLog,
+  });
+  let requests = 0;
+  const routes: { method: string; url: string }[] = [];
+  const app = buildApp({
+    settings: known,
+    metering,
+    snapshots,
+    now,
+    log: silentLog,
+    randomId: () => `test-${requests++}`,
+    admin: { redis: await redis.connect(), accounts, now, log: silentLog, snapshots },
+    onRoute: (route) => routes.push(route),
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const agent = new Agent({ connections: 32 });
+  const operators = new OperatorStore(client, now);
+  const visitor = (): Visitor => new Visitor(url, agent);
+  return {
+    url,
+    redis,
+    client,
+    accounts,
+    operators,
+    requests: new RequestStore({ redis: client, now, random: randomBytes }),
+    metering,
+    clock,
+    routes,
+    visitor,
+    signedIn: async (role = 'operator') => {
+      const email = `${role}@example.org`;
+      await operators.put(email, role, PASSWORD);
+      const someone = visitor();
+      const answer = await someone.signIn(email, PASSWORD);
+      if (answer.status !== 303) throw new Error(`signing in answered ${answer.status}`);
+      return someone;
+    },
+    stop: async () => {
+      await agent.close();
+      await app.close();
+      await snapshots.close();
+      await redis.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Fields = Record<string, string>;
+
+/** Keeps cookies, as a browser does, and follows nothing. */
+export class Visitor {
+  readonly cookies = new Map<string, string>();
+  /** Sent with every request. */
+  readonly headers: Record<string, string> = {};
+  readonly #url: string;
+  readonly #agent: Agent;
+
+  constructor(url: string, agent: Agent) {
+    this.#url = url;
+    this.#agent = agent;
+  }
+
+  get(path: string, method = 'GET'): Promise<Page> {
+    return this.#send(method, path, null);
+  }
+
+  /** Sends a form as it is; see `submit` for one with its token. */
+  post(path: string, fields: Fields): Promise<Page> {
+    return this.#send('POST', path, new URLSearchParams(fields).toString());
+  }
+
+  /** Opens a page, takes the token out of it, and sends a form with it. */
+  async submit(from: string, path: string, fields: Fields): Promise<Page> {
+    return this.post(path, { _csrf: tokenOf(await this.get(from)), ...fields });
+  }
+
+  signIn(email: string, password: string, next = '/admin/'): Promise<Page> {
+    return this.submit('/admin/', '/admin/sign-in', { email, password, next });
+  }
+
+  async #send(method: string, path: string, body: string | null): Promise<Page> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await request(this.#url + path, {
+      dispatcher: this.#agent,
+      method: method as 'GET',
+      body,
+      headers: {
+        ...(cookie && { cookie }),
+        ...(body !== null && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...this.headers,
+      },
+    });
+    const html = await response.body.text();
+    for (const line of [response.headers['set-cookie'] ?? []].flat()) this.#keep(line);
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      html,
+      location: String(response.headers.location ?? ''),
+    };
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...attributes] = line.split(/;\s*/);
+    const [name = '', value = ''] = pair.split('=');
+    const gone = attributes.some((attribute) => /^max-age=0$|^expires=thu, 01 jan 1970/i.test(attribute));
+    if (gone) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
+
+export function tokenOf({ html }: Page): string {
+  return /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+}
+
+/** The visible words of a page. */
+export const wordsOf = ({ html }: Page): string =>
+  html
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
