@@ -1,17 +1,20 @@
 /**
- * A filtered `/v1/data` that no memory holds, beside the bare query on the same file. The gateway of this row has the
- * smallest hot memory, so going round many indicators finds none of them there; files are in the page cache for both.
+ * A filtered `/v1/data` that no memory holds, beside the bare query on the same file. Each round has a gateway of its own
+ * and asks it for each indicator once; others, before, have warmed up its code. Then it asks for all of them again: the gateway
+ * of these rows has the smallest hot memory, so this is what a working set costs that does not fit. Files are in the page
+ * cache for everyone.
  */
 import { join, resolve } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { FloorQuestion, SliceQuery } from './floors.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
-import type { Helper } from './processes.ts';
+import type { Gateway, Helper } from './processes.ts';
 import { median, type Row } from './report.ts';
 
 const ROUNDS = 5;
-const ROUND_MS = 1_500;
+const WARM_UP_SHARE = 0.3;
+const PASS_AT_MOST_MS = 60_000;
 
 export interface ColdSlice {
   indicator: string;
@@ -23,39 +26,52 @@ export interface ColdSlice {
 export const dataPath = ({ indicator, countries, from, to }: ColdSlice): string =>
   `/v1/data?indicator=${encodeURIComponent(indicator)}&countries=${countries.join(',')}&from=${from}&to=${to}`;
 
-/** Milliseconds of one cold slice, medians by round over all indicators. */
-export async function coldRow(
-  gateway: { port: number; key: string; load: Helper },
-  floor: Helper,
-  snapshotDir: string,
-  slices: ColdSlice[],
-): Promise<Row> {
-  const queries: SliceQuery[] = slices.map(({ indicator, ...slice }) => ({
-    ...slice,
-    file: resolve(join(snapshotDir, observationsFile(indicator))),
-  }));
-  const requests = slices.map((slice) =>
-    requestText({ path: dataPath(slice), headers: { authorization: `Bearer ${gateway.key}` } }),
+interface ColdTools {
+  start: () => Promise<Gateway>;
+  key: string;
+  load: Helper;
+  floor: Helper;
+  snapshotDir: string;
+}
+
+/** Milliseconds of one slice, medians by round over all indicators. */
+export async function coldRows(tools: ColdTools, slices: ColdSlice[]): Promise<Row[]> {
+  const share = Math.ceil(slices.length * WARM_UP_SHARE);
+  const [warmUp, asked] = [slices.slice(0, share), slices.slice(share)];
+  const queries = asked.map(
+    ({ indicator, ...slice }): SliceQuery => ({
+      ...slice,
+      file: resolve(join(tools.snapshotDir, observationsFile(indicator))),
+    }),
   );
-  const gatewayTime = async (): Promise<number> => {
-    const job = { port: gateway.port, requests, connections: 1, duration_ms: ROUND_MS };
-    const { errors, latency_p50_ms } = await gateway.load.ask<LoadJob, LoadResult>(job);
-    if (errors > 0) throw new Error(`cold /v1/data: ${errors} answers were not 200`);
+  const bare = (): Promise<number[]> => tools.floor.ask<FloorQuestion, number[]>({ kind: 'duckdb', queries });
+  const onePass = async ({ port }: Gateway, each: ColdSlice[]): Promise<number> => {
+    const requests = each.map((slice) =>
+      requestText({ path: dataPath(slice), headers: { authorization: `Bearer ${tools.key}` } }),
+    );
+    const job = { port, requests, connections: 1, duration_ms: PASS_AT_MOST_MS, once: true };
+    const { errors, answers, latency_p50_ms } = await tools.load.ask<LoadJob, LoadResult>(job);
+    if (errors > 0 || answers !== each.length) throw new Error('cold /v1/data: not every answer was 200');
     return latency_p50_ms;
   };
-  const bareTimes = () => floor.ask<FloorQuestion, number[]>({ kind: 'duckdb', queries });
-  await gatewayTime();
-  await bareTimes();
-  const measured: number[] = [];
-  const bare: number[] = [];
+
+  const times = { first: [] as number[], again: [] as number[], bare: [] as number[] };
+  await bare();
   for (let round = 0; round < ROUNDS; round++) {
-    measured.push(await gatewayTime());
-    bare.push(median(await bareTimes()));
+    await using gateway = await tools.start();
+    await onePass(gateway, warmUp);
+    times.first.push(await onePass(gateway, asked));
+    times.bare.push(median(await bare()));
+    times.again.push(await onePass(gateway, asked));
   }
-  return {
-    name: `cold filtered /v1/data, ${slices.length} indicators in turn`,
-    measured: { unit: 'ms', rounds: measured },
-    floor: { name: 'bare DuckDB query', sample: { unit: 'ms', rounds: bare } },
-    goal: { at: 'most', bound: 1.5 },
-  };
+  const floor = { name: 'bare DuckDB query', sample: { unit: 'ms' as const, rounds: times.bare } };
+  return [
+    {
+      name: `cold filtered /v1/data, ${asked.length} indicators in turn`,
+      measured: { unit: 'ms', rounds: times.first },
+      floor,
+      goal: { at: 'most', bound: 1.5 },
+    },
+    { name: 'the same again, with memory for none', measured: { unit: 'ms', rounds: times.again }, floor },
+  ];
 }

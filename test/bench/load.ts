@@ -13,6 +13,8 @@ export interface LoadJob {
   requests: string[];
   connections: number;
   duration_ms: number;
+  /** Each request is sent once, and the job ends with the last answer. */
+  once?: boolean;
 }
 
 export interface LoadResult {
@@ -76,11 +78,17 @@ function run(job: LoadJob): Promise<LoadResult> {
   const deadline = started + job.duration_ms;
   let errors = 0;
   let turn = 0;
+  let isOver = false;
+  let finish: () => void = () => {};
 
   const keepBusy = (socket: Socket): void => {
     const reader = new AnswerReader();
     let sent = 0;
     const send = (): void => {
+      if (job.once && turn === requests.length) {
+        finish();
+        return;
+      }
       sent = performance.now();
       socket.write(requests[turn++ % requests.length] ?? '');
     };
@@ -96,7 +104,7 @@ function run(job: LoadJob): Promise<LoadResult> {
     });
     socket.on('error', () => {}); // 'close' follows and counts
     socket.on('close', () => {
-      if (performance.now() < deadline) errors += 1;
+      if (!isOver && performance.now() < deadline) errors += 1;
     });
   };
 
@@ -106,17 +114,20 @@ function run(job: LoadJob): Promise<LoadResult> {
     keepBusy(socket);
   }
   return new Promise((resolve) => {
-    setTimeout(() => {
+    finish = () => {
+      isOver = true;
+      clearTimeout(timer);
       for (const socket of sockets) socket.destroy();
       const sorted = Float64Array.from(latencies).sort();
       resolve({
         answers: sorted.length,
         errors,
-        duration_ms: job.duration_ms,
+        duration_ms: performance.now() - started,
         latency_p50_ms: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
         latency_p99_ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
       });
-    }, job.duration_ms);
+    };
+    const timer = setTimeout(() => finish(), job.duration_ms);
   });
 }
 

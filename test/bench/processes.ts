@@ -62,37 +62,49 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Starts a gateway on a free port and waits until it is ready. */
+const ADDRESS = /listens on http:\/\/[^\s/]+:(\d+)/;
+
+/** Starts a gateway on a port that the system picks, and waits until it is ready. */
 export async function startGateway(settings: Environment): Promise<Gateway> {
-  const port = await freePort();
   const started = performance.now();
-  const child = spawnNode('gateway/main.ts', [], { ...settings, PORT: String(port), HOST: '127.0.0.1' });
+  const child = spawnNode('gateway/main.ts', [], { ...settings, PORT: '0', HOST: '127.0.0.1' });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (bytes) => {
-      output = (output + bytes).slice(-2000);
+      output = (output + bytes).slice(-4000);
     });
   }
+  let isWanted = true;
+  child.once('exit', (code, signal) => {
+    if (isWanted) console.error(`bench: the gateway ended by itself (${signal ?? code}): ${output}`);
+  });
+  const stop = (): Promise<void> => {
+    isWanted = false;
+    return end(child);
+  };
   for (;;) {
-    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).then(
-      (answer) => answer.status === 200,
-      () => false,
-    );
-    if (ready) break;
-    if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`);
-    if (performance.now() - started > READY_AT_MOST_MS) {
-      await end(child);
+    const port = Number(ADDRESS.exec(output)?.[1]);
+    if (port > 0 && (await isReady(port))) {
+      return {
+        port,
+        ready_ms: performance.now() - started,
+        memory: () => memoryLine(child.pid, 'VmRSS'),
+        [Symbol.asyncDispose]: stop,
+      };
+    }
+    if (performance.now() - started > READY_AT_MOST_MS || child.exitCode !== null) {
+      await stop();
       throw new Error(`the gateway did not get ready: ${output}`);
     }
     await delay(READY_EVERY_MS);
   }
-  return {
-    port,
-    ready_ms: performance.now() - started,
-    memory: () => memoryLine(child.pid, 'VmRSS'),
-    [Symbol.asyncDispose]: () => end(child),
-  };
 }
+
+const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    (answer) => answer.status === 200,
+    () => false,
+  );
 
 export interface Run {
   stdout: string;

@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { type ColdSlice, coldRow } from './cold.ts';
+import { type ColdSlice, coldRows } from './cold.ts';
 import { cachedContests, keyedCalls, keyedContests } from './contests.ts';
 import { buildRows, startRows } from './lifecycle.ts';
-import { type Environment, runNode, startGateway, startHelper } from './processes.ts';
+import { type Environment, type Gateway, runNode, startGateway, startHelper } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import { throughput } from './throughput.ts';
 
-const COLD_INDICATORS = 300;
+const COLD_INDICATORS = 400;
 const COUNTRIES = ['BRA', 'IND', 'SWE'];
 const YEARS = 20;
 const CREDITS = 1_000_000_000_000;
@@ -106,7 +106,7 @@ export async function measure(
   });
 
   say('cold /v1/data');
-  const cold = stack.use(await startGateway({ ...settings, HOT_CACHE_MB: '1' }));
-  rows.push(await coldRow({ port: cold.port, key: account.key, load }, floor, snapshot.dir, wide));
+  const start = (): Promise<Gateway> => startGateway({ ...settings, HOT_CACHE_MB: '1' });
+  rows.push(...(await coldRows({ start, key: account.key, load, floor, snapshotDir: snapshot.dir }, wide)));
   return rows;
 }
