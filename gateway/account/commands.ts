@@ -1,4 +1,6 @@
 /** The commands of `npm run account`: what each takes, and what it answers with. */
+import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
 import { AccountError, type LedgerEntry, type OrderState } from './account.ts';
 import type { AccountStore } from './store.ts';
 
@@ -14,7 +16,7 @@ export interface AccountCommand {
   help: string;
   options: OptionTypes;
   /** Answers with one JSON object. @throws {AccountError} @throws {UsageError} */
-  run(store: AccountStore, values: OptionValues): Promise<Record<string, unknown>>;
+  run(store: AccountStore, values: OptionValues, redis: RedisClient): Promise<Record<string, unknown>>;
 }
 
 const BY = 'command line';
@@ -225,6 +227,12 @@ export const COMMANDS: Readonly<Record<string, AccountCommand>> = {
   grant,
   order,
   show,
+  ...Object.fromEntries(
+    Object.entries(OPERATOR_COMMANDS).map(([name, { run, ...command }]): [string, AccountCommand] => [
+      name,
+      { ...command, run: (_store, values, redis) => run(redis, values) },
+    ]),
+  ),
 };
 
 /** A sentence for whatever a command may throw, or null for a fault of ours. */

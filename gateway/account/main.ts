@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { CuratedError } from '../../data/curated.ts';
 import { PrivateRedisError, startPrivateRedis } from '../../data/runtime/private-redis.ts';
-import { connectRedis, whenReady } from '../../data/runtime/redis.ts';
+import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../../data/runtime/settings.ts';
 import { type AccountCommand, COMMANDS, type OptionValues, sentenceFor, UsageError } from './commands.ts';
 import { readPacks } from './packs.ts';
@@ -52,7 +52,7 @@ const optionNames = (command: AccountCommand): string =>
 
 function help(): string {
   const lines = Object.entries(COMMANDS).flatMap(([name, { help: purpose, options }]) => [
-    `  ${name.padEnd(10)}${purpose}`,
+    `  ${name.padEnd(17)}${purpose}`,
     ...Object.entries(options).map(
       ([option, { value, help: meaning }]) => `    ${`--${option} ${value ?? ''}`.padEnd(22)}${meaning}`,
     ),
@@ -60,7 +60,10 @@ function help(): string {
   return ['npm run account -- <command> [options] [--json]', '', ...lines].join('\n');
 }
 
-async function withStore<T>(settings: Settings, work: (store: AccountStore) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  settings: Settings,
+  work: (store: AccountStore, redis: RedisClient) => Promise<T>,
+): Promise<T> {
   const packs = await readPacks(settings.CURATED_DIR);
   const held = settings.REDIS_URL === undefined ? await startPrivateRedis(settings.REDIS_DIR) : null;
   const log = pino({ level: 'silent' });
@@ -68,7 +71,7 @@ async function withStore<T>(settings: Settings, work: (store: AccountStore) => P
   try {
     if (!(await whenReady(redis, CONNECT_WITHIN_MS)))
       throw new UsageError('Redis (REDIS_URL) does not answer.');
-    return await work(new AccountStore({ redis, now: Date.now, random: randomBytes, packs, log }));
+    return await work(new AccountStore({ redis, now: Date.now, random: randomBytes, packs, log }), redis);
   } finally {
     redis.disconnect();
     await held?.stop();
@@ -93,7 +96,7 @@ async function main(words: readonly string[]): Promise<string> {
   const invocation = understand(words);
   if (!invocation) return help();
   const { command, values } = invocation;
-  const answer = await withStore(readSettings(), (store) => command.run(store, values));
+  const answer = await withStore(readSettings(), (store, redis) => command.run(store, values, redis));
   return values.json ? JSON.stringify(answer) : asText(answer);
 }
 

@@ -33,9 +33,9 @@ export interface Chart {
 }
 
 const WIDTH = 600;
-const HEIGHT = 120;
-const FLOOR = 104;
-const TOP = 8;
+const HEIGHT = 100;
+const FLOOR = 99;
+const TOP = 4;
 const GAP = 0.25;
 /** So that a day with one request among millions is still a mark. */
 const LEAST_HEIGHT = 1.5;

@@ -1,0 +1,162 @@
+/** Every page and form of the operator area in a real browser, narrow and wide, light and dark. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
+import { inspect, signIn } from './admin-pages.ts';
+import { type Browser, openBrowser } from './browser.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('the operator area', () => {
+  let service: AdminService;
+  let browser: Browser;
+  let page: Page;
+  let accountId: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    service = await startAdmin();
+    await service.signedIn();
+    accountId = await livedIn(service);
+    browser = await openBrowser();
+    page = await browser.context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+  });
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]();
+    await service.stop();
+  });
+
+  it('signs in', async () => {
+    await page.goto(`${service.url}/admin/users?q=amara`);
+    await inspect(page, 'sign-in');
+    await page.getByLabel('E-mail address').fill('operator@example.org');
+    await page.getByLabel('Password').fill('not this one');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await inspect(page, 'sign-in-refused');
+    complaints.length = 0; // a browser reports a 401 as an error of the page
+    await signIn(page, service.url, 'operator@example.org');
+  });
+
+  it('shows the dashboard', () => inspect(page, 'dashboard'));
+
+  it('finds a user, opens the account, suspends and restores it', async () => {
+    await page.getByRole('link', { name: 'Users' }).click();
+    await inspect(page, 'users');
+    await page.getByLabel('E-mail, name or id contains').fill('AMARA');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('link', { name: 'amara@example.org' }).click();
+    await inspect(page, 'account');
+    await page.getByRole('button', { name: 'Suspend the account' }).click();
+    await page.getByText('The account is suspended.').waitFor();
+    await page.getByRole('button', { name: 'Restore the account' }).click();
+    await page.getByText('The account is active.').waitFor();
+  });
+
+  it('adjusts credits, and gives a refused form back as it was', async () => {
+    await page.goto(`${service.url}/admin/users/${accountId}`);
+    await page.getByLabel('Credits').fill('1.5');
+    await page.getByLabel('Reason').fill('goodwill');
+    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByText('Credits must be a whole number').waitFor();
+    await inspect(page, 'credits-refused');
+    expect(await page.getByLabel('Reason').inputValue()).toBe('goodwill');
+    complaints.length = 0; // a browser reports a 422 as an error of the page
+    await page.getByLabel('Credits').fill('-100000');
+    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByRole('status').waitFor();
+    await inspect(page, 'credits-adjusted');
+    expect((await service.accounts.get(accountId)).credits.balance).toBe(0);
+  });
+
+  it('moves an order on', async () => {
+    await page.getByRole('link', { name: 'Orders' }).click();
+    await inspect(page, 'orders');
+    await page
+      .getByRole('button', { name: /Mark paid/ })
+      .first()
+      .click();
+    await page.getByRole('status').waitFor();
+    expect((await service.accounts.listAllOrders({ state: 'pending' })).length).toBe(1);
+  });
+
+  it('shows usage, and books that disagree', async () => {
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await inspect(page, 'usage');
+    await page.getByRole('link', { name: 'Reconcile' }).click();
+    await inspect(page, 'reconcile');
+    await page.getByRole('link', { name: 'Dashboard' }).click();
+  });
+
+  it('closes a subject-rights request', async () => {
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await inspect(page, 'gdpr');
+    await page
+      .getByLabel(/Note on request/)
+      .first()
+      .fill('handed over');
+    await page.getByRole('button', { name: 'Done' }).first().click();
+    await page.getByRole('status').waitFor();
+    expect((await service.requests.listOpen()).length).toBe(1);
+  });
+
+  it('shows the audit log, and a page that is not there', async () => {
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await inspect(page, 'audit');
+    expect(complaints).toEqual([]);
+    await page.goto(`${service.url}/admin/nothing`);
+    await inspect(page, 'not-found');
+  });
+
+  it('signs out', async () => {
+    await page.goto(`${service.url}/admin/`);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+});
+
+/** A service that people have used for a month. Gives the id of an account. */
+async function livedIn({ accounts, requests, metering, clock, client }: AdminService): Promise<string> {
+  const names = ['Amara Okafor', 'Bertil Ångström', 'Chioma <b>Eze</b>', 'Dörte Meyer', 'Ester Nováková'];
+  const made = [];
+  for (const [index, name] of names.entries()) {
+    clock.ms = NOON - (30 - index * 5) * DAY_MS;
+    const email = `${name.split(' ')[0]?.toLowerCase().replace('ö', 'oe')}@example.org`;
+    made.push(await accounts.create({ email, name, verified: true, credits: 5_000 + index, by: 'test' }));
+  }
+  const [first, second] = made;
+  if (!first || !second) throw new Error('no account was made');
+  const { key } = await accounts.mintKey(first.account_id, { label: 'notebook' });
+  for (let day = 29; day >= 0; day -= 1) {
+    clock.ms = NOON - day * DAY_MS;
+    const facts = await metering.resolveKey(`Bearer ${key}`);
+    for (let call = 0; facts && call <= (day * 7) % 11; call += 1) {
+      const route = call % 3 === 0 ? '/v1/data' : '/v1/rankings/{indicator}';
+      const status = call % 5 === 4 ? 404 : 200;
+      await metering.admit({
+        key: facts,
+        route,
+        price: 1 + call,
+        rows: call,
+        status,
+        request_id: `r-${day}-${call}`,
+      });
+    }
+    await metering.settle();
+  }
+  for (let order = 0; order < 3; order += 1) {
+    const { order_id } = await accounts.order(first.account_id, 'starter');
+    if (order === 0) await accounts.moveOrder(order_id, 'paid');
+  }
+  clock.ms = NOON - 3 * DAY_MS;
+  const request = await requests.open(second.account_id, 'erasure');
+  await requests.makeReady(request.request_id, 'two keys, one order');
+  clock.ms = NOON - DAY_MS;
+  await requests.open(first.account_id, 'export');
+  clock.ms = NOON;
+  await client.hincrby(`{a:${second.account_id}}:account`, 'balance', 25);
+  return first.account_id;
+}
