@@ -1,0 +1,48 @@
+/** The README's tables that code knows better: settings, errors and commands, as Markdown. */
+import { STEPS } from '../../build/steps.ts';
+import { settingsTable } from '../../data/runtime/settings.ts';
+import { COMMANDS } from '../../gateway/account/commands.ts';
+import { ERRORS } from '../../gateway/http/errors.ts';
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]): string => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+export const settingsMarkdown = (): string =>
+  table(
+    ['setting', 'default', 'what it is'],
+    settingsTable.map(({ name, default: value, help }) => [
+      `\`${name}\``,
+      value === '' ? '' : `\`${value}\``,
+      help,
+    ]),
+  );
+
+export const errorsMarkdown = (): string =>
+  table(
+    ['status', 'code', 'says'],
+    Object.entries(ERRORS)
+      .toSorted(([, a], [, b]) => a.status - b.status)
+      .map(([code, { status, message }]) => [String(status), `\`${code}\``, message]),
+  );
+
+export const accountMarkdown = (): string =>
+  table(
+    ['command', 'options', 'what it does'],
+    Object.entries(COMMANDS).map(([name, { help, options }]) => [
+      `\`${name}\``,
+      Object.entries(options)
+        .map(([option, { value }]) => `\`--${option}${value ? ` ${value}` : ''}\``)
+        .join(' '),
+      help,
+    ]),
+  );
+
+export const stepsMarkdown = (): string =>
+  table(
+    ['step', 'what it does'],
+    [...STEPS].map(([name, { help }]) => [`\`${name}\``, help]),
+  );
