@@ -1,6 +1,6 @@
 /** Reads slices out of the snapshot's Parquet through DuckDB, as typed columns. */
 import { readFileSync } from 'node:fs';
-import { type DuckDBDataChunk, type DuckDBValue, LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import { type DuckDBDataChunk, type DuckDBValue, INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { QueryRunner } from './query-runner.ts';
 import { Slice, type SliceFilter } from './slice.ts';
 
@@ -12,6 +12,8 @@ const FILTERED_SQL = sqlText('slice-filtered.sql');
 const YEAR_MIN = -2_147_483_648;
 const YEAR_MAX = 2_147_483_647;
 const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), YEAR_MAX);
+
+const FILTER_TYPES = { countries: LIST(VARCHAR), from: INTEGER, to: INTEGER };
 
 /** Positions of the columns that both queries give. */
 const COUNTRY = 0;
@@ -45,7 +47,7 @@ export async function readFilteredSlice(
   };
   // An asked-for empty list of countries has no rows; the query's empty list means every country.
   if (filter.countries?.length === 0) return toSlice([]);
-  return toSlice(await queries.run(FILTERED_SQL, values, { countries: LIST(VARCHAR) }));
+  return toSlice(await queries.run(FILTERED_SQL, values, FILTER_TYPES));
 }
 
 type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;

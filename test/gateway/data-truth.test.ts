@@ -45,13 +45,7 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'alm-truth-'));
-    const env = {
-      ...process.env,
-      PROVIDER_MIRROR: mirror,
-      VAR_DIR: directory,
-      SNAPSHOT_DIR: '',
-      LOG_LEVEL: 'warn',
-    };
+    const env = { PROVIDER_MIRROR: mirror, VAR_DIR: directory, LOG_LEVEL: 'warn' };
     const build = (...step: string[]) =>
       run(process.execPath, [join(ROOT, 'build', 'main.ts'), ...step], { env, cwd: ROOT });
     await build('ingest', '--provider', 'gapminder');

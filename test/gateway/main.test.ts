@@ -32,16 +32,21 @@ interface Started {
   url: string;
 }
 
+/** The program under `env`: what this process inherited, with these settings in place of its own. */
+function program(settings: Record<string, string>): string[] {
+  const own = {
+    REDIS_URL: '',
+    METRICS_PORT: '',
+    VAR_DIR: join(directory, 'var'),
+    SNAPSHOT_DIR: snapshots,
+    LOG_LEVEL: 'warn',
+    ...settings,
+  };
+  return [...Object.entries(own).map(([name, value]) => `${name}=${value}`), process.execPath, MAIN];
+}
+
 async function start(environment: Record<string, string> = {}): Promise<Started> {
-  const child = spawn(process.execPath, [MAIN], {
-    env: {
-      PATH: process.env.PATH ?? '',
-      PORT: '0',
-      VAR_DIR: join(directory, 'var'),
-      SNAPSHOT_DIR: snapshots,
-      LOG_LEVEL: 'warn',
-      ...environment,
-    },
+  const child = spawn('env', program({ PORT: '0', ...environment }), {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   children.push(child);
@@ -117,9 +122,7 @@ const isRefused = (outcome: object): boolean =>
   '"ECONNREFUSED"';
 
 test('a bad setting ends the start with its name and what was expected', async () => {
-  const outcome = run(process.execPath, [MAIN], {
-    env: { PATH: process.env.PATH ?? '', PORT: 'high', TRUST_PROXY: 'all' },
-  });
+  const outcome = run('env', program({ PORT: 'high', TRUST_PROXY: 'all' }));
   await expect(outcome).rejects.toMatchObject({
     code: 1,
     stdout: '',
@@ -131,13 +134,7 @@ test('a port in use ends the start, and nothing stays behind', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const env = {
-    PATH: process.env.PATH ?? '',
-    PORT: String(port),
-    VAR_DIR: join(directory, 'var'),
-    SNAPSHOT_DIR: snapshots,
-  };
-  const outcome = run(process.execPath, [MAIN], { env });
+  const outcome = run('env', program({ PORT: String(port) }));
   await expect(outcome).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
   server.close();
   expect(await redisPids()).toBe('');

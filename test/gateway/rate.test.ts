@@ -1,5 +1,5 @@
 /** "Limits": rate windows per address and per account, and what a caller is told of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FREE_ROUTES } from './public-routes.ts';
 import { codeOf, NOON, Service } from './service.ts';
 
@@ -98,6 +98,20 @@ describe('with a key', () => {
     expect(await service.balance(owner)).toBe(10);
     service.clock.ms += 40_000;
     expect((await service.get('/v1/countries/KEN', { key: owner.key })).status).toBe(200);
+  });
+
+  test('a key known to be over its window is turned away before any query runs', async () => {
+    const { key } = await service.account();
+    const path = '/v1/data?indicator=alpha.life_expectancy';
+    for (let call = 0; call < 6; call += 1) await service.get(path, { key });
+    const observations = service.snapshots.current()?.observations;
+    if (!observations) throw new Error('no snapshot');
+    const rows = vi.spyOn(observations, 'rows');
+    expect((await service.get(path, { key })).status).toBe(429);
+    expect(rows).not.toHaveBeenCalled();
+    rows.mockRestore();
+    service.clock.ms += 40_000;
+    expect((await service.get(path, { key })).status).toBe(200);
   });
 
   test('the day window holds too', async () => {
