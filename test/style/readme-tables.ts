@@ -11,7 +11,7 @@ function table(head: string[], rows: string[][]): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-export const settingsMarkdown = (): string =>
+const settingsMarkdown = (): string =>
   table(
     ['setting', 'default', 'what it is'],
     settingsTable.map(({ name, default: value, help }) => [
@@ -21,7 +21,7 @@ export const settingsMarkdown = (): string =>
     ]),
   );
 
-export const errorsMarkdown = (): string =>
+const errorsMarkdown = (): string =>
   table(
     ['status', 'code', 'says'],
     Object.entries(ERRORS)
@@ -29,7 +29,7 @@ export const errorsMarkdown = (): string =>
       .map(([code, { status, message }]) => [String(status), `\`${code}\``, message]),
   );
 
-export const accountMarkdown = (): string =>
+const accountMarkdown = (): string =>
   table(
     ['command', 'options', 'what it does'],
     Object.entries(COMMANDS).map(([name, { help, options }]) => [
@@ -41,8 +41,16 @@ export const accountMarkdown = (): string =>
     ]),
   );
 
-export const stepsMarkdown = (): string =>
+const stepsMarkdown = (): string =>
   table(
     ['step', 'what it does'],
     [...STEPS].map(([name, { help }]) => [`\`${name}\``, help]),
   );
+
+/** By the name of the README's block; `write-readme-tables.ts` writes them, a test compares. */
+export const README_TABLES: Readonly<Record<string, () => string>> = {
+  errors: errorsMarkdown,
+  account: accountMarkdown,
+  steps: stepsMarkdown,
+  settings: settingsMarkdown,
+};

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PREFIXES, ROUTES } from '../../gateway/routes/routes.ts';
-import { accountMarkdown, errorsMarkdown, settingsMarkdown, stepsMarkdown } from './readme-tables.ts';
+import { README_TABLES } from './readme-tables.ts';
 import { ROOT, read } from './repository.ts';
 
 const readme = read('README.md');
@@ -24,21 +24,10 @@ const all = (pattern: RegExp, text = readme): string[] => [
 const sorted = (words: Iterable<string>): string[] => [...words].toSorted();
 
 describe('README.md', () => {
-  it('shows every setting with its default and help, and no other', () => {
-    expect(block('settings')).toBe(settingsMarkdown());
-  });
-
-  it('shows every public error with its status and text, and no other', () => {
-    expect(block('errors')).toBe(errorsMarkdown());
-  });
-
-  it('shows every account command with its options, and no other', () => {
-    expect(block('account')).toBe(accountMarkdown());
-  });
-
-  it('shows every step of the build, and no other', () => {
-    expect(block('steps')).toBe(stepsMarkdown());
-  });
+  it.each(Object.entries(README_TABLES))(
+    'shows all %s as the code has them, and no other (write-readme-tables.ts writes them)',
+    (name, markdown) => expect(block(name)).toBe(markdown()),
+  );
 
   it('has a worked example under a heading for each route, and for nothing else', () => {
     const headings = all(/^### GET (\/v1\S*)/gm);
