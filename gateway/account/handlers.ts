@@ -1,0 +1,55 @@
+/** What a worker does for the account pages. Every handler may be called again for a job that was done before. */
+import type { Alerts } from './alerts.ts';
+import type { JobHandlers, Jobs } from './jobs.ts';
+import * as letters from './letters.ts';
+import type { Mailer } from './mail.ts';
+import type { Onboarding } from './onboarding.ts';
+import type { RequestStore } from './requests.ts';
+import type { AccountStore } from './store.ts';
+import type { SubjectRights } from './subject-rights.ts';
+
+export interface HandlerDependencies {
+  accounts: AccountStore;
+  alerts: Alerts;
+  onboarding: Onboarding;
+  requests: RequestStore;
+  rights: SubjectRights;
+  jobs: Jobs;
+  mailer: Mailer;
+  publicUrl: () => string;
+}
+
+export function accountHandlers(to: HandlerDependencies): JobHandlers {
+  const { accounts, alerts, onboarding, requests, rights, jobs, mailer, publicUrl } = to;
+  return {
+    'sign-up': (sign_up) => onboarding.mailSignUp(sign_up),
+    reset: ({ email }) => onboarding.mailReset(email),
+    'low-balance': async ({ account_id }) => {
+      // Queued a moment ago: by now it may have been topped up, or told by another worker.
+      if (!(await alerts.hasCrossed(account_id))) return;
+      const [{ email, state, credits }, low_at] = await Promise.all([
+        accounts.get(account_id),
+        alerts.get(account_id),
+      ]);
+      if (state !== 'closed' && low_at !== null)
+        await mailer.send(
+          letters.lowBalance(email, `${publicUrl()}/account/wallet`, credits.balance, low_at),
+        );
+      await alerts.told(account_id);
+    },
+    prepare: async ({ request_id }) => {
+      const before = await requests.get(request_id);
+      const { kind, status, account_id } = await rights.prepare(request_id);
+      if (before.status !== 'pending' || kind !== 'export' || status !== 'ready') return;
+      const { email } = await accounts.get(account_id);
+      await mailer.send(letters.exportReady(email, `${publicUrl()}/account/data`));
+    },
+    // What was lost with a process between a change and its job is found here.
+    sweep: async () => {
+      for (const { request_id } of await rights.unprepared())
+        await jobs.add('prepare', { request_id }, `prepare-${request_id}`);
+      for await (const account_id of alerts.crossed())
+        await jobs.add('low-balance', { account_id }, `low-balance-${account_id}`);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** What the routes of the account pages are given. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import type { Settings } from '../../../data/runtime/settings.ts';
+import type { CreditPack } from '../../../data/schema/curated.ts';
+import type { AuditLog, Facts } from '../../web/audit-log.ts';
+import { PageProblem } from '../../web/page-problem.ts';
+import type { SessionStore } from '../../web/sessions.ts';
+import type { PageView, Site } from '../../web/site.ts';
+import type { Throttle } from '../../web/throttle.ts';
+import type { AccountRecord, PaymentId } from '../account.ts';
+import type { Alerts } from '../alerts.ts';
+import { subjectOf } from '../held-data.ts';
+import type { Jobs } from '../jobs.ts';
+import type { Onboarding } from '../onboarding.ts';
+import type { PaymentMethod } from '../payment/payment.ts';
+import type { People } from '../people.ts';
+import type { RequestStore } from '../requests.ts';
+import type { AccountStore } from '../store.ts';
+import type { SubjectRights } from '../subject-rights.ts';
+
+export const ACCOUNT_ROOT = '/account';
+
+export interface AccountArea {
+  redis: RedisClient;
+  settings: Settings;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  site: Site;
+  sessions: SessionStore;
+  throttle: Throttle;
+  audit: AuditLog;
+  accounts: AccountStore;
+  packs: readonly CreditPack[];
+  people: People;
+  onboarding: Onboarding;
+  alerts: Alerts;
+  requests: RequestStore;
+  rights: SubjectRights;
+  jobs: Jobs;
+  /** Ways to pay that the settings allow, the preferred one first. */
+  payments: ReadonlyMap<PaymentId, PaymentMethod>;
+  publicUrl: () => string;
+  view<Context extends object>(template: string): PageView<Context>;
+}
+
+/** The id of the account that is signed in. */
+export function accountIdOf(request: FastifyRequest): string {
+  if (!request.person) throw new PageProblem(401, 'Sign in first.');
+  return request.person.subject;
+}
+
+export const accountOf = (area: AccountArea, request: FastifyRequest): Promise<AccountRecord> =>
+  area.accounts.get(accountIdOf(request));
+
+export interface Note {
+  action: string;
+  before?: Facts;
+  after?: Facts;
+}
+
+/** Notes what a person did to their own account. The person appears as the account: an erasure leaves no address. */
+export async function note(
+  area: AccountArea,
+  request: FastifyRequest,
+  account_id: string,
+  { action, before = {}, after = {} }: Note,
+): Promise<void> {
+  const subject = subjectOf(account_id);
+  await area.audit.record({
+    by: subject,
+    action,
+    subject,
+    before,
+    after,
+    reason: '',
+    request_id: request.id,
+  });
+}
+
+/** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
+export async function goOn(
+  area: AccountArea,
+  reply: FastifyReply,
+  path: string,
+  notice: string | null = null,
+): Promise<FastifyReply> {
+  const { webSession } = reply.request;
+  if (webSession && notice !== null) await area.sessions.leaveNotice(webSession, notice);
+  return reply.redirect(path, 303);
+}
