@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { AdminDependencies } from '../admin/area.ts';
 import { registerAdmin } from '../admin/plugin.ts';
 import { type Settings, splitList } from '../data/runtime/settings.ts';
+import { type AccountPages, registerAccountPages } from './account/pages/plugin.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { clientErrors, frameworkErrors, installFallback } from './http/fallback.ts';
 import { installHealth } from './http/health.ts';
@@ -40,6 +41,8 @@ export interface AppDependencies {
   metrics?: Metrics;
   /** Mounts the operator area. */
   admin?: AdminDependencies;
+  /** Mounts the account pages. */
+  account?: AccountPages;
   /** Told of every route as it is made, for tests that walk all of them. */
   onRoute?: (route: { method: string; url: string }) => void;
 }
@@ -88,6 +91,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installDocs(app, buildOpenApi());
   installStylesheet(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
+  if (dependencies.account) registerAccountPages(app, dependencies.account);
   for (const route of ROUTES) {
     const handler = admit(route, dependencies);
     for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);

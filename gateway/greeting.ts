@@ -9,15 +9,18 @@ const COUNTRIES_SHOWN = 3;
 export interface TrialAccess {
   demoKey: string | null;
   operator: { email: string; password: string } | null;
+  /** What becomes of mail, in a sentence. */
+  mail: string;
 }
 
 /** @param url address of the gateway without a slash at the end. */
 export async function greeting(
   url: string,
   snapshot: Snapshot | null,
-  { demoKey, operator }: TrialAccess,
+  { demoKey, operator, mail }: TrialAccess,
 ): Promise<string> {
   const lines = ['', `Almanac listens on ${url} (docs: ${url}/docs)`];
+  lines.push(`Accounts: ${url}/account/sign-up. ${mail}`);
   if (operator !== null)
     lines.push(`Operator area: ${url}/admin/ (sign in as ${operator.email}, password ${operator.password})`);
   if (snapshot === null) {

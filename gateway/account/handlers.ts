@@ -44,6 +44,10 @@ export function accountHandlers(to: HandlerDependencies): JobHandlers {
       const { email } = await accounts.get(account_id);
       await mailer.send(letters.exportReady(email, `${publicUrl()}/account/data`));
     },
+    // Part of the nightly batch; `npm run account -- erase --ready` does the same.
+    erase: async () => {
+      for (const { request_id } of await rights.erasable()) await rights.erase(request_id, 'nightly batch');
+    },
     // What was lost with a process between a change and its job is found here.
     sweep: async () => {
       for (const { request_id } of await rights.unprepared())

@@ -17,6 +17,7 @@ export interface JobData {
   'low-balance': { account_id: string };
   prepare: { request_id: string };
   sweep: Record<string, never>;
+  erase: Record<string, never>;
 }
 export type JobName = keyof JobData;
 
@@ -52,13 +53,16 @@ export class JobQueue implements Jobs {
     });
   }
 
-  /** Has the sweep done every half minute by one of all workers. */
-  async schedule(): Promise<void> {
-    await this.#queue.upsertJobScheduler(
-      'sweep',
-      { every: SWEEP_EVERY_MS },
-      { name: 'sweep', opts: LEAVES_NOTHING },
-    );
+  /**
+   * Has the sweep done every half minute, and erasures carried out with the night, by one of all workers.
+   * @param night when the night begins: a cron pattern in UTC, or `off`
+   */
+  async schedule(night: string): Promise<void> {
+    const opts = LEAVES_NOTHING;
+    await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_EVERY_MS }, { name: 'sweep', opts });
+    if (night === 'off') await this.#queue.removeJobScheduler('erase');
+    else
+      await this.#queue.upsertJobScheduler('erase', { pattern: night, tz: 'UTC' }, { name: 'erase', opts });
   }
 
   close(): Promise<void> {

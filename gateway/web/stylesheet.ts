@@ -1,5 +1,5 @@
 /**
- * The one stylesheet of all pages, written as three files. Its name holds a digest of its content, so browsers keep it for good and a changed
+ * The one stylesheet of all pages, written as a few files. Its name holds a digest of its content, so browsers keep it for good and a changed
  * one is fetched at once.
  */
 import { createHash } from 'node:crypto';
@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
 const bytes = Buffer.concat(
-  ['ground.css', 'forms.css', 'parts.css'].map((name) =>
+  ['ground.css', 'forms.css', 'parts.css', 'account.css'].map((name) =>
     readFileSync(new URL(`styles/${name}`, import.meta.url)),
   ),
 );
