@@ -1,14 +1,15 @@
 /**
- * Writes files of a snapshot: flushed, hashed on the way, with their compressed forms beside them where they are sent
- * to clients. Compression runs on the thread pool; a few files are under way at a time.
+ * Writes files of a snapshot: hashed on the way, with their compressed forms beside them where they are sent
+ * to clients. Compression runs on the thread pool; a few files are under way at a time. All are flushed at the end.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { ENCODING_SUFFIX, type Manifest } from '../../data/schema/snapshot.ts';
-import { writeFlushed } from '../durable-files.ts';
+import { syncFiles } from '../durable-files.ts';
+import { inParallel } from '../in-parallel.ts';
 
 const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);
@@ -40,9 +41,11 @@ async function encodings(content: Buffer, effort: Effort): Promise<[string, Buff
     asyncBrotli(content, {
       params: { [BROTLI_PARAM_QUALITY]: level.brotli, [BROTLI_PARAM_SIZE_HINT]: content.length },
     }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.br, bytes]),
-    asyncZstd(content, { params: { [ZSTD_c_compressionLevel]: level.zstd } }).then(
-      (bytes): [string, Buffer] => [ENCODING_SUFFIX.zstd, bytes],
-    ),
+    asyncZstd(content, {
+      params: { [ZSTD_c_compressionLevel]: level.zstd },
+      // Without the size, small bodies pay for the tables of large ones.
+      pledgedSrcSize: content.length,
+    }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.zstd, bytes]),
     asyncGzip(content, { level: level.gzip }).then((bytes): [string, Buffer] => [
       ENCODING_SUFFIX.gzip,
       bytes,
@@ -60,7 +63,7 @@ export class FileWriter {
   }
 
   async #write(path: string, content: Buffer): Promise<void> {
-    await writeFlushed(join(this.#directory, path), content);
+    await writeFile(join(this.#directory, path), content);
     this.files[path] = { bytes: content.length, sha256: digest(content) };
   }
 
@@ -73,47 +76,37 @@ export class FileWriter {
 
   /** Writes all files; their content is made when its turn comes. */
   async writeAll(files: Iterable<SnapshotFile>, onFile: (done: number) => void): Promise<void> {
-    const queue = files[Symbol.iterator]();
-    const made = new Set<string>();
+    for (const folder of ['routes/indicators', 'routes/countries']) {
+      await mkdir(join(this.#directory, folder), { recursive: true });
+    }
     let done = 0;
-    const work = async (): Promise<void> => {
-      for (let next = queue.next(); !next.done; next = queue.next()) {
-        const folder = dirname(join(this.#directory, next.value.path));
-        if (!made.has(folder)) {
-          made.add(folder);
-          await mkdir(folder, { recursive: true });
-        }
-        await this.#writeWithEncodings(next.value);
-        done += 1;
-        onFile(done);
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL }, work));
+    await inParallel(files, PARALLEL, async (file) => {
+      await this.#writeWithEncodings(file);
+      done += 1;
+      onFile(done);
+    });
   }
 
-  /** Enters files that DuckDB wrote, flushing them. */
+  /** Flushes all files to disk. */
+  async flush(): Promise<void> {
+    await syncFiles(Object.keys(this.files).map((path) => join(this.#directory, path)));
+  }
+
+  /** Enters files that DuckDB wrote. */
   async adopt(paths: readonly string[], inputs: ReadonlyMap<string, string>): Promise<void> {
-    const queue = paths[Symbol.iterator]();
-    const work = async (): Promise<void> => {
-      for (const path of queue) {
-        const { bytes, sha256 } = await hashFile(join(this.#directory, path), { flush: true });
-        const made = inputs.get(path);
-        this.files[path] = { bytes, sha256, ...(made === undefined ? {} : { inputs: made }) };
-      }
-    };
-    await Promise.all(Array.from({ length: PARALLEL }, work));
+    await inParallel(paths, PARALLEL, async (path) => {
+      const { bytes, sha256 } = await hashFile(join(this.#directory, path));
+      const made = inputs.get(path);
+      this.files[path] = { bytes, sha256, ...(made === undefined ? {} : { inputs: made }) };
+    });
   }
 }
 
 /** Size and SHA-256 of a file on disk. */
-export async function hashFile(
-  path: string,
-  { flush = false }: { flush?: boolean } = {},
-): Promise<{ bytes: number; sha256: string }> {
+export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const { size } = await stat(path);
   const handle = await open(path, 'r');
   try {
-    if (flush) await handle.sync();
     const hash = createHash('sha256');
     const block = Buffer.allocUnsafe(Math.min(1 << 20, Math.max(size, 1)));
     for (;;) {

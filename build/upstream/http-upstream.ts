@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { replaceFile } from '../durable-files.ts';
+import { inParallel } from '../in-parallel.ts';
 import { guardedLookup } from './address-guard.ts';
 import { type DownloadOptions, download } from './download.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
@@ -156,15 +157,11 @@ export class HttpUpstream implements TrackedUpstream {
   async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
     if (files.length === 0 || files.some((file) => file.validator === null)) return false;
     let same = true;
-    const queue = files[Symbol.iterator]();
-    const probe = async (): Promise<void> => {
-      for (const file of queue) {
-        if (!same) return;
-        const copy = await this.#fetch(file.reference);
-        if (copy.changed && (copy.etag ?? copy.last_modified) !== file.validator) same = false;
-      }
-    };
-    await Promise.all(Array.from({ length: PROBES }, probe));
+    await inParallel(files, PROBES, async (file) => {
+      if (!same) return;
+      const copy = await this.#fetch(file.reference);
+      if (copy.changed && (copy.etag ?? copy.last_modified) !== file.validator) same = false;
+    });
     return same;
   }
 

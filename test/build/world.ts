@@ -85,9 +85,25 @@ const PLACES = [
   '',
 ].join('\n');
 
+/** Countries that this world serves; a few make a build quick. */
+export const SERVED = 'AFG ALA ALB AND BRA CHN CIV DEU FRA IND JPN KEN NZL USA XKX'.split(' ');
+
+/** The real spine, most of it not served. */
+function fewServed(spine: string): string {
+  const [header = '', ...rows] = spine.trimEnd().split('\n');
+  const marked = rows.map((row) =>
+    SERVED.includes(row.slice(0, 3)) ? row : row.replace(/true\s*$/, 'false'),
+  );
+  return `${[header, ...marked].join('\n')}\n`;
+}
+
 export class World {
   readonly directory: string;
-  readonly settings: NightlyDependencies['settings'] & { VAR_DIR: string };
+  readonly settings: {
+    -readonly [Name in keyof NightlyDependencies['settings']]: NightlyDependencies['settings'][Name];
+  } & {
+    VAR_DIR: string;
+  };
   /** Milliseconds; a test moves it on. */
   clock = NOON;
   readonly records: RunRecord[] = [];
@@ -108,7 +124,8 @@ export class World {
 
   static async create(definitions: Record<string, Record<string, unknown>> = { atlas: {} }): Promise<World> {
     const world = new World(await mkdtemp(join(tmpdir(), 'almanac-build-')));
-    for (const file of ['countries.csv', 'topics.yaml', 'packs.yaml']) {
+    await world.write('data/countries.csv', fewServed(await readFile(join(DATA, 'countries.csv'), 'utf8')));
+    for (const file of ['topics.yaml', 'packs.yaml']) {
       await world.write(`data/${file}`, await readFile(join(DATA, file), 'utf8'));
     }
     await world.write('data/places.csv', PLACES);
