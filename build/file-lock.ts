@@ -7,8 +7,9 @@
  * one `var/` belongs to one machine.
  */
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 interface Holder {
   pid: number;
@@ -62,22 +63,33 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     await link(from, to);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    const { code } = error as NodeJS.ErrnoException;
+    // Gone: the holder of the lock clears drafts away, and a released lock has no file.
+    if (code === 'EEXIST' || code === 'ENOENT') return false;
     throw error;
   }
 }
 
-/** Puts a dead holder's file out of the way; a live one that was put there meanwhile is put back. */
+/** A claim that is older was left by a process that died while it took a lock over. */
+const CLAIM_STALE_MS = 10_000;
+const CLAIM_POLL_MS = 5;
+
+/**
+ * Removes a dead holder's file. Only the one process that has claimed this very holder may: a name made of its token
+ * can be linked once, and while the claim stands nobody else takes that file away. So no living holder's file is ever
+ * touched, however many find the dead one at once.
+ */
 async function removeDead(file: string, dead: Holder): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, aside);
-  } catch {
+  const claim = `${file}.${dead.token}.dead`;
+  if (!(await tryLink(file, claim))) {
+    const since = (await stat(claim).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
+    if (Date.now() - since > CLAIM_STALE_MS) await rm(claim, { force: true });
+    else await pause(CLAIM_POLL_MS);
     return;
   }
-  const taken = await readHolder(aside);
-  if (taken && taken.token !== dead.token) await tryLink(aside, file);
-  await unlink(aside);
+  const claimed = await readHolder(claim);
+  if (claimed?.token === dead.token) await rm(file, { force: true });
+  await rm(claim, { force: true });
 }
 
 const ATTEMPTS = 20;
@@ -91,9 +103,9 @@ export async function takeLock(file: string, what: string): Promise<FileLock> {
   await mkdir(dirname(file), { recursive: true });
   const own: Holder = { pid: process.pid, started: await startOf(process.pid), token: randomUUID() };
   const draft = `${file}.${own.token}`;
-  await writeFile(draft, JSON.stringify(own));
   try {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      await writeFile(draft, JSON.stringify(own));
       if (await tryLink(draft, file)) return { release: () => release(file, own) };
       const holder = await readHolder(file);
       if (holder && (await stillHolds(holder))) throw new LockHeld(what, holder.pid);
@@ -101,7 +113,26 @@ export async function takeLock(file: string, what: string): Promise<FileLock> {
     }
     throw new LockHeld(what, 0);
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
+  }
+}
+
+const LOOK_AGAIN_MS = 500;
+
+/** Waits for the lock instead. @throws {LockHeld} when it is still held after `atMost_ms`; the signal's reason. */
+export async function waitForLock(
+  file: string,
+  what: string,
+  { atMost_ms, signal }: { atMost_ms: number; signal?: AbortSignal | undefined },
+): Promise<FileLock> {
+  const deadline = performance.now() + atMost_ms;
+  for (;;) {
+    try {
+      return await takeLock(file, what);
+    } catch (error) {
+      if (!(error instanceof LockHeld) || performance.now() > deadline) throw error;
+    }
+    await pause(LOOK_AGAIN_MS, undefined, { ...(signal && { signal }) });
   }
 }
 

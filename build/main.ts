@@ -8,8 +8,11 @@ import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { connectorFor } from './connectors/registry.ts';
 import { LockHeld } from './file-lock.ts';
+import { observeAll } from './progress.ts';
+import { currentOverrides, linkRedis } from './redis-link.ts';
+import { RunMirror } from './run-mirror.ts';
 import { NothingToPublish } from './snapshot/build-snapshot.ts';
-import { STEPS, type StepOptions, type StepTools, UsageError } from './steps.ts';
+import { MIRRORED, STEPS, type StepOptions, type StepTools, UsageError } from './steps.ts';
 import { loggedProgress, terminalProgress } from './terminal-progress.ts';
 
 const USAGE = `usage: npm run build-data -- <step> [options]
@@ -66,19 +69,32 @@ async function run(args: readonly string[]): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   // Bars and log lines would write over each other; at a terminal only warnings come through.
   const isQuiet = isTerminal && settings.LOG_LEVEL === 'info';
-  const log = createLog({ LOG_LEVEL: isQuiet ? 'warn' : settings.LOG_LEVEL });
-  const display = isTerminal ? terminalProgress(process.stderr, Date.now) : loggedProgress(log);
+  const level = { LOG_LEVEL: isQuiet ? ('warn' as const) : settings.LOG_LEVEL };
   const curated = await loadCurated(settings.CURATED_DIR);
-  const signal = cancelOnSignal();
-  const tools: StepTools = { settings, curated, connectorFor, now: Date.now, log, observer: display, signal };
+  const link = MIRRORED.has(name) ? await linkRedis(settings, createLog(level)) : null;
+  const mirror = link && new RunMirror(link.redis, Date.now);
+  const log = mirror ? createLog(level, mirror) : createLog(level);
+  const display = isTerminal ? terminalProgress(process.stderr, Date.now) : loggedProgress(log);
+  const tools: StepTools = {
+    settings,
+    curated,
+    connectorFor,
+    now: Date.now,
+    log,
+    overrides: () => currentOverrides(link?.redis ?? null, settings, log),
+    observer: mirror ? observeAll(display, mirror) : display,
+    signal: cancelOnSignal(),
+    ...(mirror && { signalFor: (subject) => mirror.signalFor(subject) }),
+  };
   try {
     const { result, lines, exitCode } = await step.run(tools, options);
     display.close();
     console.log(json ? JSON.stringify(result) : lines.join('\n'));
     return exitCode;
-  } catch (error) {
+  } finally {
     display.close();
-    throw error;
+    await mirror?.close();
+    await link?.close();
   }
 }
 

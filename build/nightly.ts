@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
 import { LockHeld } from './file-lock.ts';
+import { inParallel } from './in-parallel.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './ingest/lake.ts';
 import {
@@ -32,6 +33,8 @@ const CADENCES: readonly [RegExp, number][] = [
 const DEFAULT_DAYS = 1;
 /** A night that starts some minutes earlier than the last one still counts as the next. */
 const SLACK_MS = 2 * 3_600_000;
+
+const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
 /** Least time between two good runs. */
 export function cadenceMs(cadence: string | null): number {
@@ -125,12 +128,10 @@ async function ingestOne(deps: NightlyDependencies, provider: string): Promise<P
 }
 
 async function ingestAll(deps: NightlyDependencies, due: readonly string[]): Promise<ProviderResult[]> {
-  const queue = due[Symbol.iterator]();
   const results: ProviderResult[] = [];
-  const work = async (): Promise<void> => {
-    for (const provider of queue) results.push(await ingestOne(deps, provider));
-  };
-  await Promise.all(Array.from({ length: deps.settings.INGEST_PARALLEL }, work));
+  await inParallel(due, deps.settings.INGEST_PARALLEL, async (provider) => {
+    results.push(await ingestOne(deps, provider));
+  });
   return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
@@ -161,7 +162,9 @@ async function buildOnce(
   log: Logger,
 ): Promise<{ build: BuildSummary | null; error: string | null }> {
   try {
-    return { build: await buildSnapshot(deps), error: null };
+    // A rebuild that an operator has just asked for must not cost the night its publication.
+    const build = await buildSnapshot({ waitForOther_ms: WAIT_FOR_BUILD_MS, ...deps });
+    return { build, error: null };
   } catch (error) {
     if (!(error instanceof NothingToPublish)) log.error({ err: error }, 'the build failed');
     return { build: null, error: error instanceof Error ? error.message : String(error) };

@@ -1,25 +1,31 @@
 /**
- * What a build tells those who watch: a terminal, a log, later the worker that mirrors it to Redis.
+ * What a build tells those who watch: a terminal, a log, and Redis, where operators see it.
  * Watching never changes the outcome: an observer is told, it is not asked.
  */
+import type { BuildRun, RunProgress } from '../data/schema/jobs.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
 
-export interface ProgressEvent {
-  /** `ingest gapminder`, `build`. One bar each. */
-  task: string;
-  /** What is being done: `reading`, `materialise`, ... */
-  step: string;
-  done: number;
-  /** Null while nobody knows. */
-  total: number | null;
-  /** What is counted: `indicators`, `files`, `rows`. */
-  unit: string;
-  rows?: number;
-  bytes?: number;
-}
+export type ProgressEvent = RunProgress;
 
 export interface BuildObserver {
-  /** A run began (status `running`) or ended. */
+  /** An ingestion began (status `running`) or ended. */
   onRun?(record: RunRecord): void;
+  /** A build began or ended. */
+  onBuild?(build: BuildRun): void;
   onProgress?(event: ProgressEvent): void;
+}
+
+/** Tells several. */
+export function observeAll(...observers: readonly BuildObserver[]): BuildObserver {
+  return {
+    onRun: (record) => {
+      for (const one of observers) one.onRun?.(record);
+    },
+    onBuild: (build) => {
+      for (const one of observers) one.onBuild?.(build);
+    },
+    onProgress: (event) => {
+      for (const one of observers) one.onProgress?.(event);
+    },
+  };
 }

@@ -138,6 +138,16 @@ const list: Step = async ({ settings, curated }) => {
   };
 };
 
+/** Steps that change something: their runs are told of in Redis. */
+export const MIRRORED: ReadonlySet<string> = new Set([
+  'ingest',
+  'materialise',
+  'nightly',
+  'sample',
+  'rollback',
+  'accept',
+]);
+
 /** By the name that is typed, with what it is for. */
 export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
   ['ingest', { run: ingest, help: 'read providers into the lake (--provider ID, several times; --force)' }],

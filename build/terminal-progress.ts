@@ -52,6 +52,7 @@ export function terminalProgress(terminal: WriteStream, now: () => number): Prog
     },
     close() {
       if (lines.size > 0) draw();
+      lines.clear();
     },
   };
 }

@@ -1,10 +1,12 @@
 /**
  * Starts the gateway: settings, Redis (a private one when none is named), snapshots, then the port. Ends it in the
- * reverse order on SIGINT or SIGTERM, when everything in flight has been answered.
+ * reverse order on SIGINT or SIGTERM, when everything in flight has been answered. `--beside PROGRAM` runs another
+ * program along with it.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../admin/area.ts';
 import { ensureOperator, type SignIn } from '../admin/first-operator.ts';
@@ -14,8 +16,10 @@ import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-re
 import { connectRedis, type RedisClient, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { ensureDemoKey } from './account/demo.ts';
+import { openAccountService } from './account/service.ts';
 import { AccountStore } from './account/store.ts';
 import { buildApp } from './app.ts';
+import { startCompanion } from './companion.ts';
 import { greeting } from './greeting.ts';
 import { createMetrics, type Metrics, metricsServer } from './http/metrics.ts';
 import { createMetering } from './metering/redis-metering.ts';
@@ -59,6 +63,15 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
     log,
     snapshots,
   };
+  const place = { url: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '' };
+  const account = await openAccountService({
+    settings: { ...settings, REDIS_URL: redisUrl },
+    redis: adminRedis,
+    now,
+    log,
+    publicUrl: () => place.url,
+  });
+  stops.push(() => account.stop());
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics(snapshots, now);
   if (metrics) stops.push(await serveMetrics(metrics, settings));
   const app = buildApp({
@@ -69,6 +82,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
     log,
     randomId: requestIds(),
     admin,
+    account: account.pages,
     ...(metrics && { metrics }),
   });
   await app.listen({ port: settings.PORT, host: settings.HOST });
@@ -77,7 +91,12 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
   const operator = await firstOperator(settings, redis, log);
   const { port } = app.server.address() as AddressInfo;
   const url = `http://${visibleHost(settings.HOST)}:${port}`;
-  process.stdout.write(await greeting(url, snapshots.current(), { demoKey, operator }));
+  place.url ||= url;
+  await account.work();
+  const mail = account.mailer.says;
+  process.stdout.write(await greeting(url, snapshots.current(), { demoKey, operator, mail }));
+  const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
+  if (beside !== undefined) stops.push(startCompanion(beside, log));
 }
 
 /** Null when there is no sign-in to show. Redis being away is no reason not to start. */

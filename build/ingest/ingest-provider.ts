@@ -23,7 +23,10 @@ export interface IngestDependencies {
   now: () => number;
   log: Logger;
   observer?: BuildObserver;
+  /** Ends every run. */
   signal?: AbortSignal;
+  /** Ends the run of one provider. */
+  signalFor?: (providerId: string) => AbortSignal;
   upstream?: UpstreamOptions;
 }
 

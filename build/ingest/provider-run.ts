@@ -20,7 +20,7 @@ export class ProviderRun {
   readonly #deps: IngestDependencies;
   readonly #definition: ProviderDefinition;
   readonly #lake: ProviderLake;
-  readonly #log: Logger;
+  #log: Logger;
   readonly #signal: AbortSignal;
   readonly #source: EffectiveSource;
   #directory = '';
@@ -30,7 +30,8 @@ export class ProviderRun {
     this.#definition = definition;
     this.#lake = lake;
     this.#log = deps.log.child({ provider: definition.id });
-    this.#signal = deps.signal ?? new AbortController().signal;
+    const { signal, signalFor } = deps;
+    this.#signal = AbortSignal.any([signal, signalFor?.(definition.id)].filter((one) => one !== undefined));
     this.#source = effectiveSource(definition, deps.settings);
   }
 
@@ -40,14 +41,15 @@ export class ProviderRun {
     this.#directory = directory;
     const begun = emptyRecord(id, this.#definition.id, startedAt);
     this.#deps.observer?.onRun?.(begun);
-    this.#log.info({ run: id }, 'ingestion started');
+    this.#log = this.#log.child({ run: id });
+    this.#log.info('ingestion started');
     const outcome = await this.#attempt(force);
     const record: RunRecord = { ...begun, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
     if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
     await this.#lake.finish(directory, record);
     this.#deps.observer?.onRun?.(record);
     const { status, reason, rows_written: rows, indicators } = record;
-    this.#log.info({ run: id, status, rows, indicators, reason }, 'ingestion ended');
+    this.#log.info({ status, rows, indicators, reason }, 'ingestion ended');
     return record;
   }
 

@@ -7,12 +7,14 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import type { Overrides } from '../../data/schema/overrides.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type Manifest, observationsFile, SNAPSHOT_FORMAT } from '../../data/schema/snapshot.ts';
 import { Duck } from '../duckdb.ts';
-import { takeLock } from '../file-lock.ts';
+import { takeLock, waitForLock } from '../file-lock.ts';
 import { compactTime } from '../ingest/lake.ts';
 import type { BuildObserver } from '../progress.ts';
+import { tellOfBuild } from './build-run.ts';
 import { FileWriter } from './file-writer.ts';
 import {
   fillCatalogue,
@@ -27,7 +29,7 @@ import {
   writeObservations,
   writeTables,
 } from './materialise.ts';
-import { type Overrides, type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan.ts';
+import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan.ts';
 import { fileCount, type PublicData, renderFiles } from './prerender.ts';
 import {
   countryDetails,
@@ -48,9 +50,13 @@ export interface BuildDependencies {
   curated: Curated;
   now: () => number;
   log: Logger;
-  overrides?: Overrides;
+  /** The operators' changes, or what reads them when the build begins. */
+  overrides?: Overrides | (() => Promise<Overrides>);
   observer?: BuildObserver;
   signal?: AbortSignal;
+  signalFor?: (subject: string) => AbortSignal;
+  /** How long to wait for another build to end; without it, not at all. */
+  waitForOther_ms?: number;
 }
 
 export interface BuildSummary {
@@ -76,10 +82,14 @@ export class NothingToPublish extends Error {
  */
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
   const shelf = new SnapshotShelf(dependencies.settings.SNAPSHOT_DIR);
-  const lock = await takeLock(shelf.lockFile, 'the snapshot');
+  const { waitForOther_ms: atMost_ms, signal } = dependencies;
+  const lock =
+    atMost_ms === undefined
+      ? await takeLock(shelf.lockFile, 'the snapshot')
+      : await waitForLock(shelf.lockFile, 'the snapshot', { atMost_ms, signal });
   try {
     await shelf.clean();
-    return await new Build(dependencies, shelf).run();
+    return await tellOfBuild(dependencies, (deps) => new Build(deps, shelf).run());
   } finally {
     await lock.release();
   }
@@ -98,7 +108,8 @@ class Build {
   }
 
   async run(): Promise<BuildSummary> {
-    const { settings, curated, log, overrides = new Map() } = this.#deps;
+    const { settings, curated, log, overrides: given = new Map() } = this.#deps;
+    const overrides = typeof given === 'function' ? await given() : given;
     const plan = await this.#step('plan', () => planSnapshot(settings.LAKE_DIR, curated, overrides));
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has anything that may be published');
@@ -159,7 +170,10 @@ class Build {
       );
       await verifyWithheld(directory, plan);
     });
-    await this.#step('hash', () => adoptFigures(writer, indicators));
+    await this.#step('flush', async () => {
+      await adoptFigures(writer, indicators);
+      await writer.flush();
+    });
     const generatedAt = data.generatedAt;
     return { manifest: this.#manifest(writer.files, plan, coverage, generatedAt), reused: linked.size };
   }

@@ -10,19 +10,11 @@ import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import type { IndicatorOverride, Overrides } from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, ProviderLake } from '../ingest/lake.ts';
 import type { SeriesFile } from '../ingest/series-facts.ts';
-
-/** What an operator has changed of one indicator. */
-export interface IndicatorOverride {
-  enabled?: boolean;
-  name?: string;
-  description?: string | null;
-  unit?: string | null;
-}
-export type Overrides = ReadonlyMap<string, IndicatorOverride>;
 
 export interface PlannedIndicator {
   id: string;

@@ -12,9 +12,19 @@ const SECRET_PATHS = [
   'email',
 ];
 
-export function createLog(settings: Pick<Settings, 'LOG_LEVEL'>): Logger {
-  return pino(
-    { level: settings.LOG_LEVEL, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: SECRET_PATHS },
-    pino.destination({ dest: 2, sync: false }),
-  );
+/** @param also gets every line of level info and above, whatever is written to standard error. */
+export function createLog(
+  settings: Pick<Settings, 'LOG_LEVEL'>,
+  also?: { write(line: string): void },
+): Logger {
+  const options = { base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: SECRET_PATHS };
+  const standardError = pino.destination({ dest: 2, sync: false });
+  if (!also) return pino({ ...options, level: settings.LOG_LEVEL }, standardError);
+  const written =
+    settings.LOG_LEVEL === 'silent' ? Number.POSITIVE_INFINITY : levelNumber(settings.LOG_LEVEL);
+  const streams = pino.multistream([{ level: 'info', stream: also }]);
+  if (Number.isFinite(written)) streams.add({ level: written, stream: standardError });
+  return pino({ ...options, level: written < levelNumber('info') ? settings.LOG_LEVEL : 'info' }, streams);
 }
+
+const levelNumber = (level: string): number => pino.levels.values[level] ?? 0;

@@ -44,6 +44,11 @@ const schema = z.object({
   SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
   LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
   INGEST_PARALLEL: count.default(2).describe('Providers ingested at the same time'),
+  NIGHTLY_CRON: z
+    .string()
+    .regex(/^(off|\S+(\s+\S+){4,5})$/, 'five fields of a cron pattern, or off')
+    .default('0 2 * * *')
+    .describe('When the worker begins the night, in UTC; `off` leaves that to others'),
   SNAPSHOT_POLL_MS: count.default(1000).describe('How often a gateway looks at the current pointer'),
   HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB'),
   QUERY_TIMEOUT_MS: count.default(10_000).describe('Longest time one DuckDB query may take'),

@@ -42,6 +42,13 @@
  *   link:SHA256               string  JSON: what a mailed link is good for, once; by the digest of its id
  *   secret:links              string  what mailed links are signed with
  *   {jobs}:account:*                  BullMQ's own: mail to send, requests to prepare
+ *   {jobs}:ingest:*, :publish:*       BullMQ's own: see jobs.ts
+ *   {runs}:all                        zset    SUBJECT/RUN of all runs that are kept, by start
+ *   {runs}:of:SUBJECT                 zset    run ids of a provider, or of the builds, by start
+ *   {runs}:r:SUBJECT:RUN              hash    said (JSON: the run record), progress (JSON), heard_at_ms
+ *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
+ *   {runs}:cancel:SUBJECT:RUN         string  who wants the run to end
+ *   overrides                         hash    indicator id -> JSON: what operators changed of it
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
@@ -105,6 +112,15 @@ export const redisKeys = {
   link: (digest: string) => `link:${digest}`,
   linkSecret: 'secret:links',
   jobs: '{jobs}',
+  runs: '{runs}:all',
+  runsOf: (subject: string) => `{runs}:of:${encodeURIComponent(subject)}`,
+  run: (subject: string, runId: string) =>
+    `{runs}:r:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
+  runLog: (subject: string, runId: string) =>
+    `{runs}:log:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
+  runCancel: (subject: string, runId: string) =>
+    `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
+  overrides: 'overrides',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,

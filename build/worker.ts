@@ -1,0 +1,118 @@
+/**
+ * The worker: `npm run worker`, and beside the gateway with `npm start`. It takes jobs that operators ask for, begins
+ * the night by its schedule, and tells Redis of every run. Any number may run; the lake's locks keep them apart, and
+ * the schedule fires once however many there are.
+ *
+ * It runs at lower priority than a gateway on the same machine. SIGINT or SIGTERM cancels what runs and ends it; so
+ * does the end of the process that started it beside itself.
+ */
+import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import type { Logger } from 'pino';
+import { CuratedError, loadCurated } from '../data/curated.ts';
+import { JobDesk } from '../data/runtime/jobs.ts';
+import { createLog } from '../data/runtime/log.ts';
+import { PrivateRedisError } from '../data/runtime/private-redis.ts';
+import { connectRedis } from '../data/runtime/redis.ts';
+import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { connectorFor } from './connectors/registry.ts';
+import { LockHeld, takeLock } from './file-lock.ts';
+import { ProviderLake } from './ingest/lake.ts';
+import { createHandlers } from './job-handlers.ts';
+import { startJobWorker } from './job-worker.ts';
+import { observeAll } from './progress.ts';
+import { currentOverrides, openLink } from './redis-link.ts';
+import { RunMirror } from './run-mirror.ts';
+import { loggedProgress } from './terminal-progress.ts';
+
+/** Besides the ingestions: the night, which waits for its own. */
+const NIGHT = 1;
+
+async function start(settings: Settings): Promise<() => Promise<void>> {
+  const link = await openLink(settings, createLog(settings), 'tool');
+  const mirror = new RunMirror(link.redis, Date.now);
+  const log = createLog(settings, mirror);
+  const jobs = connectRedis(link.settings, log, 'jobs');
+  const desk = new JobDesk(link.redis, Date.now);
+  const tools = async (signal: AbortSignal) => ({
+    settings,
+    curated: await loadCurated(settings.CURATED_DIR),
+    connectorFor,
+    now: Date.now,
+    log,
+    overrides: () => currentOverrides(link.redis, settings, log),
+    observer: observeAll(loggedProgress(log), mirror),
+    signal,
+    signalFor: (subject: string) => mirror.signalFor(subject),
+  });
+  const settle = (): Promise<void> => settleRuns(settings, mirror, log);
+  await settle();
+  const worker = startJobWorker({
+    redis: jobs,
+    handlers: createHandlers({ tools, desk }),
+    log,
+    atOnce: settings.INGEST_PARALLEL + NIGHT,
+    onLost: settle,
+  });
+  await desk.schedule(settings.NIGHTLY_CRON === 'off' ? null : settings.NIGHTLY_CRON);
+  log.info({ nightly: settings.NIGHTLY_CRON }, 'worker ready');
+  return async () => {
+    await worker.stop();
+    await desk.close();
+    await mirror.close();
+    jobs.disconnect();
+    await link.close();
+  };
+}
+
+/** Recognises what crashed as failed, and tells Redis of runs that it missed. */
+async function settleRuns(settings: Settings, mirror: RunMirror, log: Logger): Promise<void> {
+  const curated = await loadCurated(settings.CURATED_DIR);
+  for (const id of curated.providers.keys()) {
+    const lake = new ProviderLake(settings.LAKE_DIR, id);
+    if (!existsSync(lake.directory)) continue;
+    try {
+      const lock = await takeLock(lake.lockFile, `provider ${id}`);
+      await lake.recover(Date.now()).finally(() => lock.release());
+    } catch (error) {
+      // Somebody is at it: that run is alive.
+      if (!(error instanceof LockHeld)) log.error({ err: error, provider: id }, 'runs cannot be settled');
+    }
+    await mirror.backfill(await lake.records());
+  }
+}
+
+const EXPECTED = [SettingsError, CuratedError, PrivateRedisError];
+
+function sayWhy(error: unknown): void {
+  const isExpected = EXPECTED.some((known) => error instanceof known);
+  console.error(error instanceof Error ? (isExpected ? error.message : error.stack) : String(error));
+}
+
+/** A lower number is a higher priority; not every system lets it be changed. */
+function yieldToOthers(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // The night then competes on equal terms.
+  }
+}
+
+try {
+  yieldToOthers();
+  const stop = await start(readSettings());
+  let stopping = false;
+  const end = (): void => {
+    if (stopping) return;
+    stopping = true;
+    void stop()
+      .catch(sayWhy)
+      .then(() => process.exit());
+  };
+  process.on('SIGINT', end);
+  process.on('SIGTERM', end);
+  process.on('disconnect', end);
+} catch (error) {
+  sayWhy(error);
+  process.exit(1);
+}

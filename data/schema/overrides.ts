@@ -1,0 +1,14 @@
+/** What operators change of an indicator. It outlives every build: Redis keeps it, each build reads it anew. */
+import { z } from 'zod';
+
+export const indicatorOverride = z.object({
+  /** False takes the indicator, its data and its rankings from every public route. */
+  enabled: z.boolean().optional(),
+  name: z.string().min(1).optional(),
+  /** Null or an empty text: none. */
+  description: z.string().nullable().optional(),
+  unit: z.string().nullable().optional(),
+});
+export type IndicatorOverride = z.infer<typeof indicatorOverride>;
+/** By indicator id. */
+export type Overrides = ReadonlyMap<string, IndicatorOverride>;

@@ -1,0 +1,53 @@
+/**
+ * A second program beside the gateway, in a process of its own: `npm start` gives it the worker. It ends with the
+ * gateway, also when the gateway is killed (its end of the channel closes), and is started again when it ends alone,
+ * ever more slowly while that keeps happening. The gateway needs nothing of it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Logger } from 'pino';
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** One that lived so long is started again without delay. */
+const STEADY_MS = 60_000;
+const STOP_WITHIN_MS = 8_000;
+
+/** @param program path of a script for this Node. Returns what ends it. */
+export function startCompanion(program: string, log: Logger): () => Promise<void> {
+  let child: ChildProcess;
+  let pause_ms = FIRST_PAUSE_MS;
+  let again: NodeJS.Timeout | undefined;
+  let isStopping = false;
+  const start = (): void => {
+    const since = performance.now();
+    child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    child.once('error', (error) => log.error({ err: error, program }, 'companion'));
+    child.once('exit', (code, signal) => {
+      if (isStopping) return;
+      pause_ms = performance.now() - since > STEADY_MS ? FIRST_PAUSE_MS : pause_ms;
+      log.error({ program, code, signal, again_in_ms: pause_ms }, 'companion ended by itself');
+      again = setTimeout(start, pause_ms);
+      pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS);
+    });
+  };
+  start();
+  return async () => {
+    isStopping = true;
+    clearTimeout(again);
+    await ended(child);
+  };
+}
+
+/** Asks it to end, and ends it when it does not. */
+function ended(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+    return Promise.resolve();
+  return new Promise((settle) => {
+    const kill = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+    child.once('exit', () => {
+      clearTimeout(kill);
+      settle();
+    });
+    child.kill('SIGTERM');
+  });
+}
