@@ -1,0 +1,286 @@
+/** Who gets in, what a stranger learns (nothing), and what no other site can make an operator's browser do. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { localPath } from '../../gateway/web/local-path.ts';
+import { SESSION_LIFE, SessionStore } from '../../gateway/web/sessions.ts';
+import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
+
+const COOKIE = 'almanac_admin';
+const ADDRESS = 'operator@example.org';
+
+/** The page without what differs from one visitor and one path to the next. */
+const anonymous = ({ html }: Page): string => html.replaceAll(/name="(_csrf|next)" value="[^"]*"/g, '');
+const filled = (url: string): string => url.replaceAll(/:[a-z]+/gi, 'x').replace('/*', '/nothing/here');
+
+describe('the operator area and strangers', () => {
+  let service: AdminService;
+  beforeAll(async () => {
+    service = await startAdmin();
+  });
+  afterAll(() => service.stop());
+
+  const adminRoutes = () => service.routes.filter(({ url }) => url.startsWith('/admin'));
+
+  it('answers every route without a session with the sign-in page, and nothing else', async () => {
+    const routes = adminRoutes();
+    expect(routes.length).toBeGreaterThan(15);
+    const sample = anonymous(await service.visitor().get('/admin/'));
+    for (const { method, url } of routes) {
+      for (const verb of method
+        .split(',')
+        .filter((word) => ['GET', 'POST', 'PUT', 'DELETE'].includes(word))) {
+        if (url === '/admin/sign-in' && verb === 'POST') continue;
+        const page = await service.visitor().get(filled(url), verb);
+        expect([verb, url, page.status]).toEqual([verb, url, 401]);
+        expect(anonymous(page)).toBe(sample);
+        expect(page.headers['cache-control']).toBe('no-store');
+      }
+    }
+  });
+
+  it('does not tell a path that exists from one that does not', async () => {
+    const [real, made] = await Promise.all(
+      ['/admin/users', '/admin/wp-login.php'].map((path) => service.visitor().get(path)),
+    );
+    expect(made?.status).toBe(401);
+    expect(real && anonymous(real)).toBe(made && anonymous(made));
+  });
+
+  it('does not tell a known address from an unknown one', async () => {
+    await service.signedIn();
+    const [known, unknown] = [
+      await service.visitor().signIn(ADDRESS, 'wrong password'),
+      await service.visitor().signIn('nobody@example.org', 'wrong password'),
+    ];
+    expect([known.status, unknown.status]).toEqual([401, 401]);
+    expect(anonymous(known).replaceAll(ADDRESS, '')).toBe(
+      anonymous(unknown).replaceAll('nobody@example.org', ''),
+    );
+  });
+
+  it.each([
+    '//evil.example/',
+    'https://evil.example/',
+    '/\\evil.example',
+    '/admin/../..//evil.example',
+    '/admin//evil.example',
+    '/admin/\r\nLocation:x',
+    '/v1/countries',
+    '/administrator',
+    'javascript:alert(1)',
+    '',
+  ])('never sends anybody elsewhere: %j', async (next) => {
+    await service.operators.put(ADDRESS, 'operator', PASSWORD);
+    const answer = await service.visitor().signIn(ADDRESS, PASSWORD, next);
+    expect([answer.status, answer.location]).toEqual([303, '/admin/']);
+  });
+
+  it('sends back to the page that was asked for', async () => {
+    const visitor = service.visitor();
+    const asked = await visitor.get('/admin/users?q=a&status=active');
+    expect(asked.html).toContain('value="/admin/users?q=a&amp;status=active"');
+    const answer = await visitor.signIn(ADDRESS, PASSWORD, '/admin/users?q=a&status=active');
+    expect(answer.location).toBe('/admin/users?q=a&status=active');
+    expect(localPath('/admin', '/admin')).toBe('/admin');
+  });
+
+  it('takes no form from another site: no token, another session’s token, a made-up one', async () => {
+    const operator = await service.signedIn();
+    const other = await service.signedIn('viewer');
+    const tokens = {
+      none: undefined,
+      other: tokenOf(await other.get('/admin/')),
+      madeUp: 'abcdefgh-ijklmnop',
+    };
+    for (const [name, token] of Object.entries(tokens)) {
+      const answer = await operator.post(
+        '/admin/sign-out-everywhere',
+        token === undefined ? {} : { _csrf: token },
+      );
+      expect([name, answer.status]).toEqual([name, 403]);
+    }
+    expect((await operator.get('/admin/')).status).toBe(200);
+  });
+
+  it('takes no sign-in without its token, so nobody is signed in as somebody else', async () => {
+    const answer = await service.visitor().post('/admin/sign-in', { email: ADDRESS, password: PASSWORD });
+    expect(answer.status).toBe(403);
+    expect(answer.headers['set-cookie']?.toString() ?? '').not.toContain(`${COOKIE}=`);
+  });
+
+  it('refuses every post of a viewer, whatever it is', async () => {
+    const viewer = await service.signedIn('viewer');
+    const token = tokenOf(await viewer.get('/admin/'));
+    const posts = adminRoutes().filter(({ method, url }) => method === 'POST' && !/sign-(in|out)/.test(url));
+    expect(posts.length).toBeGreaterThan(4);
+    for (const { url } of posts) {
+      const answer = await viewer.post(filled(url), { _csrf: token });
+      expect([url, answer.status]).toEqual([url, 403]);
+    }
+    expect((await viewer.get('/admin/users')).html).not.toContain('action="/admin/users/');
+  });
+
+  it('may be neither framed, sniffed, stored nor scripted', async () => {
+    const operator = await service.signedIn();
+    for (const path of ['/admin/', '/admin/users', '/admin/nothing', '/admin/users?limit=x']) {
+      const { headers, html } = await operator.get(path);
+      expect(headers['x-frame-options']).toBe('DENY');
+      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(headers['cache-control']).toBe('no-store');
+      expect(headers['referrer-policy']).toBe('same-origin');
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|script-src/);
+      expect(html).not.toMatch(/<script|style="|\son[a-z]+="/i);
+    }
+  });
+
+  it('never slows or marks a public answer', async () => {
+    const { headers } = await service.visitor().get('/v1/topics');
+    expect(headers['content-security-policy']).toBeUndefined();
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(headers['cache-control']).toContain('public');
+  });
+});
+
+describe('sessions', () => {
+  let service: AdminService;
+  beforeAll(async () => {
+    service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+    await service.operators.put(ADDRESS, 'operator', PASSWORD);
+  });
+  afterAll(() => service.stop());
+
+  it('begin under a new id, whatever the browser came with', async () => {
+    const planted = (await service.signedIn()).cookies.get(COOKIE) ?? '';
+    const victim = service.visitor();
+    victim.cookies.set(COOKIE, 'A'.repeat(43));
+    await victim.signIn(ADDRESS, PASSWORD);
+    expect(victim.cookies.get(COOKIE)).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(victim.cookies.get(COOKIE)).not.toBe('A'.repeat(43));
+
+    const shared = service.visitor();
+    shared.cookies.set(COOKIE, planted);
+    const token = tokenOf(await shared.get('/admin/'));
+    await shared.post('/admin/sign-in', { _csrf: token, email: ADDRESS, password: PASSWORD, next: '' });
+    expect(shared.cookies.get(COOKIE)).not.toBe(planted);
+    const thief = service.visitor();
+    thief.cookies.set(COOKIE, planted);
+    expect((await thief.get('/admin/')).status).toBe(401);
+  });
+
+  it('are kept from scripts and other sites, and from plain HTTP behind TLS', async () => {
+    const cookies = async (headers: Record<string, string>) => {
+      const visitor = service.visitor();
+      Object.assign(visitor.headers, headers);
+      const { headers: answered } = await visitor.signIn(ADDRESS, PASSWORD);
+      return [answered['set-cookie'] ?? []].flat().find((line) => line.startsWith(COOKIE)) ?? '';
+    };
+    expect(await cookies({})).toMatch(/HttpOnly/);
+    expect(await cookies({})).toMatch(/SameSite=Lax/);
+    expect(await cookies({})).toMatch(/Path=\/admin/);
+    expect(await cookies({})).not.toMatch(/Secure/);
+    expect(await cookies({ 'x-forwarded-proto': 'https' })).toMatch(/Secure/);
+  });
+
+  it('are known to Redis by a digest only', async () => {
+    const id = (await service.signedIn()).cookies.get(COOKIE) ?? '';
+    expect(id).toHaveLength(43);
+    const keys = await service.client.keys('*');
+    expect(keys.filter((key) => key.includes(id))).toEqual([]);
+  });
+
+  it('end when they were idle, and when their day is over', async () => {
+    const idle = await service.signedIn();
+    service.clock.ms += SESSION_LIFE.idle_ms + 1;
+    expect((await idle.get('/admin/')).status).toBe(401);
+
+    const busy = await service.signedIn();
+    const began_ms = service.clock.ms;
+    while (service.clock.ms - began_ms < SESSION_LIFE.whole_ms - SESSION_LIFE.idle_ms) {
+      service.clock.ms += SESSION_LIFE.idle_ms - 1;
+      expect((await busy.get('/admin/audit')).status).toBe(200);
+    }
+    service.clock.ms = began_ms + SESSION_LIFE.whole_ms + 1;
+    expect((await busy.get('/admin/')).status).toBe(401);
+  });
+
+  it('end with signing out, here or everywhere', async () => {
+    const [one, two] = [await service.signedIn(), await service.signedIn()];
+    // Making the second sign-in reset the operator, which ended the first.
+    expect((await one.get('/admin/')).status).toBe(401);
+    await one.signIn(ADDRESS, PASSWORD);
+    const kept = one.cookies.get(COOKIE) ?? '';
+    expect((await one.submit('/admin/', '/admin/sign-out', {})).status).toBe(303);
+    const thief = service.visitor();
+    thief.cookies.set(COOKIE, kept);
+    expect((await thief.get('/admin/')).status).toBe(401);
+    expect((await two.get('/admin/')).status).toBe(200);
+
+    await one.signIn(ADDRESS, PASSWORD);
+    await two.submit('/admin/', '/admin/sign-out-everywhere', {});
+    expect((await one.get('/admin/')).status).toBe(401);
+    expect((await two.get('/admin/')).status).toBe(401);
+  });
+
+  it('end when the operator is removed, and change with the role', async () => {
+    const operator = await service.signedIn();
+    await service.operators.put(ADDRESS, 'viewer', PASSWORD);
+    expect((await operator.get('/admin/')).status).toBe(401);
+    await operator.signIn(ADDRESS, PASSWORD);
+    await service.operators.remove(ADDRESS);
+    expect((await operator.get('/admin/')).status).toBe(401);
+    await service.operators.put(ADDRESS, 'operator', PASSWORD);
+  });
+
+  it('of account holders open nothing here', async () => {
+    const now = () => service.clock.ms;
+    const foreign = await new SessionStore(service.client, now, 'account').begin(ADDRESS, '1');
+    const visitor = service.visitor();
+    visitor.cookies.set(COOKIE, foreign.id);
+    expect((await visitor.get('/admin/')).status).toBe(401);
+  });
+});
+
+describe('guessing', () => {
+  let service: AdminService;
+  beforeAll(async () => {
+    service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+    await service.operators.put(ADDRESS, 'operator', PASSWORD);
+  });
+  afterAll(() => service.stop());
+
+  async function guess(address: string, email: string, password = 'wrong password'): Promise<Page> {
+    const visitor = service.visitor();
+    visitor.headers['x-forwarded-for'] = address;
+    return visitor.signIn(email, password);
+  }
+
+  it('one address slows down for everybody, the right password included, and comes back', async () => {
+    for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+      expect((await guess(address, ADDRESS)).status).toBe(401);
+    const refused = await guess('192.0.2.4', ADDRESS, PASSWORD);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    service.clock.ms += 1_000;
+    expect((await guess('192.0.2.5', ADDRESS)).status).toBe(401);
+    expect((await guess('192.0.2.6', ADDRESS)).headers['retry-after']).toBe('2');
+    service.clock.ms += 2_000;
+    expect((await guess('192.0.2.7', ADDRESS, PASSWORD)).status).toBe(303);
+    expect((await guess('192.0.2.8', ADDRESS)).status).toBe(401);
+  });
+
+  it('from one place slows down whatever addresses it tries', async () => {
+    for (let count = 0; count < 20; count += 1)
+      expect((await guess('198.51.100.7', `someone-${count}@example.org`)).status).toBe(401);
+    expect((await guess('198.51.100.7', 'one-more@example.org')).status).toBe(429);
+    expect((await guess('198.51.100.8', 'one-more@example.org')).status).toBe(401);
+  });
+
+  it('at the same time counts as one after the other', async () => {
+    const tries = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => guess(`203.0.113.${index}`, 'raced@example.org')),
+    );
+    expect(tries.filter(({ status }) => status === 401)).toHaveLength(3);
+    expect(tries.filter(({ status }) => status === 429)).toHaveLength(9);
+  });
+});
