@@ -23,7 +23,6 @@ for (const [address, bits] of [
 }
 for (const [address, bits] of [
   ['::', 127],
-  ['::ffff:0:0', 96], // IPv4 in disguise: nobody serves data there
   ['fc00::', 7],
   ['fe80::', 10],
   ['ff00::', 8],
@@ -35,6 +34,8 @@ for (const [address, bits] of [
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;
+  // IPv4 in disguise: nobody serves data there, and a block list takes such a range for all of IPv4.
+  if (/^::ffff:/i.test(address)) return true;
   return privateRanges.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 

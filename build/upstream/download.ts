@@ -126,7 +126,7 @@ async function downloadOnce(
   checkAnswer(url, answer);
   const continues = answer.status === 206;
   if (continues && !continuesAt(answer, partial.bytes)) {
-    answer.body.destroy();
+    discard(answer);
     throw new UpstreamError(`${url.host}${url.pathname}: an answer to another range than asked for`);
   }
   const from = continues ? partial.bytes : 0;
@@ -192,7 +192,7 @@ function redirectTarget(location: string, from: URL): URL {
 function checkAnswer(url: URL, answer: Answer): void {
   const where = `${url.host}${url.pathname}`;
   const refuse = (error: Error): never => {
-    answer.body.on('error', () => {}).destroy();
+    discard(answer);
     throw error;
   };
   if (isTransientStatus(answer.status)) {
@@ -205,6 +205,11 @@ function checkAnswer(url: URL, answer: Answer): void {
   if (/^(text\/html|application\/xhtml)/i.test(type) && !/\.html?$/i.test(url.pathname)) {
     refuse(new UpstreamError(`${where}: an HTML page in place of data`, answer.status));
   }
+}
+
+/** Ends a body that nobody reads on; its protest at that has no listener but this one. */
+function discard(answer: Answer): void {
+  answer.body.on('error', () => {}).destroy();
 }
 
 function continuesAt(answer: Answer, bytes: number): boolean {
@@ -246,7 +251,7 @@ async function save(
     else if (encoding === 'identity' || encoding === '') await pipeline(answer.body, limit, output);
     else throw new UpstreamError(`${url.host}${url.pathname}: content coding ${encoding} was not asked for`);
   } catch (error) {
-    answer.body.destroy();
+    discard(answer);
     options.signal.throwIfAborted();
     if (error instanceof UpstreamError) throw error;
     const reason = error instanceof Error ? error.message : String(error);

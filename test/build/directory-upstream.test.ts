@@ -1,0 +1,74 @@
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DirectoryUpstream } from '../../build/upstream/directory-upstream.ts';
+
+let directory: string;
+let root: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'almanac-mirror-'));
+  root = join(directory, 'mirror');
+  await mkdir(join(root, 'some name'), { recursive: true });
+  await writeFile(join(root, 'some name', 'é.csv'), 'content');
+  await writeFile(join(directory, 'secret'), 'secret');
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const open = (maxFileBytes = 1000, signal = new AbortController().signal): DirectoryUpstream =>
+  new DirectoryUpstream(root, { maxFileBytes, signal });
+
+describe('a mirror directory', () => {
+  it('gives files by relative URL, decoded and without the query', async () => {
+    const upstream = open();
+    expect(await upstream.text('some%20name/%C3%A9.csv?page=1')).toBe('content');
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await upstream.stream('some%20name/%C3%A9.csv')) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe('content');
+    expect(upstream.bytes).toBe(14);
+  });
+
+  it.each([
+    '../secret',
+    '%2e%2e/secret',
+    'a/../../secret',
+    '/etc/passwd',
+    'file:///etc/passwd',
+    '..%5csecret',
+    '',
+    '%zz',
+    'a%00b',
+  ])('refuses %j', async (reference) => {
+    await expect(open().text(reference)).rejects.toThrow(/does not name a file|is not a relative URL/);
+  });
+
+  it('refuses a link that leads out of it', async () => {
+    await symlink(join(directory, 'secret'), join(root, 'link'));
+    await expect(open().text('link')).rejects.toThrow('leads out of the mirror');
+  });
+
+  it('says what is not there, and what is too large', async () => {
+    await expect(open().text('gone.csv')).rejects.toMatchObject({ status: 404 });
+    await expect(open(3).text('some%20name/%C3%A9.csv')).rejects.toThrow('too large');
+  });
+
+  it('knows a changed file by size and time, and a missing one that comes', async () => {
+    const upstream = open();
+    await upstream.text('some%20name/%C3%A9.csv');
+    await upstream.text('later.csv').catch(() => {});
+    const known = upstream.fetched();
+    expect(await open().unchanged(known)).toBe(true);
+    await writeFile(join(root, 'later.csv'), 'x');
+    expect(await open().unchanged(known)).toBe(false);
+    await rm(join(root, 'later.csv'));
+    await utimes(join(root, 'some name', 'é.csv'), 1, 1);
+    expect(await open().unchanged(known)).toBe(false);
+    expect(await open().unchanged([])).toBe(false);
+  });
+
+  it('stops when it is cancelled', async () => {
+    await expect(
+      open(1000, AbortSignal.abort(new Error('enough'))).text('some%20name/%C3%A9.csv'),
+    ).rejects.toThrow('enough');
+  });
+});
