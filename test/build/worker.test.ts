@@ -60,7 +60,7 @@ describe.each([
   });
 
   async function tools(signal: AbortSignal, more: Partial<NightlyDependencies> = {}) {
-    const log = pino({ level: 'info' }, mirror);
+    const log = pino({ level: 'info', timestamp: pino.stdTimeFunctions.isoTime }, mirror);
     return {
       ...(await world.dependencies()),
       log,

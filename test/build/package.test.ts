@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { npmPackage } from '../../build/connectors/package.ts';
+import { memoryUpstream, readAll } from '../connectors/upstream-files.ts';
+
+const FILES = {
+  '@scope/figures/package.json': '{"name": "@scope/figures", "version": "1.2.3"}',
+  '@scope/figures/rows.json':
+    '{"all": [{"at": {"place": "France"}, "when": 1955, "n": 1.5}, {"at": {"place": "Chad"}, "when": "1955"}]}',
+  '@scope/figures/rows.csv': 'place,when,n\nFrance,1955,1.5\n',
+  '@scope/figures/map.js': 'const data = { FRA: "414", TCD: 0 };\nexport { data };\n',
+};
+const value = { name: 'N', unit: 'kg' };
+
+describe('a package with figures', () => {
+  it('is read as JSON, by dotted paths', async () => {
+    const settings = {
+      package: '@scope/figures',
+      tables: [{ file: 'rows.json', format: 'json', rows: 'all', year: 'when' }],
+      place: 'at.place',
+      values: { n: { column: 'n', ...value }, m: { column: 'm', ...value } },
+    };
+    const { series, vintage, plan } = await readAll(npmPackage, settings, memoryUpstream(FILES));
+    expect([vintage, plan]).toEqual(['@scope/figures 1.2.3', 2]);
+    expect(series.get('n')?.rows).toEqual([
+      { place: 'France', year: 1955, value: 1.5 },
+      { place: 'Chad', year: '1955', value: null },
+    ]);
+    expect(series.get('n')?.entry).toMatchObject({ slug: 'n', name: 'N', unit: 'kg', description: null });
+  });
+
+  it('is read as CSV', async () => {
+    const settings = {
+      package: '@scope/figures',
+      tables: [{ file: 'rows.csv', format: 'csv', year: 'when' }],
+      place: 'place',
+      values: { n: { column: 'n', ...value } },
+    };
+    const { series } = await readAll(npmPackage, settings, memoryUpstream(FILES));
+    expect(series.get('n')?.rows).toEqual([{ place: 'France', year: '1955', value: '1.5' }]);
+  });
+
+  it('is read as a module that exports a map from place to figure', async () => {
+    const settings = {
+      package: '@scope/figures',
+      tables: [{ file: 'map.js', format: 'module', rows: 'data', year: { fixed: 2021 } }],
+      shape: 'map',
+      values: { n: value },
+    };
+    const { series } = await readAll(npmPackage, settings, memoryUpstream(FILES));
+    expect(series.get('n')?.rows).toEqual([
+      { place: 'FRA', year: 2021, value: '414' },
+      { place: 'TCD', year: 2021, value: 0 },
+    ]);
+  });
+
+  it('says when its content is another than its definition says', async () => {
+    const settings = {
+      package: '@scope/figures',
+      tables: [{ file: 'rows.json', format: 'json', rows: 'none', year: 'when' }],
+      values: { n: value },
+    };
+    await expect(readAll(npmPackage, settings, memoryUpstream(FILES))).rejects.toThrow(
+      'holds no rows at "none"',
+    );
+    expect(npmPackage.settings.safeParse({ ...settings, package: '../../etc' }).success).toBe(false);
+  });
+});
