@@ -1,4 +1,4 @@
-# The gateway and the nightly job in one image: `docker run … node build/main.ts nightly` is the batch.
+# Gateway, worker and command lines in one image: `docker run … node build/main.ts nightly` is one night.
 FROM node:24-bookworm-slim
 
 WORKDIR /app
