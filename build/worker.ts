@@ -6,9 +6,7 @@
  * It runs at lower priority than a gateway on the same machine. SIGINT or SIGTERM cancels what runs and ends it; so
  * does the end of the process that started it beside itself.
  */
-import { existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import type { Logger } from 'pino';
 import { CuratedError, loadCurated } from '../data/curated.ts';
 import { JobDesk } from '../data/runtime/jobs.ts';
 import { createLog } from '../data/runtime/log.ts';
@@ -16,13 +14,12 @@ import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { connectorFor } from './connectors/registry.ts';
-import { LockHeld, takeLock } from './file-lock.ts';
-import { ProviderLake } from './ingest/lake.ts';
 import { createHandlers } from './job-handlers.ts';
 import { startJobWorker } from './job-worker.ts';
 import { observeAll } from './progress.ts';
 import { currentOverrides, openLink } from './redis-link.ts';
 import { RunMirror } from './run-mirror.ts';
+import { settleRuns } from './settle-runs.ts';
 import { loggedProgress } from './terminal-progress.ts';
 
 /** Besides the ingestions: the night, which waits for its own. */
@@ -45,7 +42,7 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
     signal,
     signalFor: (subject: string) => mirror.signalFor(subject),
   });
-  const settle = (): Promise<void> => settleRuns(settings, mirror, log);
+  const settle = (): Promise<void> => settleRuns(settings, mirror, Date.now, log);
   await settle();
   const worker = startJobWorker({
     redis: jobs,
@@ -65,23 +62,6 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
   };
 }
 
-/** Recognises what crashed as failed, and tells Redis of runs that it missed. */
-async function settleRuns(settings: Settings, mirror: RunMirror, log: Logger): Promise<void> {
-  const curated = await loadCurated(settings.CURATED_DIR);
-  for (const id of curated.providers.keys()) {
-    const lake = new ProviderLake(settings.LAKE_DIR, id);
-    if (!existsSync(lake.directory)) continue;
-    try {
-      const lock = await takeLock(lake.lockFile, `provider ${id}`);
-      await lake.recover(Date.now()).finally(() => lock.release());
-    } catch (error) {
-      // Somebody is at it: that run is alive.
-      if (!(error instanceof LockHeld)) log.error({ err: error, provider: id }, 'runs cannot be settled');
-    }
-    await mirror.backfill(await lake.records());
-  }
-}
-
 const EXPECTED = [SettingsError, CuratedError, PrivateRedisError];
 
 function sayWhy(error: unknown): void {
@@ -98,20 +78,17 @@ function yieldToOthers(): void {
   }
 }
 
+/** Settles when somebody wants this process to end, also while it is still starting. */
+const wanted = new Promise<void>((settle) => {
+  for (const event of ['SIGINT', 'SIGTERM', 'disconnect']) process.once(event, () => settle());
+});
+
 try {
   yieldToOthers();
   const stop = await start(readSettings());
-  let stopping = false;
-  const end = (): void => {
-    if (stopping) return;
-    stopping = true;
-    void stop()
-      .catch(sayWhy)
-      .then(() => process.exit());
-  };
-  process.on('SIGINT', end);
-  process.on('SIGTERM', end);
-  process.on('disconnect', end);
+  await wanted;
+  await stop();
+  process.exit();
 } catch (error) {
   sayWhy(error);
   process.exit(1);

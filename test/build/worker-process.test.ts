@@ -82,7 +82,8 @@ it('a run whose worker was killed is recognised as failed, and the provider is f
   child?.kill('SIGKILL');
   await once(child as ChildProcess, 'exit');
   // The time of the dead worker's hold on its job passes.
-  await redis.del(`${redisKeys.jobs}:${INGEST_QUEUE}:${job}:lock`);
+  for (const held of [`${job}:lock`, 'stalled-check'])
+    await redis.del(`${redisKeys.jobs}:${INGEST_QUEUE}:${held}`);
   const mirror = new RunMirror(redis, Date.now);
   const jobs = connectRedis({ REDIS_URL: server.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
   await world.publish('atlas', { one: { cells: [['AFG', 2020, 1]] } });
