@@ -2,6 +2,7 @@
  * The gateway as a Fastify instance, made from its dependencies: it reads no settings from anywhere and listens
  * nowhere. `main.ts` does both.
  */
+import { setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../admin/area.ts';
@@ -39,6 +40,11 @@ export interface AppDependencies {
   /** An id that was never given before, of `A-Za-z0-9._-`. */
   randomId: () => string;
   metrics?: Metrics;
+  /**
+   * How long a closing gateway goes on taking requests, each answered with `Connection: close`, so that callers with
+   * open connections leave by themselves instead of being cut off. Default 0.
+   */
+  drainMs?: number;
   /** Mounts the operator area. */
   admin?: AdminDependencies;
   /** Mounts the account pages. */
@@ -80,6 +86,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.decorateReply('facts', null);
   const { onRoute } = dependencies;
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
+  const { drainMs = 0 } = dependencies;
+  if (drainMs > 0) app.addHook('preClose', () => setTimeout(drainMs));
   // Public answers are written by `send.ts` and never come by here.
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });

@@ -33,6 +33,9 @@ const STOP_WITHIN_MS = 20_000;
 /** npm hands on a Ctrl-C that the terminal has sent already: two signals this close together are one. */
 const SAME_SIGNAL_MS = 1_000;
 
+/** Long enough for callers on a fast network to see that their connection ends. */
+const DRAIN_MS = 300;
+
 /** Ends one part of the service; parts end in the reverse order of their start. */
 type Stop = () => Promise<unknown>;
 
@@ -62,6 +65,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
     now,
     log,
     snapshots,
+    snapshotDir: settings.SNAPSHOT_DIR,
+    curatedDir: settings.CURATED_DIR,
   };
   const place = { url: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '' };
   const account = await openAccountService({
@@ -81,6 +86,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
     now,
     log,
     randomId: requestIds(),
+    drainMs: DRAIN_MS,
     admin,
     account: account.pages,
     ...(metrics && { metrics }),

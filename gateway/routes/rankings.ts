@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { fail, text } from '../http/parameters.ts';
+import { JSON_TYPE } from '../http/representation.ts';
 import { NO_DELTA, NO_RANK, type Slice } from '../snapshot/slice.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { MadeAnswer, Snapshot } from '../snapshot/snapshot.ts';
 import { rankingsAnswer } from './answers.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { defineRoute, jsonBody, type Outcome } from './route.ts';
+import { defineRoute, type Outcome } from './route.ts';
 
 const PRICE = 1;
 const LATEST = 'latest';
@@ -55,7 +56,11 @@ export const rankings = defineRoute({
     if (item.record.no_rank) return { kind: 'refusal', code: 'not_rankable' };
     const asked = query.year ?? LATEST;
     const resolved = asked === LATEST ? latestYear(item.record, snapshot.catalogue.generatedAt) : asked;
-    return rank(snapshot, item.record, resolved);
+    const made = snapshot.answers.get(`ranking ${id} ${resolved}`, () =>
+      rank(snapshot, item.record, resolved),
+    );
+    const { bytes, rows } = made instanceof Promise ? await made : made;
+    return { kind: 'answer', body: { kind: 'bytes', type: JSON_TYPE, chunks: [bytes] }, price: PRICE, rows };
   },
 });
 
@@ -78,7 +83,7 @@ interface Row {
   projected: boolean;
 }
 
-async function rank(snapshot: Snapshot, record: IndicatorRecord, resolved: number): Promise<Outcome> {
+async function rank(snapshot: Snapshot, record: IndicatorRecord, resolved: number): Promise<MadeAnswer> {
   const { catalogue, observations } = snapshot;
   const slice = await observations.year(record.id, resolved);
   // The catalogue's countries are in name order, and sorting keeps the order of equals.
@@ -98,8 +103,7 @@ async function rank(snapshot: Snapshot, record: IndicatorRecord, resolved: numbe
     licence_url: record.licence_url,
     attribution: record.attribution,
   };
-  const body = jsonBody(JSON.stringify({ data, meta }));
-  return { kind: 'answer', body, price: PRICE, rows: data.length };
+  return { bytes: Buffer.from(JSON.stringify({ data, meta })), rows: data.length };
 }
 
 /** Measured countries without a rank cannot be; should one come, it stands with the unmeasured. */

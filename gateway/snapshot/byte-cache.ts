@@ -29,9 +29,22 @@ export class ByteCache<Value> {
     return entry.value;
   }
 
-  /** The value at hand, or the one that `make` gives; a failure is not remembered. */
-  get(key: string, make: () => Promise<Value>): Value | Promise<Value> {
-    return this.peek(key) ?? this.#making.get(key) ?? this.#make(key, make);
+  /**
+   * The value at hand, or the one that `make` gives; a failure is not remembered.
+   * @param keep false: hand it out to all who ask now, and forget it.
+   */
+  get(key: string, make: () => Promise<Value>, keep = true): Value | Promise<Value> {
+    return this.peek(key) ?? this.#making.get(key) ?? this.#make(key, make, keep);
+  }
+
+  /** Whether so many bytes fit without pushing anything out. */
+  hasRoom(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#maxBytes;
+  }
+
+  /** The entry that would leave first. */
+  oldest(): string | undefined {
+    return this.#entries.keys().next().value;
   }
 
   /** Measures a value again after it grew. */
@@ -44,10 +57,10 @@ export class ByteCache<Value> {
     this.#bytes = 0;
   }
 
-  #make(key: string, make: () => Promise<Value>): Promise<Value> {
+  #make(key: string, make: () => Promise<Value>, keep: boolean): Promise<Value> {
     const making = make()
       .then((value) => {
-        this.#keep(key, value);
+        if (keep) this.#keep(key, value);
         return value;
       })
       .finally(() => this.#making.delete(key));

@@ -1,12 +1,14 @@
 /**
  * The rows of indicators: hot ones from memory, cold ones from Parquet.
  *
- * A filtered request for an indicator that nobody asked for yet reads just its rows; from the second on the whole
- * slice is loaded and stays as long as the budget allows. An unfiltered one loads the slice at once.
+ * A filtered request for an indicator that nobody asked for lately reads just its rows. Asked for again, its whole
+ * slice is loaded and kept, as long as it does not push out one that is asked for more often. An unfiltered request
+ * loads the slice whatever happens to it after.
  */
 import { join } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
+import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
 import { pickJsonRows, pickRows, type RowText, textBytes, writeCsvRows, writeJsonRows } from './row-text.ts';
 import { countRows, type Slice, type SliceFilter } from './slice.ts';
@@ -35,17 +37,33 @@ export interface CacheCounts {
 const hotBytes = ({ slice, text }: HotSlice): number =>
   slice.bytes + (text.json ? textBytes(text.json) : 0) + (text.csv ? textBytes(text.csv) : 0);
 
+/** A slice with its rows as JSON takes about so many bytes for one of Parquet; an estimate, for deciding only. */
+const MEMORY_PER_FILE_BYTE = 12;
+
+export interface ObservationSource {
+  /** Directory of the snapshot. */
+  directory: string;
+  queries: QueryRunner;
+  hotBytesMax: number;
+  /** Bytes of an indicator's Parquet file. */
+  fileBytes: (indicator: string) => number;
+  /** How many indicators there are. */
+  indicators: number;
+}
+
 export class Observations {
   readonly #directory: string;
   readonly #queries: QueryRunner;
   readonly #hot: ByteCache<HotSlice>;
-  /** Indicators that were asked for once; bounded by the catalogue, whose ids are the only ones that get here. */
-  readonly #touched = new Set<string>();
+  readonly #popularity: Popularity;
+  readonly #fileBytes: (indicator: string) => number;
   readonly counts: CacheCounts = { hits: 0, misses: 0 };
 
-  constructor(directory: string, queries: QueryRunner, hotBytesMax: number) {
+  constructor({ directory, queries, hotBytesMax, fileBytes, indicators }: ObservationSource) {
     this.#directory = directory;
     this.#queries = queries;
+    this.#fileBytes = fileBytes;
+    this.#popularity = new Popularity(indicators);
     this.#hot = new ByteCache(hotBytesMax, hotBytes);
   }
 
@@ -75,6 +93,7 @@ export class Observations {
   }
 
   #find(indicator: string, filter: SliceFilter): HotSlice | Promise<HotSlice> {
+    const asks = this.#popularity.count(indicator);
     const hot = this.#hot.peek(indicator);
     if (hot) {
       this.counts.hits += 1;
@@ -83,12 +102,16 @@ export class Observations {
     this.counts.misses += 1;
     const file = join(this.#directory, observationsFile(indicator));
     const filtered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
-    if (filtered && !this.#touched.has(indicator)) {
-      this.#touched.add(indicator);
-      return readFilteredSlice(this.#queries, file, filter).then(asHot);
-    }
-    this.#touched.add(indicator);
-    return this.#hot.get(indicator, () => readWholeSlice(this.#queries, file).then(asHot));
+    const keep = asks > 1 && this.#isWorthKeeping(indicator, asks);
+    if (filtered && !keep) return readFilteredSlice(this.#queries, file, filter).then(asHot);
+    return this.#hot.get(indicator, () => readWholeSlice(this.#queries, file).then(asHot), keep);
+  }
+
+  /** There is room for it, or it is asked for more often than what would have to go. */
+  #isWorthKeeping(indicator: string, asks: number): boolean {
+    if (this.#hot.hasRoom(this.#fileBytes(indicator) * MEMORY_PER_FILE_BYTE)) return true;
+    const oldest = this.#hot.oldest();
+    return oldest !== undefined && asks > this.#popularity.of(oldest);
   }
 
   #write(indicator: string, hot: HotSlice, format: Format): Promise<RowText> {

@@ -1,21 +1,27 @@
-/** Reads slices out of the snapshot's Parquet through DuckDB, as typed columns. */
+/**
+ * Reads slices out of the snapshot's Parquet through DuckDB, as typed columns.
+ *
+ * A whole slice comes as plain numbers (see slice.sql) and is copied column by column; the few rows of a filter come
+ * as they are stored and are read one by one.
+ */
 import { readFileSync } from 'node:fs';
 import { type DuckDBDataChunk, type DuckDBValue, INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { QueryRunner } from './query-runner.ts';
-import { Slice, type SliceFilter } from './slice.ts';
+import { NO_DELTA, NO_RANK, Slice, type SliceColumns, type SliceFilter } from './slice.ts';
 
 const sqlText = (name: string): string => readFileSync(new URL(`sql/${name}`, import.meta.url), 'utf8');
 const WHOLE_SQL = sqlText('slice.sql');
 const FILTERED_SQL = sqlText('slice-filtered.sql');
+const YEARS_SQL = sqlText('slice-years.sql');
 
 /** Years outside are no years of any series; the bounds keep a caller's number inside the column's type. */
 const YEAR_MIN = -2_147_483_648;
 const YEAR_MAX = 2_147_483_647;
 const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), YEAR_MAX);
+const YEAR_TYPES = { from: INTEGER, to: INTEGER };
+const FILTER_TYPES = { ...YEAR_TYPES, countries: LIST(VARCHAR) };
 
-const FILTER_TYPES = { countries: LIST(VARCHAR), from: INTEGER, to: INTEGER };
-
-/** Positions of the columns that both queries give. */
+/** Positions of the columns that every query gives. */
 const COUNTRY = 0;
 const YEAR = 1;
 const VALUE = 2;
@@ -27,30 +33,58 @@ const PROJECTED = 7;
 
 /** All rows of one indicator. @throws {QueryTimeout} */
 export async function readWholeSlice(queries: QueryRunner, file: string): Promise<Slice> {
-  return toSlice(await queries.run(WHOLE_SQL, { file }));
+  const chunks = await queries.run(WHOLE_SQL, { file });
+  const rows = countRowsOf(chunks);
+  const columns = emptyColumns(rows);
+  gather(chunks, YEAR, columns.year);
+  gather(chunks, VALUE, columns.value);
+  gather(chunks, CI_LO, columns.ciLo);
+  gather(chunks, CI_HI, columns.ciHi);
+  gather(chunks, RANK, columns.rank);
+  gather(chunks, RANK_DELTA, columns.rankDelta);
+  gather(chunks, PROJECTED, columns.projected);
+  const country = gather(chunks, COUNTRY, new Int32Array(rows));
+  return toSlice(columns, country, unpackCountry);
 }
 
 /** The rows of one indicator that pass the filter. @throws {QueryTimeout} */
 export async function readFilteredSlice(
   queries: QueryRunner,
   file: string,
-  filter: SliceFilter,
+  { countries, from, to }: SliceFilter,
 ): Promise<Slice> {
-  const countries = filter.countries ?? [];
-  const values: Record<string, DuckDBValue> = {
-    file,
-    countries: listValue(countries),
-    first: countries[0] ?? '',
-    last: countries.at(-1) ?? '~',
-    from: clampYear(filter.from ?? YEAR_MIN),
-    to: clampYear(filter.to ?? YEAR_MAX),
-  };
-  // An asked-for empty list of countries has no rows; the query's empty list means every country.
-  if (filter.countries?.length === 0) return toSlice([]);
-  return toSlice(await queries.run(FILTERED_SQL, values, FILTER_TYPES));
+  const years = { file, from: clampYear(from ?? YEAR_MIN), to: clampYear(to ?? YEAR_MAX) };
+  const chunks =
+    countries === undefined
+      ? await queries.run(YEARS_SQL, years, YEAR_TYPES)
+      : await queries.run(FILTERED_SQL, { ...years, countries: listValue(countries) }, FILTER_TYPES);
+  const columns = emptyColumns(countRowsOf(chunks));
+  const country = valuesOf(chunks, COUNTRY).map(String);
+  fill(columns.year, valuesOf(chunks, YEAR), Number.NaN);
+  fill(columns.value, valuesOf(chunks, VALUE), Number.NaN);
+  fill(columns.ciLo, valuesOf(chunks, CI_LO), Number.NaN);
+  fill(columns.ciHi, valuesOf(chunks, CI_HI), Number.NaN);
+  fill(columns.rank, valuesOf(chunks, RANK), NO_RANK);
+  fill(columns.rankDelta, valuesOf(chunks, RANK_DELTA), NO_DELTA);
+  fill(columns.projected, valuesOf(chunks, PROJECTED), 0);
+  return toSlice(columns, country, (code) => code);
 }
 
 type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;
+type WideColumns = SliceColumns & { ciLo: Float64Array; ciHi: Float64Array };
+
+const countRowsOf = (chunks: readonly DuckDBDataChunk[]): number =>
+  chunks.reduce((total, chunk) => total + chunk.rowCount, 0);
+
+const emptyColumns = (rows: number): WideColumns => ({
+  year: new Int32Array(rows),
+  value: new Float64Array(rows),
+  ciLo: new Float64Array(rows),
+  ciHi: new Float64Array(rows),
+  rank: new Int16Array(rows),
+  rankDelta: new Int16Array(rows),
+  projected: new Uint8Array(rows),
+});
 
 /** Copies one numeric column out of all chunks. DuckDB's own memory is freed with the chunks. */
 function gather<Column extends NumericArray>(
@@ -70,44 +104,43 @@ function gather<Column extends NumericArray>(
   return column;
 }
 
+const valuesOf = (chunks: readonly DuckDBDataChunk[], index: number): DuckDBValue[] =>
+  chunks.flatMap((chunk) => chunk.getColumnValues(index));
+
+function fill(column: NumericArray, values: readonly DuckDBValue[], missing: number): void {
+  for (const [row, value] of values.entries()) column[row] = value === null ? missing : Number(value);
+}
+
 const unpackCountry = (packed: number): string =>
   String.fromCharCode((packed >> 16) & 255, (packed >> 8) & 255, packed & 255);
 
 const allMissing = (column: Float64Array): boolean => column.every(Number.isNaN);
 
-function toSlice(chunks: readonly DuckDBDataChunk[]): Slice {
-  const rows = chunks.reduce((total, chunk) => total + chunk.rowCount, 0);
-  const country = gather(chunks, COUNTRY, new Int32Array(rows));
-  const ciLo = gather(chunks, CI_LO, new Float64Array(rows));
-  const ciHi = gather(chunks, CI_HI, new Float64Array(rows));
-  const bounded = !(allMissing(ciLo) && allMissing(ciHi));
-  const year = gather(chunks, YEAR, new Int32Array(rows));
-  const columns = {
-    year,
-    value: gather(chunks, VALUE, new Float64Array(rows)),
-    ciLo: bounded ? ciLo : null,
-    ciHi: bounded ? ciHi : null,
-    rank: gather(chunks, RANK, new Int16Array(rows)),
-    rankDelta: gather(chunks, RANK_DELTA, new Int16Array(rows)),
-    projected: gather(chunks, PROJECTED, new Uint8Array(rows)),
-  };
-  const { countries, starts } = countryRuns(country, year);
-  return new Slice(columns, countries, starts);
-}
-
-/** Where each country's rows begin. @throws when the file is not sorted by country and year. */
-function countryRuns(country: Int32Array, year: Int32Array): { countries: string[]; starts: Uint32Array } {
+/**
+ * Finds where each country's rows begin.
+ * @throws when the rows are not sorted by country and year.
+ */
+function toSlice<Code extends number | string>(
+  columns: WideColumns,
+  country: ArrayLike<Code>,
+  nameOf: (code: Code) => string,
+): Slice {
   const countries: string[] = [];
   const starts: number[] = [];
-  for (let row = 0; row < country.length; row += 1) {
-    const code = country[row] ?? 0;
-    const before = row === 0 ? -1 : (country[row - 1] ?? 0);
-    const sorted = code > before || (code === before && (year[row] ?? 0) > (year[row - 1] ?? 0));
+  let before: Code | undefined;
+  let yearBefore = Number.NEGATIVE_INFINITY;
+  for (const [row, year] of columns.year.entries()) {
+    const code = country[row] as Code;
+    const sorted = before === undefined || code > before || (code === before && year > yearBefore);
     if (!sorted) throw new Error('observations are not sorted by country and year');
-    if (code === before) continue;
-    countries.push(unpackCountry(code));
-    starts.push(row);
+    if (code !== before) {
+      countries.push(nameOf(code));
+      starts.push(row);
+    }
+    before = code;
+    yearBefore = year;
   }
-  starts.push(country.length);
-  return { countries, starts: Uint32Array.from(starts) };
+  const bounded = !(allMissing(columns.ciLo) && allMissing(columns.ciHi));
+  const kept = bounded ? columns : { ...columns, ciLo: null, ciHi: null };
+  return new Slice(kept, countries, Uint32Array.from([...starts, columns.year.length]));
 }

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CATALOGUE, countryFile, type Manifest } from '../../data/schema/snapshot.ts';
+import { CATALOGUE, countryFile, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -13,6 +13,7 @@ import { QueryRunner } from './query-runner.ts';
 import { RouteFiles } from './route-files.ts';
 import { readManifest, verifyFiles } from './verify.ts';
 
+const ANSWER_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 
@@ -20,6 +21,12 @@ export interface SnapshotOptions {
   /** Memory for hot indicators, in MB. */
   hotCacheMb: number;
   queryTimeoutMs: number;
+}
+
+/** The bytes of a body, and how many rows it serves. */
+export interface MadeAnswer {
+  bytes: Buffer;
+  rows: number;
 }
 
 interface Parts {
@@ -59,9 +66,18 @@ export class Snapshot {
     const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
     const files = await RouteFiles.open(directory, manifest);
     const queries = await QueryRunner.open(options.queryTimeoutMs);
-    const observations = new Observations(directory, queries, options.hotCacheMb * MEGABYTE);
+    const observations = new Observations({
+      directory,
+      queries,
+      hotBytesMax: options.hotCacheMb * MEGABYTE,
+      fileBytes: (indicator) => manifest.files[observationsFile(indicator)]?.bytes ?? 0,
+      indicators: catalogue.indicators.size,
+    });
     return new Snapshot({ id, manifest, catalogue, files, observations, queries });
   }
+
+  /** Answers that the snapshot alone decides, made once and kept while there is room. */
+  readonly answers = new ByteCache<MadeAnswer>(ANSWER_BUDGET_BYTES, ({ bytes }) => bytes.byteLength);
 
   /** One country's topic items, taken apart for filtering. */
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {
@@ -93,5 +109,6 @@ export class Snapshot {
     this.observations.clear();
     this.files.clear();
     this.#countries.clear();
+    this.answers.clear();
   }
 }

@@ -60,6 +60,9 @@ export function listSeries(mirror: string): { slug: string; file: string }[] {
     .toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
+/** How many rows a file has, its header not counted. */
+export const countRows = (file: string): number => readTable(file).rows.length;
+
 /** Every figure of one file for the countries served, ordered by country and year. */
 export function readFigures(
   file: string,

@@ -61,6 +61,27 @@ describe('ByteCache', () => {
     expect(cache.bytes).toBe(0);
   });
 
+  test('a value that is not to be kept is made once for all who ask now, and forgotten', async () => {
+    const cache = cacheOf(10);
+    let made = 0;
+    const make = async (): Promise<string> => {
+      made += 1;
+      return 'a';
+    };
+    await Promise.all([cache.get('a', make, false), cache.get('a', make, false)]);
+    expect([made, cache.bytes, cache.peek('a')]).toEqual([1, 0, undefined]);
+  });
+
+  test('hasRoom and oldest say what keeping would push out', async () => {
+    const cache = cacheOf(10);
+    expect([cache.hasRoom(10), cache.hasRoom(11), cache.oldest()]).toEqual([true, false, undefined]);
+    await cache.get('a', give('aaaa'));
+    await cache.get('b', give('bbbb'));
+    expect([cache.hasRoom(2), cache.hasRoom(3), cache.oldest()]).toEqual([true, false, 'a']);
+    cache.peek('a');
+    expect(cache.oldest()).toBe('b');
+  });
+
   test('clear forgets everything', async () => {
     const cache = cacheOf(10);
     await cache.get('a', give('a'));

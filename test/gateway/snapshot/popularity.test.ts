@@ -1,0 +1,81 @@
+/** What is worth memory: asks lately, and what they decide over real Parquet. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Observations } from '../../../gateway/snapshot/observations.ts';
+import { Popularity } from '../../../gateway/snapshot/popularity.ts';
+import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
+import { writeFixture } from '../fixture-snapshot.ts';
+
+describe('Popularity', () => {
+  test('counts asks', () => {
+    const popularity = new Popularity(2);
+    expect([popularity.count('a'), popularity.count('a'), popularity.count('b')]).toEqual([1, 2, 1]);
+    expect([popularity.of('a'), popularity.of('none')]).toEqual([2, 0]);
+  });
+
+  test('halves all counts after sixteen asks an indicator, and forgets what fades to nothing', () => {
+    const popularity = new Popularity(1);
+    popularity.count('rare');
+    for (let ask = 0; ask < 14; ask += 1) popularity.count('favourite');
+    expect(popularity.count('favourite')).toBe(8);
+    expect(popularity.of('rare')).toBe(0);
+  });
+});
+
+describe('what stays in memory', () => {
+  let root: string;
+  let directory: string;
+  let queries: QueryRunner;
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'alm-hot-'));
+    directory = join(root, await writeFixture(root));
+    queries = await QueryRunner.open(10_000);
+  });
+  afterAll(async () => {
+    queries.close();
+    await rm(root, { recursive: true });
+  });
+
+  const LONG = 'beta.long_series';
+  const SMALL = 'alpha.life_expectancy';
+  const open = (hotBytesMax: number, bytes: number): Observations =>
+    new Observations({ directory, queries, hotBytesMax, fileBytes: () => bytes, indicators: 13 });
+  const filter = { countries: ['DEU', 'KEN'], from: 2000, to: 2021 };
+  const text = async (observations: Observations, id: string): Promise<string> =>
+    Buffer.concat((await observations.rows(id, filter, 'json')).chunks).toString();
+
+  test('the first filtered ask reads the rows alone; the second loads the slice; the third is a hit', async () => {
+    const observations = open(10_000_000, 1);
+    const first = await text(observations, LONG);
+    expect(observations.hotBytes).toBe(0);
+    expect(await text(observations, LONG)).toBe(first);
+    expect(observations.hotBytes).toBeGreaterThan(0);
+    expect(await text(observations, LONG)).toBe(first);
+    expect(observations.counts).toEqual({ hits: 1, misses: 2 });
+  });
+
+  test('an unfiltered ask reads everything; alone it is not worth keeping', async () => {
+    const observations = open(10_000_000, 1);
+    expect((await observations.rows(LONG, {}, 'csv')).rows).toBe(2750);
+    expect(observations.hotBytes).toBe(0);
+    await observations.rows(LONG, {}, 'csv');
+    expect(observations.hotBytes).toBeGreaterThan(0);
+  });
+
+  test('one that is asked for less often does not push out a favourite; one asked for more often does', async () => {
+    // By its estimate a slice takes 60 % of the memory there is: one fits, two do not.
+    const observations = open(400_000, 20_000);
+    const misses = async (id: string, asks: number): Promise<number> => {
+      const before = observations.counts.misses;
+      for (let ask = 0; ask < asks; ask += 1) await text(observations, id);
+      return observations.counts.misses - before;
+    };
+    expect(await misses(LONG, 4)).toBe(2);
+    expect(await misses(SMALL, 4)).toBe(4);
+    expect(await misses(LONG, 1)).toBe(0);
+    expect(await misses(SMALL, 3)).toBe(2);
+    expect(await misses(SMALL, 1)).toBe(0);
+  });
+});
