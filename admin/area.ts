@@ -1,7 +1,11 @@
 /** What the routes of the operator area are given. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { JobDesk } from '../data/runtime/jobs.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
+import type { RunBook } from '../data/runtime/runs.ts';
+import type { ProviderDefinition } from '../data/schema/curated.ts';
+import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { Manifest } from '../data/schema/snapshot.ts';
 import type { RequestStore } from '../gateway/account/requests.ts';
 import type { AccountStore } from '../gateway/account/store.ts';
@@ -10,6 +14,7 @@ import type { SessionStore } from '../gateway/web/sessions.ts';
 import type { PageView, Site } from '../gateway/web/site.ts';
 import type { Throttle } from '../gateway/web/throttle.ts';
 import type { AccountIndex } from './account-index.ts';
+import type { IndicatorDesk } from './indicator-desk.ts';
 import type { OperatorStore } from './operators.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 
@@ -22,11 +27,16 @@ export interface AdminDependencies {
   now: () => number;
   log: Logger;
   snapshots: { current(): OpenSnapshot | null };
+  /** Where published snapshots lie. */
+  snapshotDir: string;
+  /** Where the curated data lies. */
+  curatedDir: string;
 }
 
 export interface OpenSnapshot {
   id: string;
   manifest: Manifest;
+  catalogue: { indicators: ReadonlyMap<string, { record: IndicatorRecord }> };
 }
 
 export interface AdminArea extends AdminDependencies {
@@ -38,6 +48,11 @@ export interface AdminArea extends AdminDependencies {
   index: AccountIndex;
   requests: RequestStore;
   reconciler: Reconciler;
+  indicators: IndicatorDesk;
+  jobs: JobDesk;
+  runs: RunBook;
+  /** Curated providers by id. */
+  providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
   view<Context extends object>(template: string): PageView<Context>;
 }
 

@@ -6,6 +6,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { JobDesk } from '../data/runtime/jobs.ts';
+import { RunBook } from '../data/runtime/runs.ts';
 import { RequestStore } from '../gateway/account/requests.ts';
 import { AuditLog } from '../gateway/web/audit-log.ts';
 import { SessionStore } from '../gateway/web/sessions.ts';
@@ -13,15 +15,19 @@ import { installSite, pageViews, type Site } from '../gateway/web/site.ts';
 import { Throttle } from '../gateway/web/throttle.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './area.ts';
+import { IndicatorDesk } from './indicator-desk.ts';
 import { OperatorStore } from './operators.ts';
+import { providerReader } from './providers.ts';
 import { NO_ARCHIVE } from './reconcile/account-facts.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { gdprRoutes } from './routes/gdpr.ts';
+import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
+import { runsRoutes } from './routes/runs.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
@@ -30,6 +36,8 @@ export const ADMIN_ROOT = '/admin';
 
 const NAV = [
   { path: '/admin/', label: 'Dashboard' },
+  { path: '/admin/indicators', label: 'Indicators' },
+  { path: '/admin/runs', label: 'Runs' },
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
   { path: '/admin/usage', label: 'Usage' },
@@ -63,6 +71,10 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     index: new AccountIndex(redis),
     requests: new RequestStore({ redis, now, random: randomBytes }),
     reconciler: new Reconciler({ redis, accounts, archive: NO_ARCHIVE, now }, log),
+    indicators: new IndicatorDesk(redis, () => dependencies.snapshots.current()),
+    jobs: new JobDesk(redis, now),
+    runs: new RunBook(redis, now),
+    providers: providerReader(dependencies.curatedDir),
     view: pageViews(site),
   };
   app.register(
@@ -72,6 +84,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     },
     { prefix: ADMIN_ROOT },
   );
+  app.addHook('onClose', () => area.jobs.close());
   // The first search need not wait for every account to be read.
   app.addHook('onReady', async () => {
     area.index.refresh().catch((error: unknown) => log.warn({ err: error }, 'accounts are not indexed yet'));
@@ -81,6 +94,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
 const ROUTES = [
   signInRoutes,
   dashboardRoutes,
+  indicatorsRoutes,
+  runsRoutes,
   usersRoutes,
   accountRoutes,
   ordersRoutes,

@@ -3,7 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/web/chart.ts';
 import type { AdminArea } from '../area.ts';
+import { allFreshness, type ProviderFreshness } from '../providers.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
+import { type RunFacts, runFacts } from '../run-facts.ts';
 import { type SnapshotFacts, snapshotFacts } from '../snapshot-facts.ts';
 import { madePerDay, totalUsage } from '../usage-totals.ts';
 
@@ -12,6 +14,7 @@ const DAYS = 30;
 const RECONCILED_FOR_MS = 600_000;
 const PATIENCE_MS = 500;
 const NAMED = 5;
+const RUNS_LOOKED_AT = 50;
 
 interface DashboardPage {
   reconciliation: Reconciliation | null;
@@ -19,6 +22,9 @@ interface DashboardPage {
   disagreeing: string[];
   openRequests: number;
   snapshot: SnapshotFacts | null;
+  providers: ProviderFreshness[];
+  /** Under way now. */
+  runs: RunFacts[];
   charts: Chart[];
 }
 
@@ -30,6 +36,11 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
     const age_ms = now() - (reconciler.last?.finished_at_ms ?? 0);
     if (age_ms > RECONCILED_FOR_MS) await reconciler.refresh(PATIENCE_MS);
     return reconciler.last;
+  }
+
+  async function underWay(): Promise<RunFacts[]> {
+    const { runs } = await area.runs.list({ limit: RUNS_LOOKED_AT });
+    return runs.filter(({ status }) => status === 'running').map((run) => runFacts(run, now()));
   }
 
   scope.get('/', async (_request, reply) => {
@@ -49,6 +60,8 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
       ].slice(0, NAMED),
       openRequests: open.length,
       snapshot: snapshotFacts(snapshots.current(), now()),
+      providers: await allFreshness(await area.providers(), area.runs, now()),
+      runs: await underWay(),
       charts: [
         barChart('requests', 'Requests', daily('requests')),
         barChart('credits', 'Credits', daily('credits')),

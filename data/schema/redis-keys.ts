@@ -49,6 +49,7 @@
  *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
  *   {runs}:cancel:SUBJECT:RUN         string  who wants the run to end
  *   overrides                         hash    indicator id -> JSON: what operators changed of it
+ *   overrides:was                     hash    indicator id -> JSON: how it stood before the first change
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
@@ -121,6 +122,7 @@ export const redisKeys = {
   runCancel: (subject: string, runId: string) =>
     `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
   overrides: 'overrides',
+  overridden: 'overrides:was',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,

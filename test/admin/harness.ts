@@ -84,7 +84,15 @@ export async function startAdmin(settings: Record<string, string> = {}): Promise
     now,
     log: silentLog,
     randomId: () => `test-${requests++}`,
-    admin: { redis: await redis.connect(), accounts, now, log: silentLog, snapshots },
+    admin: {
+      redis: await redis.connect(),
+      accounts,
+      now,
+      log: silentLog,
+      snapshots,
+      snapshotDir: directory,
+      curatedDir: known.CURATED_DIR,
+    },
     onRoute: (route) => routes.push(route),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });

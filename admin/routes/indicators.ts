@@ -1,0 +1,162 @@
+/** The catalogue as operators see it: finding, switching on and off, editing. Every change starts a rebuild at once. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import type { AuditEntry } from '../../gateway/web/audit-log.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { count, format, readFields, text } from '../../gateway/web/fields.ts';
+import { difference } from '../../gateway/web/formats.ts';
+import { link, type Pager, pager } from '../../gateway/web/paging.ts';
+import { type AdminArea, byOf, goOn, record } from '../area.ts';
+import { type DeskIndicator, EDITABLE, type Editable } from '../indicator-desk.ts';
+
+const PATH = '/admin/indicators';
+const STATES = ['enabled', 'disabled', 'edited', 'unpublished'] as const;
+const AUDIT_PAGE = 20;
+
+const query = z.object({
+  q: text(200),
+  topic: text(50),
+  provider: text(100),
+  state: text(50),
+  limit: count(1, 500, 50),
+  offset: count(0, 10_000_000, 0),
+  format,
+});
+type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'>;
+
+const editForm = z.object({ name: text(500), description: text(10_000), unit: text(200) });
+const toggleForm = z.object({ to: text(20) });
+
+interface ListPage extends Filters {
+  topics: readonly string[];
+  providers: string[];
+  states: readonly string[];
+  indicators: (DeskIndicator & { path: string })[];
+  pager: Pager;
+  csv: string;
+}
+
+interface EditPage {
+  indicator: DeskIndicator;
+  path: string;
+  form: Editable & { problem: string };
+  /** What operators changed, in words; empty when nothing. */
+  changed: string;
+  audit: AuditEntry[];
+}
+
+const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+const subjectOf = (id: string): string => `indicator ${id}`;
+const factsOf = (editable: Editable): Editable => ({
+  name: editable.name,
+  description: editable.description,
+  unit: editable.unit,
+});
+
+function matches(one: DeskIndicator, { q, topic, provider, state }: Filters): boolean {
+  if ((topic !== '' && one.topic !== topic) || (provider !== '' && one.provider !== provider)) return false;
+  if (state !== '' && !statesOf(one).includes(state)) return false;
+  const searched = `${one.name}\n${one.id}\n${one.description}`.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((token) => searched.includes(token));
+}
+
+const statesOf = ({ enabled, edited, published }: DeskIndicator): string[] => [
+  enabled ? 'enabled' : 'disabled',
+  ...(edited ? ['edited'] : []),
+  ...(published ? [] : ['unpublished']),
+];
+
+export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const { indicators, jobs, audit } = area;
+  const listView = area.view<ListPage>('indicators.njk');
+  const editView = area.view<EditPage>('indicator.njk');
+
+  scope.get('/indicators', async (request, reply) => {
+    const { limit, offset, format, ...filters } = readFields(query, request.query);
+    const all = await indicators.list();
+    const found = all.filter((one) => matches(one, filters));
+    if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
+    return listView(reply, 'Indicators', {
+      ...filters,
+      topics: TOPIC_SLUGS,
+      providers: [...new Set(all.map(({ provider }) => provider))].sort(),
+      states: STATES,
+      indicators: found.slice(offset, offset + limit).map((one) => ({ ...one, path: pathOf(one.id) })),
+      pager: pager(PATH, filters, { total: found.length, limit, offset }),
+      csv: link(PATH, { ...filters, format: 'csv' }),
+    });
+  });
+
+  async function editPage(
+    reply: FastifyReply,
+    id: string,
+    sent?: Editable,
+    problem = '',
+  ): Promise<FastifyReply> {
+    const indicator = await indicators.get(id);
+    return editView(reply, indicator.name, {
+      indicator,
+      path: pathOf(id),
+      changed: difference({ ...factsOf(indicator.original) }, { ...factsOf(indicator) }),
+      form: { ...factsOf(sent ?? indicator), problem },
+      audit: await audit.of(subjectOf(id), { limit: AUDIT_PAGE }),
+    });
+  }
+
+  scope.get<{ Params: { id: string } }>('/indicators/:id', (request, reply) =>
+    editPage(reply, request.params.id),
+  );
+
+  scope.post<{ Params: { id: string } }>('/indicators/:id', async (request, reply) => {
+    const { id } = request.params;
+    const sent = readFields(editForm, request.body);
+    if (sent.name === '') return editPage(reply.code(422), id, sent, 'A name is needed.');
+    const before = await indicators.get(id);
+    if (EDITABLE.every((field) => before[field] === sent[field]))
+      return goOn(area, reply, pathOf(id), 'Nothing was changed.');
+    await indicators.edit(before, sent);
+    await record(area, request, {
+      action: 'indicator.edit',
+      subject: subjectOf(id),
+      before: { ...factsOf(before) },
+      after: { ...factsOf(sent) },
+      reason: '',
+    });
+    return rebuilt(request, reply, pathOf(id), `${id} was changed`);
+  });
+
+  /** A form that says what it wants does nothing when sent twice; without a word it turns round what is. */
+  scope.post<{ Params: { id: string } }>('/indicators/:id/toggle', async (request, reply) => {
+    const { id } = request.params;
+    const { to } = readFields(toggleForm, request.body);
+    const before = await indicators.get(id);
+    const enabled = to === '' ? !before.enabled : to === 'enabled';
+    if (enabled === before.enabled)
+      return goOn(area, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'} already.`);
+    await indicators.setEnabled(before, enabled);
+    await record(area, request, {
+      action: enabled ? 'indicator.enable' : 'indicator.disable',
+      subject: subjectOf(id),
+      before: { enabled: before.enabled },
+      after: { enabled },
+      reason: '',
+    });
+    return rebuilt(request, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'}`);
+  });
+
+  async function rebuilt(request: FastifyRequest, reply: FastifyReply, path: string, done: string) {
+    await jobs.rebuild({ by: byOf(request) });
+    return goOn(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
+  }
+}
+
+const COLUMNS = ['id', 'name', 'description', 'unit', 'topic', 'provider', 'states'];
+
+const row = (one: DeskIndicator): Cell[] => [
+  ...[one.id, one.name, one.description, one.unit, one.topic, one.provider],
+  statesOf(one).join(' '),
+];

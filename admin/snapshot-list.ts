@@ -1,0 +1,35 @@
+/** The snapshots that stand ready to be served, and which one is. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CURRENT_POINTER, MANIFEST, manifest, SNAPSHOT_ID } from '../data/schema/snapshot.ts';
+
+export interface ListedSnapshot {
+  id: string;
+  current: boolean;
+  generated_at_ms: number;
+  observations: number;
+  indicators: number;
+}
+
+/** Newest first. One whose manifest cannot be read is not whole, and left out. */
+export async function listSnapshots(directory: string): Promise<ListedSnapshot[]> {
+  const names = (await readdir(directory).catch(() => [])).filter((name) => SNAPSHOT_ID.test(name));
+  const current = (await readFile(join(directory, CURRENT_POINTER), 'utf8').catch(() => '')).trim();
+  const listed = await Promise.all(
+    names.map(async (id): Promise<ListedSnapshot | null> => {
+      const text = await readFile(join(directory, id, MANIFEST), 'utf8').catch(() => 'null');
+      const read = manifest.pick({ generated_at: true, counts: true }).safeParse(JSON.parse(text));
+      if (!read.success) return null;
+      const { generated_at, counts } = read.data;
+      const { observations, indicators } = counts;
+      return {
+        id,
+        current: id === current,
+        generated_at_ms: Date.parse(generated_at),
+        observations,
+        indicators,
+      };
+    }),
+  );
+  return listed.filter((one) => one !== null).sort((a, b) => (a.id < b.id ? 1 : -1));
+}

@@ -1,0 +1,197 @@
+/** Changing the catalogue, and seeing, starting, stopping, accepting and taking back runs. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunMirror } from '../../build/run-mirror.ts';
+import { JobDesk } from '../../data/runtime/jobs.ts';
+import { readOverrides } from '../../data/runtime/overrides.ts';
+import { type RunRecord, runRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+
+const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord =>
+  runRecord.parse({
+    run_id,
+    provider_id,
+    status: 'running',
+    started_at: formatTimestamp(NOON - 60_000),
+    finished_at: null,
+    rows_written: 0,
+    indicators: 0,
+    countries: 0,
+    bytes: 0,
+    vintage: null,
+    rejects: {},
+    failed_indicators: [],
+    reason: null,
+    ...more,
+  });
+
+describe('indicators', () => {
+  let service: AdminService;
+  let operator: Visitor;
+  let id: string;
+  beforeAll(async () => {
+    service = await startAdmin();
+    operator = await service.signedIn();
+    const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
+    id = first.split(',')[0] ?? '';
+  });
+  afterAll(() => service.stop());
+
+  const states = async (query: string) =>
+    (await operator.get(`/admin/indicators?${query}&format=csv`)).html.trim().split('\r\n').slice(1);
+  const rebuilds = () => service.client.exists(`${redisKeys.jobs}:publish:de:rebuild`);
+  const overrides = async () => (await readOverrides(service.client)).get(id);
+
+  it('GET /admin/indicators: text, topic, provider and state', async () => {
+    const all = await states('');
+    expect(all.length).toBeGreaterThan(5);
+    expect(await states(`q=${id.toUpperCase()}`)).toHaveLength(1);
+    expect(await states('state=disabled')).toEqual([]);
+    const [provider = ''] = id.split('.');
+    const ofProvider = await states(`provider=${provider}`);
+    expect(ofProvider.every((line) => line.startsWith(`${provider}.`))).toBe(true);
+    expect(ofProvider.length).toBeLessThan(all.length);
+    expect((await states('topic=economy')).every((line) => line.includes(',economy,'))).toBe(true);
+    expect((await operator.get('/admin/indicators/none.such')).status).toBe(404);
+  });
+
+  it('POST /admin/indicators/{indicator_id}/toggle: off and on again, a rebuild each time, twice is once', async () => {
+    expect(await rebuilds()).toBe(0);
+    const path = `/admin/indicators/${id}`;
+    const off = () => operator.submit(path, `${path}/toggle`, { to: 'disabled' });
+    expect((await off()).status).toBe(303);
+    expect((await off()).status).toBe(303);
+    expect(await overrides()).toEqual({ enabled: false });
+    expect(await rebuilds()).toBe(1);
+    expect(await states('state=disabled')).toHaveLength(1);
+    expect(await states('state=unpublished')).toHaveLength(1);
+    await operator.submit(path, `${path}/toggle`, {});
+    expect(await overrides()).toBeUndefined();
+    expect(await service.client.hlen(redisKeys.overridden)).toBe(0);
+    const log = await operator.get('/admin/audit?format=csv');
+    expect(log.html.match(/indicator\.(dis|en)able/g)).toEqual(['indicator.enable', 'indicator.disable']);
+  });
+
+  it('POST /admin/indicators/{indicator_id}: says only what differs, shows what changed, and can be taken back', async () => {
+    const path = `/admin/indicators/${id}`;
+    const { html } = await operator.get(path);
+    const field = (name: string): string =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
+    const description = /<textarea[^>]*>([^<]*)</.exec(html)?.[1] ?? '';
+    const before = { name: field('name'), description, unit: field('unit') };
+    await operator.submit(path, path, { ...before, name: 'Better <i>name</i>' });
+    expect(await overrides()).toEqual({ name: 'Better <i>name</i>' });
+    const edited = await operator.get(path);
+    expect(edited.html).toContain('name: ');
+    expect(edited.html).toContain('→ Better &lt;i&gt;name&lt;/i&gt;');
+    await operator.submit(path, `${path}/toggle`, { to: 'disabled' });
+    expect(await overrides()).toEqual({ name: 'Better <i>name</i>', enabled: false });
+    await operator.submit(path, `${path}/toggle`, { to: 'enabled' });
+    await operator.submit(path, path, before);
+    expect(await overrides()).toBeUndefined();
+    const blank = await operator.submit(path, path, { name: ' ', description: 'kept', unit: 'kept too' });
+    expect([blank.status, blank.html.includes('kept too')]).toEqual([422, true]);
+  });
+});
+
+describe('runs', () => {
+  let service: AdminService;
+  let operator: Visitor;
+  let mirror: RunMirror;
+  beforeAll(async () => {
+    service = await startAdmin();
+    operator = await service.signedIn();
+    mirror = new RunMirror(service.client, () => service.clock.ms);
+  });
+  afterAll(async () => {
+    await mirror.close();
+    await service.stop();
+  });
+
+  it('GET /admin/runs: what runs with how far it is; a run that crashed is shown as failed', async () => {
+    mirror.onRun(recordOf('gapminder', '20261121T115900Z'));
+    const progress = { task: 'ingest gapminder', step: 'reading', done: 21, total: 84, unit: 'indicators' };
+    mirror.onProgress(progress);
+    await mirror.flush();
+    const live = await operator.get('/admin/runs');
+    expect(wordsOf(live)).toContain('reading: 21 of 84 indicators');
+    expect(live.html).toContain('http-equiv="refresh"');
+    expect(wordsOf(await operator.get('/admin/'))).toContain('reading: 21 of 84 indicators');
+    service.clock.ms += 60_000;
+    const later = await operator.get('/admin/runs/gapminder/20261121T115900Z');
+    expect(wordsOf(later)).toContain('failed The process that ran it has gone.');
+    expect(later.html).not.toContain('http-equiv="refresh"');
+    service.clock.ms = NOON;
+  });
+
+  it('GET /admin/runs/{subject}/{run}: rows, rejects by reason with samples, log', async () => {
+    const rejects = { unknown_place: { rows: 3, distinct: 2, samples: ['<script>1</script>', 'Atlantis'] } };
+    const finished_at = formatTimestamp(NOON);
+    mirror.onRun(
+      recordOf('undp', 'r1', {
+        status: 'suspicious',
+        finished_at,
+        rows_written: 77,
+        rejects,
+        reason: 'rows fell',
+      }),
+    );
+    mirror.write(
+      JSON.stringify({
+        time: '2026-11-21T12:00:00Z',
+        level: 30,
+        run: 'r1',
+        provider: 'undp',
+        msg: 'read <b>it</b>',
+      }),
+    );
+    await mirror.flush();
+    const page = await operator.get('/admin/runs/undp/r1');
+    for (const words of ['rows fell', 'Rows written 77', 'unknown_place: 3 rows, 2 different', 'Atlantis'])
+      expect(wordsOf(page)).toContain(words);
+    expect(page.html).toContain('&lt;script&gt;1&lt;/script&gt;');
+    expect(page.html).toContain('read &lt;b&gt;it&lt;/b&gt;');
+    expect((await operator.get('/admin/runs/undp/none')).status).toBe(404);
+    expect((await operator.get('/admin/runs?format=csv')).html).toContain('undp,r1,suspicious');
+  });
+
+  it('POST /admin/providers/{provider_id}/rerun: never two at once', async () => {
+    const rerun = (provider: string) => operator.submit('/admin/', `/admin/providers/${provider}/rerun`, {});
+    const notice = async () => wordsOf(await operator.get('/admin/audit'));
+    await rerun('world-bank');
+    expect(await notice()).toContain('world-bank is queued');
+    await rerun('world-bank');
+    expect(await notice()).toContain('world-bank has been asked for already');
+    mirror.onRun(recordOf('imf', 'r2'));
+    await mirror.flush();
+    await rerun('imf');
+    expect(await notice()).toContain('imf is being ingested now; nothing was started');
+    expect((await rerun('nobody')).status).toBe(404);
+    const audit = await operator.get('/admin/audit?format=csv');
+    expect(audit.html.match(/provider\.rerun/g)).toHaveLength(1);
+  });
+
+  it('POST …/accept takes held runs only, POST …/cancel running ones only', async () => {
+    const post = (path: string) => operator.submit('/admin/', path, {});
+    expect((await post('/admin/runs/undp/r1/accept')).status).toBe(303);
+    expect((await post('/admin/runs/imf/r2/accept')).status).toBe(409);
+    await post('/admin/runs/imf/r2/cancel');
+    expect(await service.client.get(redisKeys.runCancel('imf', 'r2'))).toBe('operator@example.org');
+    await post('/admin/runs/undp/r1/cancel');
+    expect(await service.client.get(redisKeys.runCancel('undp', 'r1'))).toBeNull();
+  });
+
+  it('POST /admin/snapshots/{id}/rollback: to a snapshot that stands there', async () => {
+    const _csrf = tokenOf(await operator.get('/admin/runs'));
+    const roll = (id: string) =>
+      operator.post(`/admin/snapshots/${encodeURIComponent(id)}/rollback`, { _csrf });
+    expect((await roll('20200101T000000Z-00000000')).status).toBe(404);
+    expect((await roll('../../etc')).status).toBe(404);
+    const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
+    expect((await roll(id)).status).toBe(303);
+    const desk = new JobDesk(service.client, () => service.clock.ms);
+    expect((await desk.rollback(id)).state).toBe('waiting');
+    await desk.close();
+  });
+});
