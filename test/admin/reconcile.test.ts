@@ -1,0 +1,181 @@
+/** GET /admin/reconcile: books that agree, and one account corrupted in each of the ways possible. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { type AdminService, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
+
+describe('reconcile', () => {
+  let service: AdminService;
+  let operator: Visitor;
+  let id: string;
+  let orders: string[];
+  let email: string;
+  let made = 0;
+
+  beforeAll(async () => {
+    service = await startAdmin();
+    operator = await service.signedIn();
+  });
+  afterAll(() => service.stop());
+
+  /** Accounts with a life behind them: bought, spent, refunded, adjusted. Only the last is corrupted. */
+  beforeEach(async () => {
+    await service.client.del(redisKeys.accounts);
+    for (let count = 0; count < 3; count += 1) {
+      email = `person-${made++}@example.org`;
+      id = (await service.accounts.create({ email, verified: true, credits: 500, by: 'test' })).account_id;
+      orders = await Promise.all(
+        [0, 1, 2, 3].map(async () => (await service.accounts.order(id, 'starter')).order_id),
+      );
+      const [paid = '', refunded = '', failed = ''] = orders;
+      await service.accounts.moveOrder(paid, 'paid');
+      await service.accounts.moveOrder(refunded, 'paid');
+      await service.accounts.moveOrder(refunded, 'refunded');
+      await service.accounts.moveOrder(failed, 'failed');
+      const { key } = await service.accounts.mintKey(id);
+      const facts = await service.metering.resolveKey(`Bearer ${key}`);
+      if (!facts) throw new Error('the key does not resolve');
+      for (const price of [1, 7, 19])
+        await service.metering.admit({
+          key: facts,
+          route: '/v1/data',
+          price,
+          rows: price,
+          status: 200,
+          request_id: `r${price}`,
+        });
+      await service.accounts.adjust(id, { delta: -50, by: 'test' });
+      await service.accounts.adjust(id, { delta: 20, by: 'test' });
+    }
+  });
+
+  /** The lines of the report, without the header. */
+  async function report(): Promise<string[]> {
+    const { html } = await operator.get('/admin/reconcile?format=csv');
+    return html.trim().split('\r\n').slice(1);
+  }
+
+  it('finds nothing wrong where nothing is', async () => {
+    expect(await report()).toEqual([]);
+    expect(wordsOf(await operator.get('/admin/reconcile'))).toContain('All 3 accounts agree');
+  });
+
+  it('finds nothing wrong after a refund beyond the balance, a void, and nothing at all', async () => {
+    await service.accounts.create({ email: 'empty@example.org', by: 'test' });
+    const { account_id } = await service.accounts.create({ email: 'short@example.org', by: 'test' });
+    const { order_id } = await service.accounts.order(account_id, 'starter');
+    await service.accounts.moveOrder(order_id, 'paid');
+    await service.accounts.adjust(account_id, { delta: -4_000, by: 'test' });
+    await service.accounts.moveOrder(order_id, 'refunded');
+    expect((await service.accounts.getOrder(order_id)).shortfall).toBe(4_000);
+    expect(await report()).toEqual([]);
+  });
+
+  const account = () => redisKeys.account(id);
+  const moments = async () =>
+    (await service.accounts.ledger(id)).map(({ at_ms }) => new Date(at_ms).toISOString());
+
+  it('names an account whose balance is not the sum of its ledger, by how much', async () => {
+    await service.client.hincrby(account(), 'balance', 25);
+    await service.client.hincrby(account(), 'granted', 25);
+    const [line, ...more] = await report();
+    expect(more).toEqual([]);
+    expect(line).toContain(`${id},${email},balance,balance against the sum of the ledger,10468,10443,25,`);
+    expect(await moments()).toContain(line?.split(',').at(-1));
+    const page = await operator.get('/admin/reconcile');
+    expect(wordsOf(page)).toContain('1 disagreements in 3 accounts');
+    expect(page.html).toContain(email);
+    service.clock.ms += 700_000;
+    expect(wordsOf(await operator.get('/admin/'))).toContain(`The books disagree in 1 places: ${email}`);
+    service.clock.ms = NOON;
+  });
+
+  it('names an account that lost a ledger entry, since the entry after it', async () => {
+    const entries = await service.client.xrange(redisKeys.ledger(id), '-', '+');
+    await service.client.xdel(redisKeys.ledger(id), entries[1]?.[0] ?? '');
+    const lines = await report();
+    expect(lines.some((line) => line.startsWith(`${id},${email},balance`))).toBe(true);
+    expect(lines.some((line) => line.includes(',orders,'))).toBe(true);
+  });
+
+  it('names an account with an entry that does not add up, though the sum does', async () => {
+    const entries = await service.client.xrange(redisKeys.ledger(id), '-', '+');
+    await service.client.del(redisKeys.ledger(id));
+    for (const [index, [entry, fields]] of entries.entries()) {
+      const changed = fields.map((value, at) => (index === 2 && fields[at - 1] === 'balance' ? '1' : value));
+      await service.client.xadd(redisKeys.ledger(id), entry, ...changed);
+    }
+    const [line, ...more] = await report();
+    expect(more).toEqual([]);
+    expect(line).toMatch(new RegExp(`^${id},${email},balance,entry \\S+ against the entries before it,1,`));
+  });
+
+  it.each([
+    ['granted', 'granted − spent against the balance'],
+    ['spent', 'credits ever spent against the debits'],
+  ])('names an account whose lifetime %s is off', async (field, what) => {
+    await service.client.hincrby(account(), field, 3);
+    expect((await report()).some((line) => line.startsWith(`${id},${email},lifetime,${what}`))).toBe(true);
+  });
+
+  it('names an order that is paid and granted nothing', async () => {
+    await service.client.hset(redisKeys.order(id, orders[3] ?? ''), 'state', 'paid');
+    const lines = await report();
+    expect(lines.some((line) => line.includes(`orders,order ${orders[3]} (paid),0,10000,-10000`))).toBe(true);
+    expect(lines.some((line) => line.includes('orders,number of paid orders,1,2,-1'))).toBe(true);
+  });
+
+  it('names an order that granted twice', async () => {
+    await service.client.hincrby(account(), 'balance', 10_000);
+    await service.client.hincrby(account(), 'granted', 10_000);
+    const fields = [
+      'at_ms',
+      NOON,
+      'kind',
+      'purchase',
+      'delta',
+      10_000,
+      'balance',
+      20_443,
+      'order',
+      orders[0] ?? '',
+    ];
+    await service.client.xadd(redisKeys.ledger(id), '*', ...fields);
+    const [line, ...more] = await report();
+    expect(more).toEqual([]);
+    expect(line).toContain(`orders,order ${orders[0]} (paid),20000,10000,10000`);
+  });
+
+  it('names a purchase whose order is not there', async () => {
+    await service.client.zrem(redisKeys.accountOrders(id), orders[0] ?? '');
+    const lines = await report();
+    expect(lines.some((line) => line.includes(`order ${orders[0]}, which the account does not have`))).toBe(
+      true,
+    );
+  });
+
+  it('names an account whose usage is not its debits, and the day', async () => {
+    await service.client.hincrby(redisKeys.usage(id, Math.floor(NOON / 86_400_000)), '/v1/data|credits', 6);
+    const [line, ...more] = await report();
+    expect(more).toEqual([]);
+    expect(line).toContain('usage,credits used on 2026-11-21 against its debits,33,27,6,2026-11-21');
+  });
+
+  it('is no false alarm while calls are being paid', async () => {
+    const { key } = await service.accounts.mintKey(id);
+    const facts = await service.metering.resolveKey(`Bearer ${key}`);
+    if (!facts) throw new Error('the key does not resolve');
+    const calls = Array.from({ length: 200 }, (_, call) =>
+      service.metering.admit({
+        key: facts,
+        route: '/v1/data',
+        price: 1,
+        rows: 1,
+        status: 200,
+        request_id: `x${call}`,
+      }),
+    );
+    const reports = await Promise.all([report(), report(), ...calls]);
+    expect(reports.slice(0, 2)).toEqual([[], []]);
+    expect(await report()).toEqual([]);
+  });
+});
