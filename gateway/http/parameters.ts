@@ -4,7 +4,7 @@
  * The same schemas give the OpenAPI description: what is said there (`meta`) stands beside the rule it describes.
  */
 import { z } from 'zod';
-import { type QueryParameters, type QueryText, UNREADABLE } from './query-string.ts';
+import { NO_PARAMETERS, type QueryParameters, UNREADABLE } from './query-string.ts';
 import { type Failure, toDetail, type ValidationDetail } from './validation.ts';
 
 /** Reports a failure from within a schema. */
@@ -65,32 +65,40 @@ export type ParameterReading<Values> =
   | { ok: true; values: Values }
   | { ok: false; detail: ValidationDetail[] };
 
-/** Reads and checks the parameters that a route knows; all others are ignored. */
-export function readParameters<Values>(
+export type ParameterReader<Values> = (sent: QueryParameters) => ParameterReading<Values>;
+
+/**
+ * Makes the reader of a route's parameters: it checks those that the route knows and ignores all others. What it says
+ * of a request without any is worked out once, for most requests have none.
+ */
+export function parameterReader<Values>(
   schema: z.ZodType<Values> & { shape: Readonly<Record<string, unknown>> },
-  sent: QueryParameters,
-): ParameterReading<Values> {
-  const known: Record<string, QueryText> = {};
-  const unreadable: ValidationDetail[] = [];
-  for (const name of Object.keys(schema.shape)) {
-    const value = sent[name];
-    if (value === UNREADABLE)
-      unreadable.push(toDetail({ type: 'string_unicode' }, ['query', name], undefined));
-    else if (value !== undefined) known[name] = value;
-  }
-  if (unreadable.length > 0) return { ok: false, detail: unreadable };
+): ParameterReader<Values> {
+  const names = Object.keys(schema.shape);
+  const ofNone = check(schema, {});
+  return (sent) => {
+    if (sent === NO_PARAMETERS) return ofNone;
+    const known: Record<string, string> = {};
+    const unreadable: ValidationDetail[] = [];
+    for (const name of names) {
+      const value = sent[name];
+      if (value === undefined) continue;
+      if (value === UNREADABLE)
+        unreadable.push(toDetail({ type: 'string_unicode' }, ['query', name], undefined));
+      else known[name] = value;
+    }
+    return unreadable.length > 0 ? { ok: false, detail: unreadable } : check(schema, known);
+  };
+}
+
+function check<Values>(schema: z.ZodType<Values>, known: Record<string, string>): ParameterReading<Values> {
   const parsed = schema.safeParse(known);
   if (parsed.success) return { ok: true, values: parsed.data };
   return { ok: false, detail: parsed.error.issues.map((issue) => issueDetail(issue, known)) };
 }
 
-function issueDetail(issue: z.core.$ZodIssue, known: Record<string, QueryText>): ValidationDetail {
+function issueDetail(issue: z.core.$ZodIssue, known: Record<string, string>): ValidationDetail {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  const value = known[String(path[0])];
   const failure = issue.code === 'custom' ? (issue.params?.failure as Failure | undefined) : undefined;
-  return toDetail(
-    failure ?? { type: 'missing' },
-    ['query', ...path],
-    typeof value === 'string' ? value : undefined,
-  );
+  return toDetail(failure ?? { type: 'missing' }, ['query', ...path], known[String(path[0])]);
 }

@@ -9,11 +9,12 @@ export const UNREADABLE = Symbol('not valid percent-encoded UTF-8');
 export type QueryText = string | typeof UNREADABLE;
 export type QueryParameters = Readonly<Record<string, QueryText>>;
 
-const NONE: QueryParameters = Object.freeze(Object.create(null));
+/** What a request without a query has; always this very object. */
+export const NO_PARAMETERS: QueryParameters = Object.freeze(Object.create(null));
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function parseQueryString(text: string): QueryParameters {
-  if (text === '') return NONE;
+  if (text === '') return NO_PARAMETERS;
   const parameters: Record<string, QueryText> = Object.create(null);
   for (const pair of text.split('&')) {
     if (pair === '') continue;

@@ -1,295 +1,51 @@
-/**
- * The one way in: every public request passes these checks in this order, whatever its route.
- *
- *   method 405 (router) → key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 →
- *   balance 402
- *
- * The outcome is worked out first, in memory, so that its price is known; then one script in Redis decides on the
- * key's state, the rate and the balance, and charges. Its word comes before the outcome's: a revoked key gets 401
- * even where the parameters were wrong too. All that can fail on our side happens before the charge, so a fault never
- * costs anything. A key known to be over its window is asked about first, before any work is done.
- */
+/** The handler of a public route: it finds the snapshot that answers, and lets the request through the checks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import { ERRORS, type ErrorCode } from '../http/errors.ts';
-import { readParameters } from '../http/parameters.ts';
-import type { QueryParameters } from '../http/query-string.ts';
-import { type Representation, represent, type Wishes } from '../http/representation.ts';
-import {
-  type Exchange,
-  type Refusal,
-  type Standing,
-  sendInvalid,
-  sendRefusal,
-  sendRepresentation,
-} from '../http/send.ts';
-import type { ValidationDetail } from '../http/validation.ts';
-import { type KeyFacts, type Metering, MeteringUnavailable, type Verdict } from '../metering/metering.ts';
-import { QueryTimeout } from '../snapshot/query-runner.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import { parameterReader } from '../http/parameters.ts';
+import { type Exchange, sendRefusal } from '../http/send.ts';
+import { MeteringUnavailable } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';
-import type { Outcome, Route } from './route.ts';
+import { type AdmissionDependencies, type Gate, Passage, type RequestFacts, UNAVAILABLE } from './passage.ts';
+import type { Route } from './route.ts';
 
-/** Every key has exactly this scope, and every public route needs exactly this. */
-const SCOPE = 'read';
 /** Routes are counted and billed under this prefix, whichever one a caller used. */
 const USAGE_PREFIX = '/v1';
-/** After this a caller may try again when something on our side was away. */
-const RETRY_AFTER_S = 5;
 
-export interface AdmissionDependencies {
-  metering: Metering;
-  snapshots: Snapshots;
-  now: () => number;
-  log: Logger;
-}
-
-/** What is known of a request when it is logged. */
-export interface RequestFacts {
-  route: string;
-  keyId: string | null;
-  creditsCharged: number;
-}
-
-/** What the handler came to, made ready to send, with the price it has if it is admitted. */
-type Prepared =
-  | { kind: 'answer'; representation: Representation; price: number; rows: number }
-  | (Outcome & { kind: 'account' })
-  | { kind: 'refusal'; refusal: Refusal }
-  | { kind: 'invalid'; detail: ValidationDetail[] };
-
-/** Refusals that another snapshot might not give: they name theirs. */
-const DECIDED_BY_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
-  'country_not_found',
-  'indicator_not_found',
-  'not_rankable',
-  'export_restricted',
-]);
-
-const UNAVAILABLE: Refusal = { code: 'unavailable', retryAfterS: RETRY_AFTER_S };
-
-/** Makes the handler of one route. It answers on the raw response and never rejects. */
-export function admit(route: Route, dependencies: AdmissionDependencies) {
+/** Makes the handler of one route. It answers on the raw response, and never throws or rejects. */
+export function admit(route: Route, dependencies: AdmissionDependencies & { snapshots: Snapshots }) {
   const { snapshots, log } = dependencies;
   const template = USAGE_PREFIX + route.template;
+  const gate: Gate = { route, template, readParameters: parameterReader(route.query) };
+
+  const failed = (passage: Passage, requestId: string, error: unknown): void => {
+    if (!(error instanceof MeteringUnavailable)) {
+      log.error({ err: error, request_id: requestId, route: template }, 'request failed');
+    }
+    passage.fault(error);
+  };
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
     const facts: RequestFacts = { route: template, keyId: null, creditsCharged: 0 };
     reply.facts = facts;
-    const exchange: Exchange = {
-      raw: reply.raw,
-      requestId: request.id,
-      standing: null,
-      snapshotId: null,
-    };
+    const exchange: Exchange = { raw: reply.raw, requestId: request.id, standing: null, snapshotId: null };
     const snapshot = snapshots.current();
     if (snapshot === null) {
       sendRefusal(UNAVAILABLE, exchange);
       return;
     }
+    const passage = new Passage(gate, dependencies, { request, exchange, snapshot, facts });
     snapshot.retain();
-    const passage = new Passage(route, template, dependencies, { request, exchange, snapshot, facts });
-    passage
-      .run()
-      .catch((error: unknown) => {
-        if (!(error instanceof MeteringUnavailable)) {
-          log.error({ err: error, request_id: request.id, route: template }, 'request failed');
-        }
-        passage.fault(error);
-      })
-      .finally(() => snapshot.release());
-  };
-}
-
-interface Passenger {
-  request: FastifyRequest;
-  exchange: Exchange;
-  snapshot: Snapshot;
-  facts: RequestFacts;
-}
-
-/** One request on its way through the checks. */
-class Passage {
-  readonly #route: Route;
-  readonly #template: string;
-  readonly #dependencies: AdmissionDependencies;
-  readonly #request: FastifyRequest;
-  readonly #exchange: Exchange;
-  readonly #snapshot: Snapshot;
-  readonly #facts: RequestFacts;
-
-  constructor(route: Route, template: string, dependencies: AdmissionDependencies, passenger: Passenger) {
-    this.#route = route;
-    this.#template = template;
-    this.#dependencies = dependencies;
-    this.#request = passenger.request;
-    this.#exchange = passenger.exchange;
-    this.#snapshot = passenger.snapshot;
-    this.#facts = passenger.facts;
-  }
-
-  async run(): Promise<void> {
-    const { authorization } = this.#request.headers;
-    if (authorization !== undefined) return this.#keyed(authorization);
-    if (this.#route.key === 'required') return sendRefusal({ code: 'unauthorized' }, this.#exchange);
-    const asked = this.#dependencies.metering.admitAddress(this.#request.ip);
-    const verdict = asked instanceof Promise ? await asked : asked;
-    if (verdict.kind === 'rate_limited') {
-      return sendRefusal({ code: 'rate_limited', retryAfterS: verdict.retry_after_s }, this.#exchange);
-    }
-    const preparing = this.#prepare();
-    this.#send(preparing instanceof Promise ? await preparing : preparing);
-  }
-
-  /** Something on our side failed; nothing was charged. */
-  fault(error: unknown): void {
-    const { raw } = this.#exchange;
-    if (raw.headersSent) {
-      raw.destroy();
-      return;
-    }
-    sendRefusal(refusalOf(error), this.#exchange);
-  }
-
-  async #keyed(authorization: string): Promise<void> {
-    const { metering } = this.#dependencies;
-    const key = await metering.resolveKey(authorization);
-    if (key === null) return sendRefusal({ code: 'invalid_key' }, this.#exchange);
-    this.#facts.keyId = key.key_id;
-    if (!key.scopes.includes(SCOPE)) return this.#refuseScope(key);
-    let verdict: Verdict | null = null;
-    if (metering.knownOverLimit(key)) {
-      verdict = await this.#ask(key, 0, 0, 200);
-      if (this.#refuse(verdict)) return;
-    }
-    const prepared = await this.#prepareSafely();
-    const price = prepared.kind === 'answer' ? prepared.price : 0;
-    if (verdict === null || price > 0) {
-      const rows = prepared.kind === 'answer' ? prepared.rows : 0;
-      verdict = await this.#ask(key, price, rows, statusOf(prepared));
-      if (this.#refuse(verdict, price)) return;
-    }
-    if (prepared.kind !== 'account') return this.#send(prepared);
-    return this.#sendAccount(prepared, key, verdict);
-  }
-
-  /** The scope is judged before the rate, but a dead key has no scope at all. */
-  async #refuseScope(key: KeyFacts): Promise<void> {
-    const verdict = await this.#ask(key, 0, 0, ERRORS.key_scope.status);
-    if (verdict.kind === 'invalid_key') return sendRefusal({ code: 'invalid_key' }, this.#exchange);
-    sendRefusal({ code: 'key_scope' }, this.#exchange);
-  }
-
-  async #sendAccount(outcome: Outcome & { kind: 'account' }, key: KeyFacts, verdict: Verdict): Promise<void> {
-    if (verdict.kind !== 'admitted') throw new Error(`not admitted: ${verdict.kind}`);
-    const { metering, now } = this.#dependencies;
-    const { tier, balance } = verdict;
-    const body = await outcome.respond({ key, tier, balance, metering, now: now() });
-    sendRepresentation(await represent(body, this.#wishes(), this.#snapshot), this.#exchange);
-  }
-
-  /** Asks Redis, and notes where the caller stands now. */
-  async #ask(key: KeyFacts, price: number, rows: number, status: number): Promise<Verdict> {
-    const verdict = await this.#dependencies.metering.admit({
-      key,
-      route: this.#template,
-      price,
-      rows,
-      status,
-      request_id: this.#request.id,
-    });
-    if (verdict.kind === 'invalid_key') return verdict;
-    const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
-    this.#exchange.standing = {
-      balance: verdict.balance,
-      window: verdict.window,
-      charged,
-    } satisfies Standing;
-    this.#facts.creditsCharged = charged;
-    return verdict;
-  }
-
-  /** Sends the refusal of a verdict, if it is one. */
-  #refuse(verdict: Verdict, price = 0): boolean {
-    if (verdict.kind === 'admitted') return false;
-    if (verdict.kind === 'invalid_key') {
-      this.#exchange.standing = null;
-      sendRefusal({ code: 'invalid_key' }, this.#exchange);
-    } else if (verdict.kind === 'rate_limited') {
-      sendRefusal({ code: 'rate_limited', retryAfterS: verdict.retry_after_s }, this.#exchange);
-    } else {
-      const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
-      sendRefusal({ code: 'insufficient_credits', message }, this.#exchange);
-    }
-    return true;
-  }
-
-  #prepare(): Prepared | Promise<Prepared> {
-    const reading = readParameters(this.#route.query, this.#request.query as QueryParameters);
-    if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
-    const handled = this.#route.handle({
-      snapshot: this.#snapshot,
-      path: this.#request.params as Record<string, string>,
-      query: reading.values,
-    });
-    return handled instanceof Promise
-      ? handled.then((outcome) => this.#represent(outcome))
-      : this.#represent(handled);
-  }
-
-  /** A fault of ours becomes a refusal, so that it is counted and says where the caller stands. */
-  async #prepareSafely(): Promise<Prepared> {
     try {
-      return await this.#prepare();
+      const running = passage.run();
+      if (running instanceof Promise) {
+        running
+          .catch((error: unknown) => failed(passage, request.id, error))
+          .finally(() => snapshot.release());
+        return;
+      }
     } catch (error) {
-      this.#dependencies.log.error(
-        { err: error, request_id: this.#request.id, route: this.#template },
-        'request failed',
-      );
-      return { kind: 'refusal', refusal: refusalOf(error) };
+      failed(passage, request.id, error);
     }
-  }
-
-  #represent(outcome: Outcome): Prepared | Promise<Prepared> {
-    if (outcome.kind === 'refusal') return { kind: 'refusal', refusal: outcome };
-    if (outcome.kind !== 'answer') return outcome;
-    const { price, rows } = outcome;
-    const made = represent(outcome.body, this.#wishes(), this.#snapshot);
-    return made instanceof Promise
-      ? made.then((representation) => ({ kind: 'answer', representation, price, rows }))
-      : { kind: 'answer', representation: made, price, rows };
-  }
-
-  #wishes(): Wishes {
-    const { headers } = this.#request;
-    return {
-      acceptEncoding: headers['accept-encoding'],
-      ifNoneMatch: headers['if-none-match'],
-      tagged: this.#route.tagged,
-    };
-  }
-
-  #send(prepared: Prepared): void {
-    const exchange = this.#exchange;
-    if (prepared.kind === 'invalid') {
-      sendInvalid(prepared.detail, exchange);
-    } else if (prepared.kind === 'refusal') {
-      if (DECIDED_BY_SNAPSHOT.has(prepared.refusal.code)) exchange.snapshotId = this.#snapshot.id;
-      sendRefusal(prepared.refusal, exchange);
-    } else if (prepared.kind === 'answer') {
-      exchange.snapshotId = this.#snapshot.id;
-      sendRepresentation(prepared.representation, exchange);
-    }
-  }
-}
-
-function statusOf(prepared: Prepared): number {
-  if (prepared.kind === 'refusal') return ERRORS[prepared.refusal.code].status;
-  return prepared.kind === 'invalid' ? 422 : 200;
-}
-
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof MeteringUnavailable || error instanceof QueryTimeout) return UNAVAILABLE;
-  return { code: 'internal_error' };
+    snapshot.release();
+  };
 }
