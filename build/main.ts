@@ -10,8 +10,10 @@ import { connectorFor } from './connectors/registry.ts';
 import { LockHeld } from './file-lock.ts';
 import { observeAll } from './progress.ts';
 import { currentOverrides, linkRedis } from './redis-link.ts';
+import { Refusal } from './refusal.ts';
 import { RunMirror } from './run-mirror.ts';
 import { NothingToPublish } from './snapshot/build-snapshot.ts';
+import { SnapshotFault } from './snapshot/verify.ts';
 import { MIRRORED, STEPS, type StepOptions, type StepTools, UsageError } from './steps.ts';
 import { loggedProgress, terminalProgress } from './terminal-progress.ts';
 
@@ -99,7 +101,7 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Errors with a message for the person who typed; anything else is a fault and shows where it happened. */
-const EXPECTED = [CuratedError, SettingsError, LockHeld, NothingToPublish];
+const EXPECTED = [CuratedError, SettingsError, LockHeld, NothingToPublish, Refusal, SnapshotFault];
 
 function explain(error: unknown): number {
   if (error instanceof UsageError) {

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { takeLock } from '../file-lock.ts';
+import { Refusal } from '../refusal.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 import { ProviderLake, RUN_DATA } from './lake.ts';
 
 /**
  * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.
- * @throws {Error} when the run is not held; {LockHeld} when the provider is being ingested.
+ * @throws {Refusal} when the run is not held; {LockHeld} when the provider is being ingested.
  */
 export async function acceptRun(
   dependencies: Pick<IngestDependencies, 'settings' | 'now' | 'observer'>,
@@ -19,9 +20,11 @@ export async function acceptRun(
   const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
   const lock = await takeLock(lake.lockFile, `provider ${providerId}`);
   try {
-    const held = await lake.run(runId);
+    const held = await lake.run(runId).catch(() => {
+      throw new Refusal(`${providerId} has no run ${runId}`);
+    });
     if (held.record.status !== 'suspicious')
-      throw new Error(`run ${runId} is ${held.record.status}, not held`);
+      throw new Refusal(`run ${runId} is ${held.record.status}, not held`);
     const { id, directory } = await lake.begin(dependencies.now());
     const present = await readdir(held.directory);
     for (const name of RUN_DATA.filter((one) => present.includes(one))) {

@@ -3,6 +3,7 @@
  * Never two at once; whatever fails, the snapshot being served stays.
  */
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated.ts';
@@ -136,6 +137,8 @@ class Build {
       return summary;
     } finally {
       await duck.close();
+      // Nothing is left of a build that failed; a published one bears another name by now.
+      await rm(directory, { recursive: true, force: true });
     }
   }
 
@@ -269,7 +272,9 @@ class Build {
     }
   }
 
+  /** Tells how far a step is, which is also the moment to hear that the build is to stop. */
   #progress(step: string, done: number, total: number, unit: string): void {
+    this.#deps.signal?.throwIfAborted();
     this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
   }
 }

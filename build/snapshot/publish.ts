@@ -15,6 +15,7 @@ import {
   SNAPSHOT_ID,
 } from '../../data/schema/snapshot.ts';
 import { replaceFile, syncDirectory, writeFlushed } from '../durable-files.ts';
+import { Refusal } from '../refusal.ts';
 
 const BUILDING = '.building-';
 const LOCK = '.lock';
@@ -59,12 +60,12 @@ export class SnapshotShelf {
     return text?.trim() ?? null;
   }
 
-  /** @throws {Error} when there is no such snapshot or its manifest cannot be read. */
+  /** @throws {Refusal} when there is no such snapshot; {Error} when its manifest cannot be read. */
   async open(id: string): Promise<Published> {
     const directory = join(this.directory, id);
-    if (!SNAPSHOT_ID.test(id)) throw new Error(`"${id}" is no snapshot id`);
+    if (!SNAPSHOT_ID.test(id)) throw new Refusal(`"${id}" is no snapshot id`);
     const text = await readFile(join(directory, MANIFEST), 'utf8').catch(() => {
-      throw new Error(`there is no snapshot ${id}`);
+      throw new Refusal(`there is no snapshot ${id}`);
     });
     return { id, directory, manifest: manifestSchema.parse(JSON.parse(text)) };
   }
@@ -146,12 +147,12 @@ export async function publish(shelf: SnapshotShelf, id: string, keep: number): P
  * Serves an earlier snapshot again.
  * @param to its id; without it, the newest that is older than the one being served.
  * @returns the id being served from now on.
- * @throws {Error} when there is none to go back to.
+ * @throws {Refusal} when there is none to go back to.
  */
 export async function rollback(shelf: SnapshotShelf, to?: string): Promise<string> {
   const current = await shelf.currentId();
   const target = to ?? (await shelf.ids()).findLast((id) => current !== null && id < current);
-  if (target === undefined) throw new Error('there is no earlier snapshot to go back to');
+  if (target === undefined) throw new Refusal('there is no earlier snapshot to go back to');
   await shelf.point(target);
   return target;
 }

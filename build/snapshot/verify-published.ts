@@ -4,6 +4,7 @@ import type { Curated } from '../../data/curated.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { Duck } from '../duckdb.ts';
+import { Refusal } from '../refusal.ts';
 import { prepareTables, readCoverage, readHeld } from './materialise.ts';
 import { planSnapshot } from './plan.ts';
 import { SnapshotShelf } from './publish.ts';
@@ -22,7 +23,7 @@ export interface Verification {
 
 /**
  * Holds the served snapshot against its manifest, the lake, and what must not be published.
- * @throws {SnapshotFault} with the first thing that is wrong; {Error} when nothing is served.
+ * @throws {SnapshotFault} with the first thing that is wrong; {Refusal} when nothing is served.
  */
 export async function verifyPublished(
   settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR'>,
@@ -30,7 +31,7 @@ export async function verifyPublished(
 ): Promise<Verification> {
   const shelf = new SnapshotShelf(settings.SNAPSHOT_DIR);
   const id = await shelf.currentId();
-  if (id === null) throw new Error('no snapshot is published');
+  if (id === null) throw new Refusal('no snapshot is published');
   const { directory, manifest } = await shelf.open(id);
   await verifyFiles(directory, manifest.files);
   const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map());

@@ -1,0 +1,136 @@
+/** The command line as people and programs call it. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { progressLine } from '../../build/terminal-progress.ts';
+import { type Series, World } from './world.ts';
+
+const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
+const run = promisify(execFile);
+const one: Series = {
+  cells: [
+    ['FRA', 2000, 1],
+    ['DEU', 2000, 2],
+  ],
+};
+
+describe('the command line', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await World.create({ atlas: {}, sample: { sample: true } });
+    await world.publish('atlas', { one });
+    await world.publish('sample', { one });
+  });
+  afterAll(() => world.remove());
+
+  async function call(...args: string[]) {
+    const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = world.settings;
+    const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+    const ended = await run(process.execPath, [MAIN, ...args], { env }).then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      (error: { code: number; stdout: string; stderr: string }) => error,
+    );
+    return { code: ended.code, stdout: ended.stdout, stderr: ended.stderr };
+  }
+  const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).stdout);
+
+  it('helps', async () => {
+    const { code, stdout } = await call('--help');
+    expect(code).toBe(0);
+    for (const step of [
+      'ingest',
+      'materialise',
+      'nightly',
+      'sample',
+      'verify',
+      'rollback',
+      'accept',
+      'list',
+    ]) {
+      expect(stdout).toContain(`\n  ${step}`);
+    }
+  });
+
+  it.each([
+    [[], 'which step?'],
+    [['dance'], 'there is no step "dance"'],
+    [['ingest', 'more'], '"more" was not expected'],
+    [['ingest', '--nonsense'], "Unknown option '--nonsense'"],
+    [['ingest', '--provider', 'nobody'], 'there is no provider "nobody"; there are: atlas, sample'],
+    [['accept'], 'accept needs --provider and --run'],
+  ])('exits 2 when it does not understand: %j', async (args, message) => {
+    const { code, stdout, stderr } = await call(...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain('usage:');
+  });
+
+  it('exits 1 with a sentence when there is nothing to publish, to verify or to go back to', async () => {
+    for (const step of ['materialise', 'verify', 'rollback']) {
+      const { code, stderr } = await call(step);
+      expect(code, step).toBe(1);
+      expect(stderr.split('\n')[0]).toMatch(
+        /^(no provider has anything|no snapshot is published|there is no earlier snapshot)/,
+      );
+    }
+  });
+
+  it('exits 1 with a sentence for a run that cannot be accepted', async () => {
+    const { code, stderr } = await call('accept', '--provider', 'atlas', '--run', 'none');
+    expect([code, stderr]).toEqual([1, 'atlas has no run none\n']);
+  });
+
+  it('publishes the sample, then a night of its own, goes back and lists', async () => {
+    const sample = await json('sample');
+    expect(sample).toMatchObject({ providers: [{ provider: 'sample', outcome: 'succeeded' }] });
+    const night = await json('nightly');
+    expect(night).toMatchObject({
+      providers: [{ provider: 'atlas', outcome: 'succeeded' }],
+      build_error: null,
+    });
+    expect((await call('verify')).stdout).toContain(`${night.build.snapshot} is sound`);
+    expect((await call('ingest', '--provider', 'atlas')).stdout).toBe(
+      'atlas: unchanged, 2 rows of 1 indicators\n',
+    );
+    if (sample.build.snapshot < night.build.snapshot) {
+      expect(await json('rollback')).toEqual({ snapshot: sample.build.snapshot });
+      expect(await json('rollback', '--to', night.build.snapshot)).toEqual({
+        snapshot: night.build.snapshot,
+      });
+    }
+    const { current, snapshots, providers } = await json('list');
+    expect(current).toBe(night.build.snapshot);
+    expect(snapshots).toContain(sample.build.snapshot);
+    expect(providers.map(({ provider }: { provider: string }) => provider)).toEqual(['atlas', 'sample']);
+    expect((await call('list')).stdout).toContain(`* ${current}`);
+  });
+
+  it('exits 3 for a night that published although a provider failed', async () => {
+    await world.write('mirror/atlas/datapackage.json', 'broken');
+    const { code, stdout } = await call('nightly', '--all');
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/atlas: failed, .*datapackage\.json[\s\S]*published /);
+  });
+});
+
+describe('a progress line', () => {
+  const event = {
+    task: 'ingest atlas',
+    step: 'reading',
+    done: 120,
+    total: 480,
+    unit: 'indicators',
+    rows: 1_234_567,
+    bytes: 34e6,
+  };
+  it('shows how far a step is', () => {
+    expect(progressLine(event, 200)).toMatch(
+      /^ingest atlas +reading +######\.{18} 120\/480 indicators {2}1,234,567 rows {2}34 MB$/,
+    );
+    expect(progressLine({ ...event, total: null }, 200)).toContain('....  120 indicators'.replace('  ', ' '));
+  });
+  it('never breaks a line', () => {
+    expect(progressLine(event, 40)).toHaveLength(39);
+  });
+});
