@@ -7,13 +7,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Agent, request } from 'undici';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { KeyRequest } from '../../gateway/account/key-store.ts';
 import { AccountStore } from '../../gateway/account/store.ts';
 import { buildApp } from '../../gateway/app.ts';
+import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
 import { createMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
@@ -28,6 +29,8 @@ export interface ServiceOptions {
   snapshots?: string;
   /** Settings as the environment gives them. */
   settings?: Record<string, string>;
+  /** Where the service logs; default nowhere. */
+  log?: Logger;
 }
 
 export interface Answer {
@@ -72,6 +75,7 @@ export class Service {
   readonly client: RedisClient;
   readonly accounts: AccountStore;
   readonly snapshots: SnapshotStore;
+  readonly metrics: Metrics;
   /** Directory of the published snapshots. */
   readonly directory: string;
   /** What the service believes the time to be. */
@@ -87,13 +91,14 @@ export class Service {
     this.client = parts.client;
     this.accounts = parts.accounts;
     this.snapshots = parts.snapshots;
+    this.metrics = parts.metrics;
     this.directory = parts.directory;
     this.clock = parts.clock;
     this.#stop = parts.stop;
   }
 
   static async start(options: ServiceOptions = {}): Promise<Service> {
-    const log = pino({ level: 'silent' });
+    const log = options.log ?? pino({ level: 'silent' });
     const temporary = await mkdtemp(join(tmpdir(), 'alm-gateway-'));
     const directory = options.snapshots ?? temporary;
     if (options.snapshots === undefined) await publishFixture(directory);
@@ -112,7 +117,8 @@ export class Service {
     const metering = createMetering({ redis: client, settings, now, log });
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
-    const app = buildApp({ settings, metering, snapshots, now, log, randomId });
+    const metrics = createMetrics(snapshots, now);
+    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [], log });
     const stop = async (): Promise<void> => {
@@ -122,7 +128,7 @@ export class Service {
       await rm(temporary, { recursive: true, force: true });
     };
     const { port } = app.server.address() as AddressInfo;
-    return new Service({ port, redis, client, accounts, snapshots, directory, clock, stop });
+    return new Service({ port, redis, client, accounts, snapshots, metrics, directory, clock, stop });
   }
 
   /** One request; redirects are not followed, bodies are not decoded. */
@@ -177,6 +183,7 @@ interface Parts {
   client: RedisClient;
   accounts: AccountStore;
   snapshots: SnapshotStore;
+  metrics: Metrics;
   directory: string;
   clock: { ms: number };
   stop: () => Promise<void>;

@@ -1,0 +1,104 @@
+/** The request log, the metrics and the health routes: what an operator sees, and what nobody may see. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { metricsServer } from '../../gateway/http/metrics.ts';
+import { PUBLIC_ROUTES } from './public-routes.ts';
+import { Service, type TestKey } from './service.ts';
+
+let service: Service;
+let owner: TestKey;
+let lines: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  service = await Service.start({ log });
+  owner = await service.account();
+});
+beforeEach(() => {
+  lines = [];
+});
+afterAll(() => service.stop());
+
+/** The line is written when the answer has left, which may be after it has arrived. */
+const linesOf = (requestId: string) =>
+  expect
+    .poll(() => lines.filter(({ request_id }) => request_id === requestId), { timeout: 5_000 })
+    .toHaveLength(1);
+
+describe('the request log', () => {
+  test.each(PUBLIC_ROUTES)(
+    'one line with id, method, template, status, duration and key id: $template',
+    async (route) => {
+      const headers = { 'x-request-id': `log-${route.template.replaceAll(/\W/g, '-')}` };
+      await service.get(route.path.replace('/v1', '/data/api/v1'), { key: owner.key, headers });
+      await linesOf(headers['x-request-id']);
+      expect(lines[0]).toMatchObject({
+        level: 30,
+        request_id: headers['x-request-id'],
+        method: 'GET',
+        route: route.template,
+        status: 200,
+        key_id: owner.key_id,
+      });
+      expect(lines[0]?.duration_ms).toBeGreaterThan(0);
+    },
+  );
+
+  test('a path, a query, a secret and a full key never reach it', async () => {
+    const headers = { 'x-request-id': 'log-secret', cookie: 'session=hush' };
+    await service.get('/v1/countries/KEN?topic=hush', { key: owner.key, headers });
+    await linesOf('log-secret');
+    const text = JSON.stringify(lines);
+    expect(text).not.toContain('hush');
+    expect(text).not.toContain(owner.key.slice(-40));
+  });
+
+  test('without a key there is no key id; what no route takes is logged without its path', async () => {
+    await service.get('/v1/topics', { headers: { 'x-request-id': 'log-open' } });
+    await linesOf('log-open');
+    expect(lines[0]).not.toHaveProperty('key_id');
+    await service.get('/v1/hush', { headers: { 'x-request-id': 'log-none' } });
+    await linesOf('log-none');
+    expect(JSON.stringify(lines)).not.toContain('hush');
+    expect(lines.at(-1)).toMatchObject({ route: 'none', status: 404 });
+  });
+});
+
+describe('the metrics', () => {
+  test('count answers by template and status, credits, hot reads and the age of the data', async () => {
+    const path = '/v1/data?indicator=alpha.life_expectancy&countries=KEN';
+    for (let ask = 0; ask < 4; ask += 1) await service.get(path, { key: owner.key });
+    await expect
+      .poll(() => service.metrics.text())
+      .toMatch(/requests_total\{route="\/v1\/data",status="200"\} [5-9]/);
+    const text = await service.metrics.text();
+    expect(text).toMatch(/almanac_credits_charged_total\{route="\/v1\/data"\} \d+/);
+    expect(text).toMatch(/almanac_request_seconds_bucket\{le="0.0005",route="\/v1\/data",status="200"\} \d+/);
+    expect(text).toMatch(/almanac_hot_cache_hits [1-9]/);
+    expect(text).toMatch(/almanac_hot_cache_bytes [1-9]/);
+    expect(text).toContain('almanac_snapshot_age_seconds 122420');
+  });
+
+  test('are served on a port of their own, at /metrics alone', async () => {
+    const server = metricsServer(service.metrics).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const answer = await fetch(`${url}/metrics`);
+    expect(answer.headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    expect(await answer.text()).toContain('process_resident_memory_bytes');
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await service.get('/metrics')).status).toBe(404);
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
+test('/healthz and /readyz are never cached', async () => {
+  for (const path of ['/healthz', '/readyz']) {
+    const answer = await service.get(path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers['x-request-id']).toBeDefined();
+  }
+});
