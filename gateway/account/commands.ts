@@ -1,7 +1,9 @@
 /** The commands of `npm run account`: what each takes, and what it answers with. */
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
 import { AccountError, type LedgerEntry, type OrderState } from './account.ts';
+import { RIGHTS_COMMANDS } from './rights-commands.ts';
 import type { AccountStore } from './store.ts';
 
 /** What was typed cannot be understood; the message says what was expected. */
@@ -16,7 +18,12 @@ export interface AccountCommand {
   help: string;
   options: OptionTypes;
   /** Answers with one JSON object. @throws {AccountError} @throws {UsageError} */
-  run(store: AccountStore, values: OptionValues, redis: RedisClient): Promise<Record<string, unknown>>;
+  run(
+    store: AccountStore,
+    values: OptionValues,
+    redis: RedisClient,
+    settings: Settings,
+  ): Promise<Record<string, unknown>>;
 }
 
 const BY = 'command line';
@@ -227,6 +234,12 @@ export const COMMANDS: Readonly<Record<string, AccountCommand>> = {
   grant,
   order,
   show,
+  ...Object.fromEntries(
+    Object.entries(RIGHTS_COMMANDS).map(([name, { run, ...command }]): [string, AccountCommand] => [
+      name,
+      { ...command, run: (store, values, redis, settings) => run({ store, redis, settings }, values) },
+    ]),
+  ),
   ...Object.fromEntries(
     Object.entries(OPERATOR_COMMANDS).map(([name, { run, ...command }]): [string, AccountCommand] => [
       name,

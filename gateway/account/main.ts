@@ -96,7 +96,8 @@ async function main(words: readonly string[]): Promise<string> {
   const invocation = understand(words);
   if (!invocation) return help();
   const { command, values } = invocation;
-  const answer = await withStore(readSettings(), (store, redis) => command.run(store, values, redis));
+  const settings = readSettings();
+  const answer = await withStore(settings, (store, redis) => command.run(store, values, redis, settings));
   return values.json ? JSON.stringify(answer) : asText(answer);
 }
 

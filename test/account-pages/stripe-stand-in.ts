@@ -1,0 +1,125 @@
+/**
+ * Stands in for Stripe: its API over HTTP, as far as Checkout goes, a page to pay on, and webhooks signed by the
+ * official package's own helper. Like Stripe, it answers a repeated idempotency key as it first did.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Stripe } from 'stripe';
+
+export const STRIPE_SECRET = 'sk_test_stand_in';
+export const WEBHOOK_SECRET = 'whsec_stand_in';
+
+export interface CheckoutCall {
+  authorization: string;
+  idempotencyKey: string;
+  form: Record<string, string>;
+}
+
+export interface Session {
+  id: string;
+  object: 'checkout.session';
+  url: string;
+  amount_total: number;
+  currency: string;
+  payment_status: string;
+  metadata: Record<string, string>;
+}
+
+let events = 0;
+
+export class StripeStandIn {
+  readonly calls: CheckoutCall[] = [];
+  readonly sessions = new Map<string, Session>();
+  /** While set, the API answers with this status. */
+  failing: number | null = null;
+  readonly #server: Server;
+  readonly url: string;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('request', (request, response) => {
+      void this.#answer(request).then(({ status, type, body }) => {
+        response.writeHead(status, { 'content-type': type }).end(body);
+      });
+    });
+  }
+
+  static async start(): Promise<StripeStandIn> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new StripeStandIn(server);
+  }
+
+  async #answer(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const json = (status: number, body: unknown) => ({
+      ...{ status, type: 'application/json', body: JSON.stringify(body) },
+    });
+    if (request.url?.startsWith('/pay/'))
+      return {
+        status: 200,
+        type: 'text/html',
+        body: '<!doctype html><title>Pay</title><h1>Stand-in for Stripe</h1>',
+      };
+    if (this.failing !== null) return json(this.failing, { error: { type: 'api_error', message: 'away' } });
+    if (request.url !== '/v1/checkout/sessions') return json(404, { error: { message: 'no such route' } });
+    const form = Object.fromEntries(new URLSearchParams(Buffer.concat(parts).toString()));
+    const idempotencyKey = String(request.headers['idempotency-key']);
+    this.calls.push({ authorization: String(request.headers.authorization), idempotencyKey, form });
+    const known = this.sessions.get(idempotencyKey);
+    if (known) return json(200, known);
+    const id = `cs_test_${this.sessions.size}`;
+    const session: Session = {
+      id,
+      object: 'checkout.session',
+      url: `${this.url}/pay/${id}`,
+      amount_total: Number(form['line_items[0][price_data][unit_amount]']),
+      currency: form['line_items[0][price_data][currency]'] ?? '',
+      payment_status: 'unpaid',
+      metadata: { order_id: form['metadata[order_id]'] ?? '' },
+    };
+    this.sessions.set(idempotencyKey, session);
+    return json(200, session);
+  }
+
+  sessionOf(order_id: string): Session {
+    const session = this.sessions.get(order_id);
+    if (!session) throw new Error(`no session was made for ${order_id}`);
+    return session;
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** The text of an event. */
+export const eventText = (type: string, object: unknown): string =>
+  JSON.stringify({ id: `evt_${events++}`, object: 'event', type, data: { object } });
+
+/** Sends an event to the webhook, signed at a moment. */
+export async function deliver(
+  url: string,
+  payload: string,
+  { at_ms, secret = WEBHOOK_SECRET }: { at_ms: number; secret?: string },
+): Promise<number> {
+  const signature = new Stripe(STRIPE_SECRET).webhooks.generateTestHeaderString({
+    payload,
+    secret,
+    timestamp: Math.floor(at_ms / 1000),
+  });
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': signature };
+  const response = await fetch(`${url}/account/stripe/webhook`, { method: 'POST', headers, body: payload });
+  await response.text();
+  return response.status;
+}
+
+export const stripeSettings = (standIn: StripeStandIn): Record<string, string> => ({
+  STRIPE_SECRET_KEY: STRIPE_SECRET,
+  STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  STRIPE_API_BASE: standIn.url,
+});

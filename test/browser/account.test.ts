@@ -1,0 +1,209 @@
+/** Issue 5 in a real browser: a customer's whole life, every page looked at narrow and wide, light and dark. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
+import { deliver, eventText, StripeStandIn, stripeSettings } from '../account-pages/stripe-stand-in.ts';
+import { expectAccessible, WIDTHS } from './admin-pages.ts';
+import { openBrowser, screenshotPath } from './browser.ts';
+
+const run = promisify(execFile);
+const EMAIL = 'ann@example.org';
+
+async function inspect(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await expectAccessible(page);
+      const suffix = colorScheme === 'dark' ? '-dark' : '';
+      await page.screenshot({ path: screenshotPath(`account-${name}-${width}${suffix}`), fullPage: true });
+    }
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect([name, width, await page.evaluate(overflow)]).toEqual([name, width, 0]);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+describe('a customer, from sign-up to erasure', () => {
+  let world: AccountWorld;
+  let stripe: StripeStandIn;
+  beforeAll(async () => {
+    stripe = await StripeStandIn.start();
+    world = await startAccountPages({
+      settings: {
+        ...stripeSettings(stripe),
+        FREE_GRANT: '2',
+        INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
+        INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
+      },
+    });
+  });
+  afterAll(async () => {
+    await world.stop();
+    stripe.stop();
+  });
+
+  /** What curl prints of an answer's status. */
+  const curl = async (key: string, path: string): Promise<string> => {
+    const header = `Authorization: Bearer ${key}`;
+    const { stdout } = await run('curl', [
+      '-s',
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_code}',
+      '-H',
+      header,
+      world.url + path,
+    ]);
+    return stdout;
+  };
+
+  it('lives it all', { timeout: 240_000 }, async () => {
+    await using browser = await openBrowser();
+    const page = await browser.context.newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/40[19]|410|422/.test(message.text()))
+        complaints.push(message.text());
+    });
+    const button = (name: string | RegExp) => page.getByRole('button', { name });
+    const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
+    const go = (path: string) => page.goto(world.url + path);
+
+    // Signs up, and confirms the address from the mail.
+    await go('/account/');
+    await inspect(page, 'sign-in');
+    await page.getByRole('link', { name: 'Create one' }).click();
+    await inspect(page, 'sign-up');
+    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Name').fill('Ann <Example>');
+    await page.getByLabel('Password').fill(PASSWORD);
+    const mail = world.mailbox.next(EMAIL);
+    await button('Create the account').click();
+    await heading('Look into your mail');
+    await inspect(page, 'mailed');
+    await page.goto(String((await mail).link));
+    await inspect(page, 'confirm');
+    await button('Yes, confirm').click();
+    await heading('Your address is confirmed');
+    await inspect(page, 'confirmed');
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await button('Sign in').click();
+    await heading('Ann <Example>');
+    await inspect(page, 'home-new');
+
+    // Makes a key.
+    await page.getByRole('link', { name: 'Make your first key' }).click();
+    await inspect(page, 'keys-none');
+    await page.getByLabel('Label').fill('<i>my</i> notebook');
+    await page.getByLabel('Last day').fill('2027-01-31');
+    await button('Make a key').click();
+    await heading('Your new key');
+    await inspect(page, 'key-made');
+    const [key = ''] = await page.locator('pre').allTextContents();
+    expect(key).toMatch(/^alm_live_/);
+    expect(await page.locator('pre').nth(1).textContent()).toBe(
+      `curl -H 'Authorization: Bearer ${key}' ${world.url}/v1/ping`,
+    );
+    await go('/account/keys');
+    expect(await page.content()).not.toContain(key);
+    await inspect(page, 'keys');
+
+    // Calls until nothing is left.
+    expect(await curl(key, '/v1/ping')).toBe('200');
+    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
+    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
+    expect(await curl(key, '/v1/countries/KEN')).toBe('402');
+
+    // Orders: one against an invoice, one by card.
+    await go('/account/orders');
+    await inspect(page, 'orders-none');
+    await page.getByLabel('Invoice and bank transfer').check();
+    await button('Place the order').click();
+    await heading('Invoice');
+    await inspect(page, 'invoice');
+    await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
+    await page.getByRole('link', { name: 'Back to the order' }).click();
+    await inspect(page, 'order');
+    const [placed] = await world.area.accounts.listOrders(
+      (await world.accounts.findByEmail(EMAIL)).account_id,
+    );
+    await world.accounts.moveOrder(String(placed?.order_id), 'paid');
+    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
+    await go('/account/orders');
+    await page.getByLabel('Research').check();
+    await page.getByLabel('Card, through Stripe').check();
+    await button('Place the order').click();
+    await heading(/^Pay /);
+    await inspect(page, 'pay-elsewhere');
+    await page.getByRole('link', { name: 'Go on to Stripe' }).click();
+    await heading('Stand-in for Stripe');
+    const [session] = [...stripe.sessions.values()];
+    const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
+    expect(await deliver(world.url, payload, { at_ms: world.clock.ms })).toBe(200);
+    await go(`/account/orders/${session?.metadata.order_id}`);
+    await page.locator('#main .state-paid').waitFor();
+    await inspect(page, 'order-paid');
+    await go('/account/orders');
+    await inspect(page, 'orders');
+
+    // Calls again, and looks at it all.
+    expect(await curl(key, '/v1/rankings/fixture.nothing')).toBe('404');
+    await go('/account/usage');
+    await inspect(page, 'usage');
+    await go('/account/wallet');
+    await page.getByLabel(/fewer credits/).fill('500');
+    await button('Save').click();
+    await page.getByText('A mail is sent when fewer than 500').waitFor();
+    await inspect(page, 'wallet');
+    await go('/account/');
+    await inspect(page, 'home');
+
+    // Revokes the key: the next request is refused.
+    await go('/account/keys');
+    await page.getByRole('link', { name: 'Revoke' }).click();
+    await inspect(page, 'key-revoke');
+    await button('Revoke this key for good').click();
+    await page.getByText(/is revoked\./).waitFor();
+    expect(await curl(key, '/v1/ping')).toBe('401');
+
+    // Takes everything along, and is forgotten.
+    await go('/account/data');
+    await inspect(page, 'data-none');
+    const ready = world.mailbox.next(EMAIL);
+    await button('Prepare my data').click();
+    await ready;
+    await go('/account/data');
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: /^Download/ }).click();
+    const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
+    expect(file.account).toMatchObject({ email: EMAIL, name: 'Ann <Example>' });
+    expect(file.ledger).toHaveLength(6);
+    await page.getByLabel('Password to be forgotten').fill(PASSWORD);
+    await button('Erase me for good').click();
+    await page.getByText('Your erasure is asked for').waitFor();
+    await inspect(page, 'data');
+    const { account_id } = await world.accounts.findByEmail(EMAIL);
+    const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+    const command = ['gateway/account/main.ts', 'erase', '--request', String(erasure?.request_id), '--json'];
+    const { stdout } = await run(process.execPath, command, {
+      env: {
+        PATH: '/usr/bin:/bin',
+        REDIS_URL: String(world.settings.REDIS_URL),
+        VAR_DIR: world.settings.VAR_DIR,
+      },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ account_id, erased_as: expect.stringMatching(/^erased_/) });
+    await go('/account/');
+    await heading('Sign in');
+    const after = await world.accounts.get(account_id);
+    expect(after).toMatchObject({ state: 'closed', name: '', email: JSON.parse(stdout).erased_as });
+    expect(complaints).toEqual([]);
+  });
+});
