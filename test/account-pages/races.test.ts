@@ -1,0 +1,164 @@
+/** Issue 5's races, on a real Redis, in random orders of arrival: whatever comes first, the books are right. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenOf } from '../admin/harness.ts';
+import { booksOf } from '../metering/harness.ts';
+import { type AccountWorld, PASSWORD, startAccountPages } from './harness.ts';
+import { deliver, eventText, StripeStandIn, stripeSettings } from './stripe-stand-in.ts';
+
+const RUNS = { numRuns: 12 };
+
+let world: AccountWorld;
+let stripe: StripeStandIn;
+beforeAll(async () => {
+  stripe = await StripeStandIn.start();
+  world = await startAccountPages({ settings: { ...stripeSettings(stripe), FREE_GRANT: '700' } });
+});
+afterAll(async () => {
+  await world.stop();
+  stripe.stop();
+});
+
+let people = 0;
+const freshEmail = (): string => `racer-${people++}@example.org`;
+
+/** Starts every piece of work in the order that the scheduler picks, each before the earlier ones have ended. */
+async function race<T>(s: fc.Scheduler, works: (() => Promise<T>)[]): Promise<T[]> {
+  const started = works.map((work) => s.schedule(Promise.resolve()).then(work));
+  await s.waitAll();
+  return Promise.all(started);
+}
+
+const agree = async (account_id: string): Promise<void> => {
+  const books = await booksOf({ redis: world.redis, store: world.accounts }, account_id);
+  expect(books.ledger).toBe(books.balance);
+  expect(books.granted - books.spent).toBe(books.balance);
+};
+
+describe('races', () => {
+  it('double verification: one account, one grant, from one link or from two', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 1, max: 3 }), async (s, links) => {
+        const email = freshEmail();
+        const sign_up = { email, name: '', password: 'scrypt$1$1$1$a$b' };
+        const tokens = await Promise.all(
+          Array.from({ length: links }, async () => {
+            const mail = world.mailbox.next(email);
+            await world.handlers['sign-up'](sign_up);
+            return ((await mail).link ?? '').split('/').at(-1) ?? '';
+          }),
+        );
+        const works = [...tokens, ...tokens].map((token) => () => world.area.onboarding.confirm(token));
+        const outcomes = await race(s, works);
+        expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
+        const { account_id, credits } = await world.accounts.findByEmail(email);
+        expect(credits.balance).toBe(700);
+        expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
+          new Set([account_id]),
+        );
+        await agree(account_id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('double webhook, with an operator marking the order paid at the same time: one grant', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), async (s) => {
+        const { account_id } = await world.accounts.create({
+          email: freshEmail(),
+          verified: true,
+          by: 'test',
+        });
+        const { order_id } = await world.accounts.order(account_id, 'starter', 'stripe');
+        const session = {
+          amount_total: 900,
+          currency: 'eur',
+          payment_status: 'paid',
+          metadata: { order_id },
+        };
+        const event = eventText('checkout.session.completed', session);
+        const post = (payload: string) => () => deliver(world.url, payload, { at_ms: world.clock.ms });
+        await race<unknown>(s, [
+          ...[post(event), post(event)],
+          post(eventText('checkout.session.completed', session)),
+          post(eventText('checkout.session.expired', session)),
+          () => world.accounts.moveOrder(order_id, 'paid').catch((error: Error) => error.message),
+        ]);
+        const { state } = await world.accounts.getOrder(order_id);
+        expect(['paid', 'cancelled']).toContain(state);
+        expect(await world.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
+        await agree(account_id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('two keys at the tenth slot: one is made, the other is refused in words', async () => {
+    const { account_id, visitor } = await world.customer();
+    for (let made = 0; made < 9; made++) await world.accounts.mintKey(account_id);
+    const token = tokenOf(await visitor.get('/account/keys'));
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (s, forms) => {
+        const works = Array.from({ length: forms }, (_, index) => () => {
+          return visitor.post('/account/keys', { _csrf: token, label: `race ${index}`, expires: '' });
+        });
+        const pages = await race(s, works);
+        expect(pages.filter(({ status }) => status === 200)).toHaveLength(1);
+        const refused = pages.filter(({ status }) => status === 409);
+        expect(refused).toHaveLength(forms - 1);
+        for (const { html } of refused) expect(html).toContain('An account holds at most 10 active keys');
+        const active = (await world.accounts.listKeys(account_id)).filter(({ state }) => state === 'active');
+        expect(active).toHaveLength(10);
+        await world.accounts.revokeKey(active.at(-1)?.key_id ?? '');
+      }),
+      RUNS,
+    );
+  });
+
+  it('grants, payments, a password and calls during an erasure: no name comes back, and the books agree', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), async (s) => {
+        const email = freshEmail();
+        const { account_id } = await world.accounts.create({ email, verified: true, credits: 5, by: 'test' });
+        await world.area.people.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        const { key } = await world.accounts.mintKey(account_id, { label: 'a name' });
+        const { order_id } = await world.accounts.order(account_id, 'starter');
+        const { request_id } = await world.area.requests.open(account_id, 'erasure');
+        const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
+        await race<unknown>(s, [
+          () => world.area.rights.erase(request_id, 'test'),
+          () => calm(world.area.rights.erase(request_id, 'test')),
+          () => calm(world.accounts.grant(account_id, { credits: 50, by: 'test' })),
+          () => calm(world.accounts.moveOrder(order_id, 'paid')),
+          () => calm(world.area.people.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => calm(world.accounts.mintKey(account_id, { label: 'another name' })),
+          () => world.call(key),
+        ]);
+        const after = await world.accounts.get(account_id);
+        expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
+        await expect(world.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
+        expect(await world.area.people.passwordOf(account_id)).toBeNull();
+        for (const { label, state } of await world.accounts.listKeys(account_id))
+          expect([label, state]).toEqual(['', 'revoked']);
+        expect((await world.call(key)).status).toBe(401);
+        expect((await world.area.requests.get(request_id)).status).toBe('done');
+        await agree(account_id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('of one address, a new sign-up during its erasure makes another account', async () => {
+    const { account_id, email } = await world.customer();
+    const { request_id } = await world.area.requests.open(account_id, 'erasure');
+    await world.area.rights.erase(request_id, 'test');
+    const visitor = world.visitor();
+    const link = await world.signUp(visitor, email, 'Ann again', PASSWORD);
+    await visitor.submit(link, link, {});
+    const again = await world.accounts.findByEmail(email);
+    expect(again.account_id).not.toBe(account_id);
+    await world.area.rights.erase(request_id, 'test');
+    expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
+  });
+});
