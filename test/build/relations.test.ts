@@ -4,6 +4,8 @@ import { findRelations, MAX_RELATED, type RelationInput } from '../../build/snap
 import { describe as describeSeries, isSameConcept } from '../../build/snapshot/same-concept.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 
+const relatedTo = (given: Parameters<typeof findRelations>[0]) => findRelations(given).related;
+
 interface Given {
   id: string;
   name?: string;
@@ -73,7 +75,7 @@ const short = (found: Map<string, { id: string; relation: string }[]>, id: strin
 
 describe('related indicators', () => {
   it('come curated first, then same concept, then correlated, then of the same topic', () => {
-    const found = findRelations(
+    const found = relatedTo(
       input(
         [
           { id: 'a.one', name: 'Thing', unit: 'kg', values: rising(40) },
@@ -98,7 +100,7 @@ describe('related indicators', () => {
   it('are correlated from |ρ| 0.7 over 30 common countries, downwards as well as upwards, strongest first', () => {
     const down = rising(40).map((x) => -x);
     const bumpy = rising(40).map((x) => (x % 8 === 0 ? 40 - x : x));
-    const found = findRelations(
+    const found = relatedTo(
       input([
         { id: 'a.one', values: rising(40), topic: 'economy' },
         { id: 'a.bumpy', values: bumpy, topic: 'health' },
@@ -114,7 +116,7 @@ describe('related indicators', () => {
   });
 
   it('fall back to the same topic by widest coverage, then to any topic, so that nobody is alone', () => {
-    const found = findRelations(
+    const found = relatedTo(
       input([
         { id: 'a.one', values: [1] },
         { id: 'a.narrow', values: scattered(3) },
@@ -126,7 +128,7 @@ describe('related indicators', () => {
     expect(short(found, 'a.one')).toEqual(['a.wide related', 'a.narrow related']);
     expect(short(found, 'a.lonely')[0]).toBe('a.wide related');
     expect(found.get('a.empty')).not.toHaveLength(0);
-    expect(findRelations(input([{ id: 'a.only', values: [1] }])).get('a.only')).toEqual([]);
+    expect(relatedTo(input([{ id: 'a.only', values: [1] }])).get('a.only')).toEqual([]);
   });
 
   it('are at most twelve, never itself, never twice', () => {
@@ -136,7 +138,7 @@ describe('related indicators', () => {
       { from: 'a.n1', to: 'a.n0', relation: 'back' },
       { from: 'a.n0', to: 'a.gone', relation: 'nowhere' },
     ];
-    for (const [id, entries] of findRelations(input(given, links))) {
+    for (const [id, entries] of relatedTo(input(given, links))) {
       expect(entries).toHaveLength(MAX_RELATED);
       const ids = entries.map((entry) => entry.id);
       expect(ids).not.toContain(id);
@@ -149,7 +151,7 @@ describe('related indicators', () => {
       id: `a.n${index}`,
       values: rising(60).map((x) => (x * (index + 3)) % 61),
     }));
-    expect([...findRelations(input(given))]).toEqual([...findRelations(input(given))]);
+    expect([...relatedTo(input(given))]).toEqual([...relatedTo(input(given))]);
   });
 });
 
