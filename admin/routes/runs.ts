@@ -10,6 +10,7 @@ import { count, format, readFields, text } from '../../gateway/web/fields.ts';
 import { PageProblem } from '../../gateway/web/page-problem.ts';
 import { link, type Pager, pager } from '../../gateway/web/paging.ts';
 import { type AdminArea, byOf, goOn, record } from '../area.ts';
+import { type Follow, follow, followField } from '../follow.ts';
 import { allFreshness, type ProviderFreshness } from '../providers.ts';
 import { type RunFacts, runFacts, runPath } from '../run-facts.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshot-list.ts';
@@ -19,16 +20,19 @@ const EXPORTED_AT_MOST = 2_000;
 
 const query = z.object({
   subject: text(100),
+  follow: followField,
   limit: count(1, 500, 50),
   offset: count(0, 1_000_000, 0),
   format,
 });
 
+const followQuery = z.object({ follow: followField });
+
 interface RunsPage {
   subject: string;
   providers: ProviderFreshness[];
   runs: RunFacts[];
-  isRunning: boolean;
+  follow: Follow;
   snapshots: ListedSnapshot[];
   pager: Pager;
   csv: string;
@@ -37,6 +41,7 @@ interface RunsPage {
 interface RunPage {
   facts: RunFacts;
   run: StoredRun;
+  follow: Follow;
   rejects: { reason: string; rows: number; distinct: number; samples: string[] }[];
   log: RunLogLine[];
 }
@@ -49,7 +54,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const runView = area.view<RunPage>('run.njk');
 
   scope.get('/runs', async (request, reply) => {
-    const { subject, limit, offset, format } = readFields(query, request.query);
+    const { subject, limit, offset, format, follow: asked } = readFields(query, request.query);
     const of = subject === '' ? {} : { subject };
     if (format === 'csv') {
       const { runs: all } = await runs.list({ ...of, limit: EXPORTED_AT_MOST });
@@ -66,7 +71,12 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       subject,
       providers: await allFreshness(await area.providers(), runs, now()),
       runs: shown,
-      isRunning: shown.some(({ status }) => status === 'running'),
+      follow: follow(
+        reply,
+        link(PATH, { subject }),
+        asked,
+        shown.some(({ status }) => status === 'running'),
+      ),
       snapshots: await listSnapshots(area.snapshotDir),
       pager: pager(PATH, { subject }, { total, limit, offset }),
       csv: link(PATH, { subject, format: 'csv' }),
@@ -82,9 +92,11 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.get<RunParams>('/runs/:subject/:run', async (request, reply) => {
     const { subject, run: id } = request.params;
     const run = await find(subject, id);
+    const { follow: asked } = readFields(followQuery, request.query);
     return runView(reply, `${subject}, run ${id}`, {
       facts: runFacts(run, now()),
       run,
+      follow: follow(reply, runPath(subject, id), asked, run.status === 'running'),
       rejects: Object.entries(run.record?.rejects ?? {}).map(([reason, reject]) => ({ reason, ...reject })),
       log: await runs.log(subject, id),
     });

@@ -116,12 +116,14 @@ describe('runs', () => {
     await mirror.flush();
     const live = await operator.get('/admin/runs');
     expect(wordsOf(live)).toContain('reading: 21 of 84 indicators');
-    expect(live.html).toContain('http-equiv="refresh"');
+    expect(live.headers.refresh).toBeUndefined();
+    expect(live.html).toContain('href="/admin/runs?follow=yes"');
+    expect((await operator.get('/admin/runs?follow=yes')).headers.refresh).toBe('3');
     expect(wordsOf(await operator.get('/admin/'))).toContain('reading: 21 of 84 indicators');
     service.clock.ms += 60_000;
-    const later = await operator.get('/admin/runs/gapminder/20261121T115900Z');
+    const later = await operator.get('/admin/runs/gapminder/20261121T115900Z?follow=yes');
     expect(wordsOf(later)).toContain('failed The process that ran it has gone.');
-    expect(later.html).not.toContain('http-equiv="refresh"');
+    expect(later.headers.refresh).toBeUndefined();
     service.clock.ms = NOON;
   });
 

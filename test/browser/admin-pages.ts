@@ -41,6 +41,15 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
+/** Goes to another part by the bar at the top. */
+export async function follow(page: Page, label: string, path: string): Promise<void> {
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .getByRole('link', { name: label, exact: true })
+    .click();
+  await page.waitForURL(`**${path}`);
+}
+
 export async function signIn(page: Page, url: string, email: string): Promise<void> {
   await page.goto(`${url}/admin/`);
   await page.getByLabel('E-mail address').fill(email);

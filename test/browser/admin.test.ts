@@ -1,13 +1,16 @@
 /** Every page and form of the operator area in a real browser, narrow and wide, light and dark. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunMirror } from '../../build/run-mirror.ts';
+import { runRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
-import { inspect, signIn } from './admin-pages.ts';
+import { follow, inspect, signIn } from './admin-pages.ts';
 import { type Browser, openBrowser } from './browser.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('the operator area', () => {
+describe('the operator area', { timeout: 120_000 }, () => {
   let service: AdminService;
   let browser: Browser;
   let page: Page;
@@ -18,6 +21,7 @@ describe('the operator area', () => {
     service = await startAdmin();
     await service.signedIn();
     accountId = await livedIn(service);
+    await tellRuns(service);
     browser = await openBrowser();
     page = await browser.context.newPage();
     page.on('console', (message) => {
@@ -43,12 +47,42 @@ describe('the operator area', () => {
 
   it('shows the dashboard', () => inspect(page, 'dashboard'));
 
+  it('lists indicators, edits one and switches it off', async () => {
+    await follow(page, 'Indicators', '/admin/indicators');
+    await inspect(page, 'indicators');
+    await page.locator('tbody th a').first().click();
+    await page.waitForURL('**/admin/indicators/*');
+    await inspect(page, 'indicator');
+    await page.getByLabel('Name').fill('A clearer name');
+    await page.getByRole('button', { name: 'Save and rebuild' }).click();
+    await page.getByText('the catalogue is being rebuilt').waitFor();
+    await page.getByRole('button', { name: 'Disable and rebuild' }).click();
+    await page.getByText('is disabled; the catalogue').waitFor();
+    await inspect(page, 'indicator-disabled');
+  });
+
+  it('shows runs, starts one, accepts a held one', async () => {
+    await follow(page, 'Runs', '/admin/runs');
+    await inspect(page, 'runs');
+    await page
+      .getByRole('button', { name: /^Re-run/ })
+      .first()
+      .click();
+    await page.getByText('is queued').waitFor();
+    await page.getByRole('link', { name: 'undp, run' }).click();
+    await page.waitForURL('**/admin/runs/undp/**');
+    await inspect(page, 'run');
+    await page.getByRole('button', { name: 'Accept the run and publish' }).click();
+    await page.getByText('undp is queued').waitFor();
+  });
+
   it('finds a user, opens the account, suspends and restores it', async () => {
-    await page.getByRole('link', { name: 'Users' }).click();
+    await follow(page, 'Users', '/admin/users');
     await inspect(page, 'users');
     await page.getByLabel('E-mail, name or id contains').fill('AMARA');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('link', { name: 'amara@example.org' }).click();
+    await page.waitForURL('**/admin/users/acc_*');
     await inspect(page, 'account');
     await page.getByRole('button', { name: 'Suspend the account' }).click();
     await page.getByText('The account is suspended.').waitFor();
@@ -73,7 +107,7 @@ describe('the operator area', () => {
   });
 
   it('moves an order on', async () => {
-    await page.getByRole('link', { name: 'Orders' }).click();
+    await follow(page, 'Orders', '/admin/orders');
     await inspect(page, 'orders');
     await page
       .getByRole('button', { name: /Mark paid/ })
@@ -84,15 +118,15 @@ describe('the operator area', () => {
   });
 
   it('shows usage, and books that disagree', async () => {
-    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await follow(page, 'Usage', '/admin/usage');
     await inspect(page, 'usage');
-    await page.getByRole('link', { name: 'Reconcile' }).click();
+    await follow(page, 'Reconcile', '/admin/reconcile');
     await inspect(page, 'reconcile');
-    await page.getByRole('link', { name: 'Dashboard' }).click();
+    await follow(page, 'Dashboard', '/admin/');
   });
 
   it('closes a subject-rights request', async () => {
-    await page.getByRole('link', { name: 'Requests' }).click();
+    await follow(page, 'Requests', '/admin/gdpr');
     await inspect(page, 'gdpr');
     await page
       .getByLabel(/Note on request/)
@@ -104,7 +138,7 @@ describe('the operator area', () => {
   });
 
   it('shows the audit log, and a page that is not there', async () => {
-    await page.getByRole('link', { name: 'Audit' }).click();
+    await follow(page, 'Audit', '/admin/audit');
     await inspect(page, 'audit');
     expect(complaints).toEqual([]);
     await page.goto(`${service.url}/admin/nothing`);
@@ -117,6 +151,39 @@ describe('the operator area', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 });
+
+/** One run that is under way, one that is held, one build. */
+async function tellRuns(service: AdminService): Promise<void> {
+  const mirror = new RunMirror(service.client, () => NOON);
+  const begun = {
+    started_at: formatTimestamp(NOON - 95_000),
+    finished_at: null,
+    ...{ rows_written: 0, indicators: 0, countries: 0, bytes: 0, vintage: null },
+    ...{ rejects: {}, failed_indicators: [], reason: null },
+  };
+  mirror.onRun(
+    runRecord.parse({ ...begun, run_id: '20261121T115845Z', provider_id: 'gapminder', status: 'running' }),
+  );
+  mirror.onProgress({ task: 'ingest gapminder', step: 'reading', done: 210, total: 478, unit: 'indicators' });
+  const held = {
+    ...begun,
+    ...{
+      run_id: '20261121T110000Z',
+      provider_id: 'undp',
+      status: 'suspicious',
+      finished_at: formatTimestamp(NOON),
+    },
+    ...{ rows_written: 31_415, indicators: 42, countries: 193, bytes: 2_718_281, vintage: '2025' },
+    rejects: { aggregate_place: { rows: 310, distinct: 2, samples: ['ZZK.WORLD', 'ZZA.VHHD'] } },
+    failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing' }],
+    reason: 'Held against the last good run: rows fell by 31.2 % (45660 to 31415; 20.0 % is allowed).',
+  };
+  mirror.onRun(runRecord.parse(held));
+  const line = { level: 30, run: held.run_id, provider: 'undp' };
+  mirror.write(JSON.stringify({ ...line, time: '2026-11-21T11:00:00.000Z', msg: 'ingestion started' }));
+  mirror.write(JSON.stringify({ ...line, time: '2026-11-21T12:00:20.000Z', msg: 'ingestion ended' }));
+  await mirror.close();
+}
 
 /** A service that people have used for a month. Gives the id of an account. */
 async function livedIn({ accounts, requests, metering, clock, client }: AdminService): Promise<string> {
