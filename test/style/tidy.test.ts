@@ -41,12 +41,7 @@ describe('files', () => {
 
 describe('marks', () => {
   const forbidden: [string, RegExp][] = [
-    [
-      'unfinished work',
-      new RegExp(
-        `\\b(${['TO', 'FIX', 'X', 'HA'].map((w, i) => w + ['DO', 'ME', 'XX', 'CK'][i]).join('|')})\\b`,
-      ),
-    ],
+    ['unfinished work', new RegExp(`\\b(${'TO'}DO|${'FIX'}ME|${'HA'}CK)\\b`)],
     ['tests left out', new RegExp(`\\b(it|test|describe)\\.(${'ski'}p|${'onl'}y|${'tod'}o)\\(`)],
     ['silenced type checks', new RegExp(`@ts-${'(ignore|nocheck|expect-error)'}`)],
     ['machine paths', new RegExp(`['"\`(\\s]/(${'wo'}rk|home|root)/`)],
