@@ -6,6 +6,7 @@ import { ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './ingest/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { buildSnapshot } from './snapshot/build-snapshot.ts';
+import { publishedConcepts } from './snapshot/concepts.ts';
 import { rollback, SnapshotShelf } from './snapshot/publish.ts';
 import { verifyPublished } from './snapshot/verify-published.ts';
 
@@ -138,6 +139,16 @@ const list: Step = async ({ settings, curated }) => {
   };
 };
 
+const concepts: Step = async ({ settings }) => {
+  const links = await publishedConcepts(settings.SNAPSHOT_DIR);
+  const figure = (value: number | null, digits: number): string => value?.toFixed(digits) ?? '-';
+  const lines = links.map(({ a, b, a_name: first, b_name: second, common, rho, median_difference: apart }) =>
+    [a, b, common, figure(rho, 3), figure(apart, 4), first, second].join('\t'),
+  );
+  const head = ['a', 'b', 'countries', 'rho', 'apart', 'a is', 'b is'].join('\t');
+  return { result: links, lines: [head, ...lines], exitCode: 0 };
+};
+
 /** Steps that change something: their runs are told of in Redis. */
 export const MIRRORED: ReadonlySet<string> = new Set([
   'ingest',
@@ -157,5 +168,6 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
   ['verify', { run: verify, help: 'hold the published snapshot against its manifest and the lake' }],
   ['rollback', { run: back, help: 'serve an earlier snapshot (--to ID)' }],
   ['accept', { run: accept, help: 'take a held run as good (--provider ID --run ID)' }],
+  ['concepts', { run: concepts, help: 'list the series of different providers that measure one thing' }],
   ['list', { run: list, help: 'show snapshots and runs' }],
 ]);

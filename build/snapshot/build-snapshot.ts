@@ -206,7 +206,7 @@ class Build {
       },
     );
     this.#progress('relations', 0, 1, 'passes');
-    const related = await this.#step('relations', async () =>
+    const { related, concepts } = await this.#step('relations', async () =>
       findRelations({ indicators: plan.indicators, coverage, latest, links: curated.links }),
     );
     const details = await this.#step('records', async () =>
@@ -230,6 +230,7 @@ class Build {
       coverage: coverageRecords(plan, countryCoverage),
       details,
       related,
+      concepts,
     };
     return { data, coverage };
   }

@@ -24,7 +24,10 @@ function plainWords(text: string): string {
 
 type Rewrite = readonly [RegExp, string];
 const rewrite = (text: string, rules: readonly Rewrite[]): string =>
-  rules.reduce((said, [pattern, word]) => said.replaceAll(pattern, word), text).replaceAll(/ +/g, ' ').trim();
+  rules
+    .reduce((said, [pattern, word]) => said.replaceAll(pattern, word), text)
+    .replaceAll(/ +/g, ' ')
+    .trim();
 
 /** Spellings that mean the same in names and units alike. */
 const SPELLINGS: readonly Rewrite[] = [
@@ -35,6 +38,7 @@ const SPELLINGS: readonly Rewrite[] = [
   [/\bcu(bic)? met(er|re)s?\b/g, 'm3'],
   [/\bmetric tons?\b|\btonnes?\b|\btons?\b/g, 'tonnes'],
   [/\blit(er|re)s\b/g, 'litres'],
+  [/\b(gdp|gni) capita\b/g, '$1 per person'],
   [/\b(per capita|per person|per head)\b/g, 'per person'],
   [/\blabor\b/g, 'labour'],
   [/\benrollment\b/g, 'enrolment'],
@@ -49,6 +53,7 @@ const UNIT_SPELLINGS: readonly Rewrite[] = [
   [/^(scale|index)( from)? 0 (to )?1$/g, 'index 0 1'],
   [/^(scale|index)( from)? 0 (to )?100$/g, 'index 0 100'],
   [/^total people$/g, 'people'],
+  [/\bkm2 of land area\b/g, 'km2'],
 ];
 
 export interface Unit {
@@ -101,7 +106,17 @@ const SYNONYMS: readonly Rewrite[] = [
   [/\bcurrent health expenditure\b|\bhealth spending\b/g, 'health expenditure'],
   [/\bgovernment expenditure per student\b/g, 'expenditure per student'],
   [/\bwage and salaried\b/g, 'salaried'],
-  [/\b(gdp|gni) (per )?person\b/g, '$1'],
+  [/\bfreshwater\b/g, 'water'],
+  [/\bwithdrawals\b/g, 'withdrawal'],
+  [/\b(goods and services|of goods)\b/g, ''],
+  [/\bservice workers\b/g, 'services employment'],
+  [/\bsalaried workers\b/g, 'salaried'],
+  [/\b(industry|agriculture) workers\b/g, '$1 employment'],
+  [
+    /\b(females?|women|girls?|males?|men|boys?|youth|adults?|\d+ ?\+|15 (24|49|64)|25 (54|64)|55 64)(?![^ ])/g,
+    '',
+  ],
+  [/\bppp\b/g, ''],
   [/\bagriculture forestry and fishing\b/g, 'agriculture'],
   [/\bmore than\b/g, '>'],
 ];
@@ -110,7 +125,7 @@ const SYNONYMS: readonly Rewrite[] = [
 const IDLE = new Set(
   `the of in at by and to for from with a an on as or which that who are is be per person rate ratio total overall
    share proportion number annual estimated estimate modeled modelled ilo data source individuals people population
-   persons ages age aged years year old older above birth live births any all value added goods services including
+   persons ages age aged years year old older above birth live births any all value added including
    construction > % us$ km2 cme who wb ihme igme maddison project projections long series held worldwide net
    crude edition 2018 estimates`.split(/\s+/),
 );
@@ -143,12 +158,11 @@ const PARTS: readonly Rewrite[] = [
   [/\bexports?\b/, 'exports'],
   [/\bimports?\b/, 'imports'],
   [/\bgrowth\b|%\/year/, 'growth'],
-  [/\bper person\b|\b(gdp|gni) capita\b/, 'per person'],
+  [/\bper person\b/, 'per person'],
   [/\bppp\b/, 'ppp'],
   [/\bconstant\b|(?<!not )\binflation adjusted\b/, 'constant'],
   [/\batlas\b/, 'atlas'],
   [/\bnational currency\b/, 'national currency'],
-  [/\bgdp\b(?! *$)/, ''],
   [/\bgni\b/, 'gni'],
   [/\bgross\b/, 'gross'],
   [/\bincidence\b|\bnew cases\b|\bnewly\b/, 'new'],
@@ -178,7 +192,7 @@ export function readConcept(name: string, unit: string | null): ConceptWords {
   const whole = rewrite(plainWords(name), SPELLINGS);
   const bare = rewrite(plainWords(name.replaceAll(/\([^()]*\)/g, ' ')), SPELLINGS);
   const said = `${whole} ${unit === null ? '' : rewrite(rewrite(plainWords(unit), SPELLINGS), UNIT_SPELLINGS)}`;
-  const parts = PARTS.flatMap(([pattern, word]) => (word !== '' && pattern.test(said) ? [word] : []));
+  const parts = PARTS.flatMap(([pattern, word]) => (pattern.test(said) ? [word] : []));
   return { name: bare, subject: subjectOf(bare), parts: parts.join(), unit: readUnit(unit) };
 }
 
@@ -190,6 +204,7 @@ function subjectOf(bare: string): ReadonlySet<string> {
 
 /** Share of the words of two names that both have: 0 to 1. */
 export function wordsInCommon(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const all = a.union(b).size;
-  return all === 0 ? 0 : a.intersection(b).size / all;
+  const common = [...a].filter((word) => b.has(word)).length;
+  const all = a.size + b.size - common;
+  return all === 0 ? 0 : common / all;
 }

@@ -15,6 +15,8 @@ import {
 import {
   CATALOGUE,
   type CatalogueIndex,
+  CONCEPTS,
+  type ConceptLink,
   catalogueIndex,
   countryFile,
   type IndexedIndicator,
@@ -33,6 +35,7 @@ export interface PublicData {
   coverage: CoverageRecord[];
   details: CountryDetail[];
   related: ReadonlyMap<string, RelatedEntry[]>;
+  concepts: readonly ConceptLink[];
 }
 
 const body = (data: unknown, meta: Record<string, unknown>): string => JSON.stringify({ data, meta });
@@ -59,7 +62,7 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
 
 /** How many files `renderFiles` gives. */
 export const fileCount = ({ indicators, details }: PublicData): number =>
-  1 + Object.keys(ROUTE_FILES).length + indicators.length + details.length;
+  2 + Object.keys(ROUTE_FILES).length + indicators.length + details.length;
 
 /** The files, the largest first, so that the last ones to finish are small. */
 export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {
@@ -69,6 +72,7 @@ export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, un
   yield { path: ROUTE_FILES.indicators, content: body(records, meta), effort: 'most' };
   const index: CatalogueIndex = { generated_at: generatedAt, topics, countries, indicators };
   yield { path: CATALOGUE, content: JSON.stringify(catalogueIndex.parse(index)) };
+  yield { path: CONCEPTS, content: JSON.stringify(data.concepts) };
   yield listFile(ROUTE_FILES.countries, generatedAt, countries);
   yield listFile(ROUTE_FILES.coverage, generatedAt, coverage);
   yield listFile(ROUTE_FILES.freshness, generatedAt, freshness);

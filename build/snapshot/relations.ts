@@ -6,6 +6,7 @@
  */
 import type { CuratedLink } from '../../data/schema/curated.ts';
 import type { RelatedEntry } from '../../data/schema/records.ts';
+import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import type { IndicatorCoverage, LatestColumns } from './materialise.ts';
 import type { PlannedIndicator } from './plan.ts';
 import { type RankOrder, rankOrder, Spearman } from './rank-order.ts';
@@ -23,6 +24,13 @@ interface Candidate {
 interface Neighbours {
   same: Candidate[];
   correlated: Candidate[];
+}
+
+export interface Relations {
+  /** The related entries of every indicator, by id. */
+  related: Map<string, RelatedEntry[]>;
+  /** Every pair of one concept that was found, whether or not it is among an indicator's twelve. */
+  concepts: ConceptLink[];
 }
 
 export interface RelationInput {
@@ -69,18 +77,20 @@ function offer(list: Candidate[], candidate: Candidate): void {
 }
 
 /** Compares all pairs once. */
-function findNeighbours(input: RelationInput): Neighbours[] {
+function findNeighbours(input: RelationInput): { found: Neighbours[]; concepts: ConceptLink[] } {
   const values = valuesByCountry(input);
   const orders: RankOrder[] = values.map(rankOrder);
   const spearman = new Spearman(values[0]?.length ?? 0);
   const found = orders.map((): Neighbours => ({ same: [], correlated: [] }));
+  const concepts: ConceptLink[] = [];
   const described = input.indicators.map(({ providerId, record }) =>
     describe(providerId, record.name, record.unit),
   );
   for (let a = 0; a < orders.length; a += 1) {
     for (let b = a + 1; b < orders.length; b += 1) comparePair(a, b);
   }
-  return found;
+  concepts.sort((one, other) => (other.rho ?? 0) - (one.rho ?? 0));
+  return { found, concepts };
 
   function comparePair(a: number, b: number): void {
     const [orderA, orderB] = [orders[a], orders[b]];
@@ -96,9 +106,24 @@ function findNeighbours(input: RelationInput): Neighbours[] {
     const strength = Math.abs(rho);
     const isSame = isSameConcept(describedA, describedB, agreement);
     if (!isSame && strength < CORRELATED) return;
+    if (isSame) concepts.push(linkOf(a, b, agreement()));
     const list = isSame ? 'same' : 'correlated';
     offer(found[a]?.[list] ?? [], { index: b, strength });
     offer(found[b]?.[list] ?? [], { index: a, strength });
+  }
+
+  function linkOf(
+    a: number,
+    b: number,
+    { common, rho, medianDifference: difference }: Agreement,
+  ): ConceptLink {
+    return {
+      a: input.indicators[a]?.id ?? '',
+      b: input.indicators[b]?.id ?? '',
+      common,
+      rho: common >= MIN_COMMON ? rho : null,
+      median_difference: Number.isFinite(difference) ? difference : null,
+    };
   }
 }
 
@@ -115,21 +140,19 @@ function linksById(links: readonly CuratedLink[]): Map<string, { id: string; rel
   return byId;
 }
 
-/**
- * The related entries of every indicator, by id.
- * @param input `indicators` ordered by name: the order decides between equals.
- */
-export function findRelations(input: RelationInput): Map<string, RelatedEntry[]> {
+/** @param input `indicators` ordered by name: the order decides between equals. */
+export function findRelations(input: RelationInput): Relations {
   const { indicators, coverage } = input;
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
-  const neighbours = findNeighbours(input);
+  const { found: neighbours, concepts } = findNeighbours(input);
   const curated = linksById(input.links);
   const width = (index: number): number =>
     coverage.get(indicators[index]?.id ?? '')?.coverage.n_countries ?? 0;
   const byWidth = [...indicators.keys()].sort((a, b) => width(b) - width(a) || a - b);
   const byTopic = Map.groupBy(byWidth, (index) => indicators[index]?.record.topic ?? '');
 
-  return new Map(indicators.map(({ id, record }, own) => [id, relatedTo(own, id, record.topic)]));
+  const related = new Map(indicators.map(({ id, record }, own) => [id, relatedTo(own, id, record.topic)]));
+  return { related, concepts };
 
   function relatedTo(own: number, id: string, topic: string): RelatedEntry[] {
     const chosen = new Map<number, string>();

@@ -28,7 +28,7 @@ const SAME_ORDER = 0.98;
 const SAME_VALUES = 0.05;
 /** What a common subject needs of the figures. */
 const PLAUSIBLE_ORDER = 0.9;
-const PLAUSIBLE_VALUES = 0.15;
+const PLAUSIBLE_VALUES = 0.2;
 
 export function describe(providerId: string, name: string, unit: string | null): Described {
   return { providerId, ...readConcept(name, unit) };

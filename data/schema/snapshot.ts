@@ -9,6 +9,7 @@
  *   catalogue.json                         what the gateway keeps in memory (see `catalogueIndex`)
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
  *   latest.parquet coverage.parquet catalogue.parquet
+ *   concepts.json                          series of different providers that measure one thing (see `conceptLink`)
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
@@ -23,6 +24,20 @@ export const SNAPSHOT_FORMAT = 1;
 export const CURRENT_POINTER = 'current';
 export const MANIFEST = 'manifest.json';
 export const CATALOGUE = 'catalogue.json';
+export const CONCEPTS = 'concepts.json';
+
+/** Two published series that the build found to measure one thing, for review; strongest agreement first. */
+export const conceptLink = z.object({
+  a: z.string(),
+  b: z.string(),
+  /** Countries with a latest value in both. */
+  common: z.int(),
+  /** Spearman's rank correlation over them; null below 30. */
+  rho: z.number().nullable(),
+  /** Middle of |a − b| / max(|a|, |b|) over them. */
+  median_difference: z.number().nullable(),
+});
+export type ConceptLink = z.infer<typeof conceptLink>;
 
 /** Content codings in the order of preference at equal quality; the value is the file suffix. */
 export const ENCODING_SUFFIX = { br: '.br', zstd: '.zst', gzip: '.gz' } as const;
