@@ -2,6 +2,7 @@
  * Trying a password. Guesses slow down by address and by e-mail address; whether an address is known at all shows
  * neither in the answer nor in the time that it takes.
  */
+import { addressDigest } from '../../data/schema/redis-keys.ts';
 import { addressUnit } from '../metering/address-unit.ts';
 import { isPassword } from './passwords.ts';
 import type { Pace, Throttle } from './throttle.ts';
@@ -40,14 +41,14 @@ export async function trySignIn(
   const who = email.trim().toLowerCase().slice(0, 254);
   const waits_ms = [
     await throttle.attempt(`${realm}-address`, unit, PER_ADDRESS),
-    await throttle.attempt(`${realm}-email`, who, PER_EMAIL),
+    await throttle.attempt(`${realm}-email`, addressDigest(who), PER_EMAIL),
   ];
   const wait_ms = Math.max(...waits_ms);
   if (wait_ms > 0) return { kind: 'wait', wait_s: Math.ceil(wait_ms / 1000) };
   const candidate = await find(who);
   if (!(await isPassword(password, candidate?.password ?? null)) || candidate === null)
     return { kind: 'wrong' };
-  await throttle.forgive(`${realm}-email`, who);
+  await throttle.forgive(`${realm}-email`, addressDigest(who));
   await throttle.forgive(`${realm}-address`, unit);
   return { kind: 'in', candidate };
 }
