@@ -98,7 +98,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<vo
   const { port } = app.server.address() as AddressInfo;
   const url = `http://${visibleHost(settings.HOST)}:${port}`;
   place.url ||= url;
-  await account.work();
+  account.work();
+  await account.schedule();
   const mail = account.mailer.says;
   process.stdout.write(await greeting(url, snapshots.current(), { demoKey, operator, mail }));
   const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;

@@ -14,7 +14,7 @@
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): how its person signs in
- *   {a:ID}:alert              hash    low_at (credits), told, claim: when a low balance is told by mail
+ *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: when a low balance is told by mail
  *   {a:ID}:export:RID         string  gzip of the JSON prepared for a subject-rights request; gone after days
  *
  * Outside of the tag lie immutable facts and indexes, which may be written twice and never disagree:

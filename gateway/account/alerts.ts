@@ -1,16 +1,15 @@
 /**
  * Low-balance alerts: a mail when the balance has gone below a threshold that the person set, once for each crossing.
  *
- * Balances are looked at every half minute, away from the path of requests. A crossing counts as told only when its
- * mail was handed over, so one that fails is tried again. A balance that was topped up before anyone looked is not
- * low, and is not told.
+ * Crossings are found in the ledger, every half minute, away from the path of requests: none is missed, however short.
+ * One counts as told only when its mail was handed over, so a mail that fails is tried again.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { readScript, ScriptRunner } from '../metering/scripts.ts';
 import { checkedCredits, expectAccount, unavailable } from './checks.ts';
 
-const SET = readScript(import.meta.url, 'lua/set-alert.lua', 2);
+const SET = readScript(import.meta.url, 'lua/set-alert.lua', 3);
 const CROSS = readScript(import.meta.url, 'lua/cross-alert.lua', 2);
 /** Accounts looked at side by side. */
 const CHUNK = 200;
@@ -35,7 +34,8 @@ export class Alerts {
     const wanted = low_at === null ? 0 : checkedCredits(low_at, 1);
     // Listed first: an entry without an alert is passed over, an alert without its entry would never be told.
     if (wanted > 0) await this.#redis.zadd(redisKeys.alerts, 'NX', 0, account_id).catch(unavailable);
-    const outcome = await this.#run(SET, account_id, wanted);
+    const names = [redisKeys.account(account_id), redisKeys.alert(account_id), redisKeys.ledger(account_id)];
+    const outcome = await this.#runner.runRepeatable(SET, [...names, wanted]).catch(unavailable);
     expectAccount(outcome, account_id);
     if (wanted === 0) await this.#redis.zrem(redisKeys.alerts, account_id).catch(unavailable);
   }
@@ -45,22 +45,23 @@ export class Alerts {
     for (let from = 0; ; from += CHUNK) {
       const ids = await this.#redis.zrange(redisKeys.alerts, String(from), String(from + CHUNK - 1));
       if (ids.length === 0) return;
-      const outcomes = await Promise.all(ids.map((account_id) => this.hasCrossed(account_id)));
-      yield* ids.filter((_, index) => outcomes[index] === true);
+      const outcomes = await Promise.all(ids.map((account_id) => this.untold(account_id)));
+      yield* ids.filter((_, index) => (outcomes[index] ?? 0) > 0);
     }
   }
 
-  async hasCrossed(account_id: string): Promise<boolean> {
-    return (await this.#run(CROSS, account_id, '0')) === 'crossed';
+  /** How many crossings there have been, when the person has not been told of all of them; otherwise 0. */
+  untold(account_id: string): Promise<number> {
+    return this.#cross(account_id, 0);
   }
 
-  /** The mail about the crossing has been handed over. */
-  async told(account_id: string): Promise<void> {
-    await this.#run(CROSS, account_id, '1');
+  /** The mail about that many crossings has been handed over. */
+  async told(account_id: string, crossings: number): Promise<void> {
+    await this.#cross(account_id, crossings);
   }
 
-  #run(script: typeof SET, account_id: string, value: string | number): Promise<unknown> {
-    const names = [redisKeys.account(account_id), redisKeys.alert(account_id)];
-    return this.#runner.runRepeatable(script, [...names, value]).catch(unavailable);
+  async #cross(account_id: string, told: number): Promise<number> {
+    const names = [redisKeys.alert(account_id), redisKeys.ledger(account_id)];
+    return Number(await this.#runner.run(CROSS, [...names, told]).catch(unavailable));
   }
 }

@@ -25,8 +25,9 @@ export function accountHandlers(to: HandlerDependencies): JobHandlers {
     'sign-up': (sign_up) => onboarding.mailSignUp(sign_up),
     reset: ({ email }) => onboarding.mailReset(email),
     'low-balance': async ({ account_id }) => {
-      // Queued a moment ago: by now it may have been topped up, or told by another worker.
-      if (!(await alerts.hasCrossed(account_id))) return;
+      // Queued a moment ago: by now another worker may have told of it.
+      const crossings = await alerts.untold(account_id);
+      if (crossings === 0) return;
       const [{ email, state, credits }, low_at] = await Promise.all([
         accounts.get(account_id),
         alerts.get(account_id),
@@ -35,7 +36,7 @@ export function accountHandlers(to: HandlerDependencies): JobHandlers {
         await mailer.send(
           letters.lowBalance(email, `${publicUrl()}/account/wallet`, credits.balance, low_at),
         );
-      await alerts.told(account_id);
+      await alerts.told(account_id, crossings);
     },
     prepare: async ({ request_id }) => {
       const before = await requests.get(request_id);

@@ -32,7 +32,9 @@ export interface AccountService {
   pages: AccountPages;
   mailer: Mailer;
   /** Begins to do jobs. */
-  work(): Promise<void>;
+  work(): void;
+  /** Has balances watched and the night's erasures carried out, by one of all workers. */
+  schedule(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -47,11 +49,13 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   return {
     pages,
     mailer,
-    async work() {
+    work() {
       const waiting = connectRedis(settings, log, 'jobs');
       stops.push(async () => waiting.disconnect());
       const worker = startWorker(waiting, pages.handlers, log);
       stops.push(() => worker.stop());
+    },
+    async schedule() {
       // Redis being away is no reason not to start; the schedule is written again with every start.
       await jobs
         .schedule(settings.NIGHTLY_CRON)

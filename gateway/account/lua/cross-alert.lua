@@ -1,24 +1,34 @@
--- Notices that a balance went below its person's threshold; once it was told, not again before it has come back up.
+-- Reads on in the ledger, and counts how often the balance went from its person's threshold or above to below it.
 --
 -- KEYS, all with the account's hash tag
---   1 account  hash
---   2 alert    hash: low_at, told
+--   1 alert   hash: low_at, seen (id of the last entry that was read), crossings, told (crossings that were told)
+--   2 ledger  stream
 -- ARGV
---   1 told  '1' when the person has been told of it just now
--- Returns 'crossed' (and not yet told) | 'nothing'
+--   1 told  crossings that the person has been told of, or 0
+-- Returns the number of crossings when some are not told yet, otherwise 0
 
-local account, alert = unpack(KEYS)
-local told_now = ARGV[1] == '1'
+local alert, ledger = unpack(KEYS)
+local told_now = tonumber(ARGV[1])
 
-local wanted = redis.call('HMGET', alert, 'low_at', 'told')
-local balance = tonumber(redis.call('HGET', account, 'balance'))
-if not wanted[1] or not balance then
-  return 'nothing'
-elseif told_now then
-  redis.call('HSET', alert, 'told', '1')
-  return 'nothing'
-elseif balance >= tonumber(wanted[1]) then
-  redis.call('HSET', alert, 'told', '0')
-  return 'nothing'
+local READ_AT_MOST = 2000 -- more than an account can spend between two looks; the rest is read at the next one
+
+local facts = redis.call('HMGET', alert, 'low_at', 'seen', 'crossings', 'told')
+if not facts[1] then
+  return 0
 end
-return wanted[2] == '1' and 'nothing' or 'crossed'
+local low_at, seen, crossings, told = tonumber(facts[1]), facts[2], tonumber(facts[3]), tonumber(facts[4])
+
+for _, entry in ipairs(redis.call('XRANGE', ledger, '(' .. seen, '+', 'COUNT', READ_AT_MOST)) do
+  seen = entry[1]
+  local fields = {}
+  for i = 1, #entry[2], 2 do
+    fields[entry[2][i]] = entry[2][i + 1]
+  end
+  local balance, delta = tonumber(fields.balance), tonumber(fields.delta)
+  if delta < 0 and balance < low_at and balance - delta >= low_at then
+    crossings = crossings + 1
+  end
+end
+told = math.max(told, told_now)
+redis.call('HSET', alert, 'seen', seen, 'crossings', crossings, 'told', told)
+return crossings > told and crossings or 0

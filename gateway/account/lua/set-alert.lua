@@ -2,23 +2,24 @@
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
---   2 alert    hash: low_at, told
+--   2 alert    hash: low_at, seen, crossings, told
+--   3 ledger   stream
 -- ARGV
 --   1 low_at  credits; 0 for no mail
 -- Returns 'set' | 'closed' | 'unknown'
 
-local account, alert = unpack(KEYS)
+local account, alert, ledger = unpack(KEYS)
 local low_at = tonumber(ARGV[1])
 
-local facts = redis.call('HMGET', account, 'state', 'balance')
-if not facts[1] then
+local state = redis.call('HGET', account, 'state')
+if not state then
   return 'unknown'
-elseif facts[1] == 'closed' then
+elseif state == 'closed' then
   return 'closed'
-elseif low_at == 0 then
-  redis.call('DEL', alert)
-else
-  local told = tonumber(facts[2]) < low_at and '1' or '0'
-  redis.call('HSET', alert, 'low_at', ARGV[1], 'told', told)
+end
+redis.call('DEL', alert)
+if low_at > 0 then
+  local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
+  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0', 'crossings', 0, 'told', 0)
 end
 return 'set'

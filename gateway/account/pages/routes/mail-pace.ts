@@ -1,5 +1,6 @@
 /** How often mail may be asked for, and what a password must be: the same rules for signing up and for a new password. */
 import type { FastifyReply } from 'fastify';
+import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { addressUnit } from '../../../metering/address-unit.ts';
 import { PASSWORD_LENGTH } from '../../../web/passwords.ts';
 import type { Pace, Throttle } from '../../../web/throttle.ts';
@@ -11,7 +12,7 @@ const PER_EMAIL: Pace = { free: 3, longest_ms: 3_600_000 };
 export async function mailPace(throttle: Throttle, address: string, email: string): Promise<number> {
   const waits_ms = [
     await throttle.attempt('account-mail-address', addressUnit(address), PER_ADDRESS),
-    await throttle.attempt('account-mail-email', email.toLowerCase(), PER_EMAIL),
+    await throttle.attempt('account-mail-email', addressDigest(email), PER_EMAIL),
   ];
   return Math.ceil(Math.max(...waits_ms) / 1000);
 }

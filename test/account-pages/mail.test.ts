@@ -1,0 +1,107 @@
+/** Mail over a real socket to a stand-in for an SMTP server, and as files where there is none. */
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { confirmAddress, lowBalance } from '../../gateway/account/letters.ts';
+import { createMailer } from '../../gateway/account/mail.ts';
+import { silentLog } from '../redis.ts';
+
+const now = (): number => Date.UTC(2026, 10, 21, 12);
+const LINK = 'https://almanac.example/account/confirm/abc';
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'alm-mail-'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Takes mails as the first mail server would; refuses the recipients that are named. */
+async function startSmtp(refused: string[] = []) {
+  const letters: { to: string; text: string }[] = [];
+  const serve = (socket: Socket): void => {
+    const say = (line: string) => socket.write(`${line}\r\n`);
+    const letter = { to: '', text: '' };
+    let inData = false;
+    say('220 stand-in');
+    createInterface({ input: socket }).on('line', (line) => {
+      if (inData) {
+        if (line !== '.') letter.text += `${line}\n`;
+        else {
+          inData = false;
+          letters.push({ ...letter });
+          say('250 taken');
+        }
+      } else if (/^RCPT TO/i.test(line)) {
+        letter.to = /<(.*)>/.exec(line)?.[1] ?? '';
+        say(refused.includes(letter.to) ? '550 nobody here' : '250 yes');
+      } else if (/^DATA/i.test(line)) {
+        inData = true;
+        say('354 go on');
+      } else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
+      else say('250 yes');
+    });
+    socket.on('error', () => {});
+  };
+  const server = createServer(serve).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    letters,
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () => server.close(),
+  };
+}
+
+describe('with SMTP_URL', () => {
+  it('a mail is handed to the server, from MAIL_FROM, as plain text with its link whole', async () => {
+    const smtp = await startSmtp();
+    const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'Almanac <hello@almanac.example>', VAR_DIR: directory };
+    const mailer = createMailer(settings, { now, log: silentLog });
+    await mailer.send(confirmAddress('ann@example.org', LINK));
+    smtp.stop();
+    const [letter] = smtp.letters;
+    expect(letter?.to).toBe('ann@example.org');
+    expect(letter?.text).toContain('From: Almanac <hello@almanac.example>');
+    expect(letter?.text).toContain('Subject: Confirm your e-mail address');
+    expect(letter?.text).toContain(`\n${LINK}\n`);
+    expect(mailer.says).toContain(new URL(smtp.url).host);
+  });
+
+  it('a mail that is refused is an error, so that its job is tried again', async () => {
+    const smtp = await startSmtp(['nobody@example.org']);
+    const mailer = createMailer(
+      { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory },
+      { now, log: silentLog },
+    );
+    await expect(mailer.send(confirmAddress('nobody@example.org', LINK))).rejects.toThrow('550');
+    smtp.stop();
+  });
+});
+
+describe('without SMTP_URL', () => {
+  it('a mail is a file that only its owner reads, its link is logged, and an erasure removes it', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+    const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };
+    const mailer = createMailer(settings, { now, log });
+    await mailer.send(confirmAddress('ann@example.org', LINK));
+    await mailer.send(lowBalance('bob@example.org', LINK, 3, 10));
+    const mails = join(directory, 'mail');
+    const [first = ''] = await readdir(mails);
+    expect(first).toMatch(/^2026-11-21T12-00-00-000Z-.*\.eml$/);
+    expect((await stat(join(mails, first))).mode & 0o777).toBe(0o600);
+    const texts = await Promise.all(
+      (await readdir(mails)).map((name) => readFile(join(mails, name), 'utf8')),
+    );
+    expect(texts.some((text) => text.includes('To: ann@example.org') && text.includes(LINK))).toBe(true);
+    expect(lines.join('')).toContain(LINK);
+    expect(lines.join('')).not.toContain('ann@example.org');
+    expect(mailer.says).toContain(mails);
+    await mailer.forget('ANN@example.org');
+    expect(await readdir(mails)).toHaveLength(1);
+  });
+});
