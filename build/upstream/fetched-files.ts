@@ -24,9 +24,9 @@ export interface TrackedUpstream extends Upstream {
   readonly bytes: number;
   /**
    * Ends connections.
-   * @param complete whether all was read that the provider has: copies of anything else are then dropped.
+   * @param complete whether all was read that the provider has, so that copies of anything else can go. Default: no.
    */
-  close(complete: boolean): Promise<void>;
+  close(complete?: boolean): Promise<void>;
 }
 
 /** Remembers files by reference, each once. */

@@ -169,7 +169,7 @@ export class HttpUpstream implements TrackedUpstream {
     return this.#log.bytes;
   }
 
-  async close(complete: boolean): Promise<void> {
+  async close(complete = false): Promise<void> {
     await this.#agent.close();
     if (!complete) return;
     const used = new Set<string>();

@@ -1,7 +1,7 @@
 /** Published Parquet through two readers that are not DuckDB, and through DuckDB. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { DuckDBInstance, type Json } from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
 import { parquetReadObjects } from 'hyparquet';
 import { OBSERVATION_COLUMNS } from '../../data/schema/snapshot.ts';
 
@@ -46,16 +46,17 @@ export async function readWithHyparquet(file: string): Promise<Row[]> {
   return rows.map(plain);
 }
 
-/** Rows of a query. */
-export async function query(sql: string): Promise<Record<string, Json>[]> {
+let shared: Promise<DuckDBConnection> | null = null;
+async function connect(): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  try {
-    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  return instance.connect();
+}
+
+/** Rows of a query, on one connection for the whole test file. */
+export async function query(sql: string): Promise<Record<string, Json>[]> {
+  shared ??= connect();
+  const connection = await shared;
+  return (await connection.runAndReadAll(sql)).getRowObjectsJson();
 }
 
 /** Rows of a published observation file, in file order. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { RawObservation } from '../../build/connectors/connector.ts';
 import { PlaceIndex } from '../../build/ingest/place-index.ts';
 import { Rejects } from '../../build/ingest/rejects.ts';
-import { ConflictingFigures, SeriesBuffer } from '../../build/ingest/series-buffer.ts';
+import { SeriesBuffer, UntrustedSeries } from '../../build/ingest/series-buffer.ts';
 import type { Place } from '../../data/curated.ts';
 import type { SpineCountry } from '../../data/schema/curated.ts';
 
@@ -124,7 +124,7 @@ describe('one series', () => {
     [{ value: 1, projected: true }, { value: 1, projected: false }, /1 projected and 1$/],
   ])('shows both of two different figures', (first, second, message) => {
     const rows = [first, second].map((one) => ({ place: 'FRA', year: 2001, ...one }));
-    expect(() => judge(rows)).toThrow(ConflictingFigures);
+    expect(() => judge(rows)).toThrow(UntrustedSeries);
     expect(() => judge(rows)).toThrow(message);
   });
 
