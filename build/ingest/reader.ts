@@ -11,7 +11,7 @@ import type { SourceItem } from '../connectors/connector.ts';
 import type { LakeWriter } from './lake-writer.ts';
 import { PlaceIndex } from './place-index.ts';
 import { Rejects } from './rejects.ts';
-import { ConflictingFigures, SeriesBuffer } from './series-buffer.ts';
+import { SeriesBuffer, UntrustedSeries } from './series-buffer.ts';
 import { factsOf, type SeriesFile } from './series-facts.ts';
 
 export interface ReadProgress {
@@ -115,7 +115,7 @@ export class ProviderReader {
     try {
       this.#keep(entry);
     } catch (error) {
-      if (!(error instanceof ConflictingFigures)) throw error;
+      if (!(error instanceof UntrustedSeries)) throw error;
       this.#fail(entry.slug, error.message);
     }
   }

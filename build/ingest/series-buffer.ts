@@ -35,10 +35,16 @@ export interface Bounds {
   max: number;
 }
 
-/** Two different figures of one country and year: the series cannot be trusted. Its message shows both. */
-export class ConflictingFigures extends Error {
-  override name = 'ConflictingFigures';
+/**
+ * The series as a whole cannot be trusted: two different figures of one country and year (the message shows both), or
+ * so many outside the declared bounds that the rest means something else, too.
+ */
+export class UntrustedSeries extends Error {
+  override name = 'UntrustedSeries';
 }
+
+/** A few impossible figures are slips; hundreds, a tenth of a series, are another unit or a wrong sum. */
+const MOST_OUTSIDE = { rows: 100, share: 0.1 };
 
 interface Refusal {
   reason: RejectReason;
@@ -79,6 +85,9 @@ export class SeriesBuffer {
   #spare = makeColumns(FIRST_CAPACITY);
   #bounds = NO_BOUNDS;
   #sorted = true;
+  /** Rows of this series outside the bounds, and the first of them. */
+  #outside = 0;
+  #firstOutside = '';
 
   constructor(places: PlaceIndex, rejects: Rejects) {
     this.#places = places;
@@ -90,6 +99,7 @@ export class SeriesBuffer {
     this.#columns.rows = 0;
     this.#sorted = true;
     this.#bounds = { ...NO_BOUNDS, ...bounds };
+    this.#outside = 0;
   }
 
   /** Judges and keeps a batch of the series. */
@@ -117,7 +127,10 @@ export class SeriesBuffer {
       return { reason: 'bad_number', sample: `${raw.place} ${year}: ${text}` };
     }
     if (value !== null && (value < this.#bounds.min || value > this.#bounds.max)) {
-      return { reason: 'out_of_bounds', sample: `${raw.place} ${year}: ${value}` };
+      const sample = `${raw.place} ${year}: ${value}`;
+      if (this.#outside === 0) this.#firstOutside = sample;
+      this.#outside += 1;
+      return { reason: 'out_of_bounds', sample };
     }
     const columns = this.#columns;
     const at = columns.rows;
@@ -142,11 +155,21 @@ export class SeriesBuffer {
 
   /**
    * Ends the series: its rows by country and year, equal duplicates merged (and counted).
-   * @throws {ConflictingFigures} when one country and year has two different figures.
+   * @throws {UntrustedSeries} when one country and year has two different figures, or a tenth is out of bounds.
    */
   finish(): SeriesColumns {
     if (!this.#sorted) this.#sort();
-    return this.#sorted ? this.#columns : this.#mergeDuplicates();
+    const given = this.#columns.rows;
+    const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
+    if (this.#outside > MOST_OUTSIDE * (given + this.#outside))
+      throw new UntrustedSeries(this.#boundsFault());
+    return columns;
+  }
+
+  /** How many figures lie outside the bounds, with one of them. */
+  #boundsFault(): string {
+    const { min, max } = this.#bounds;
+    return `${this.#outside} figures lie outside the bounds of ${min} to ${max}, the first ${this.#firstOutside}`;
   }
 
   #reserve(rows: number): void {
@@ -175,34 +198,47 @@ export class SeriesBuffer {
 
   #mergeDuplicates(): SeriesColumns {
     const columns = this.#columns;
+    const conflicts: string[] = [];
     let kept = 0;
     for (let row = 0; row < columns.rows; row += 1) {
       if (kept > 0 && sameKey(columns, kept - 1, row)) {
-        this.#rejects.add('duplicate_key', this.#checkEqual(kept - 1, row));
+        const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
+        if (sameFigures(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
+        else conflicts.push(`${key} has two different figures: ${both(columns, kept - 1, row)}`);
         continue;
       }
       for (const name of COLUMN_NAMES) columns[name].copyWithin(kept, row, row + 1);
       kept += 1;
     }
     columns.rows = kept;
+    if (conflicts.length > 0) throw new UntrustedSeries(this.#conflictFault(conflicts));
     return columns;
   }
 
-  /** Names the key that two equal rows share. @throws {ConflictingFigures} when they are not equal. */
-  #checkEqual(first: number, second: number): string {
-    const { country, year, value, ciLo, ciHi, projected } = this.#columns;
-    const key = `${this.#places.countries[country[first] ?? 0]} ${year[first]}`;
-    const figures = [value, ciLo, ciHi, projected];
-    if (figures.every((column) => sameNumber(column[first], column[second]))) return key;
-    const show = (row: number): string => {
-      const [main, low, high] = [value, ciLo, ciHi].map((column) =>
-        Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
-      );
-      const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
-      return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
-    };
-    throw new ConflictingFigures(`${key} has two different figures: ${show(first)} and ${show(second)}`);
+  /** The most telling conflict first: one of two figures, not of a figure and a gap. */
+  #conflictFault(conflicts: readonly string[]): string {
+    const telling = conflicts.find((conflict) => !conflict.includes('nothing')) ?? conflicts[0] ?? '';
+    const more = conflicts.length > 1 ? `; so have ${conflicts.length - 1} more` : '';
+    return `${telling}${more}${this.#outside > 0 ? `; and ${this.#boundsFault()}` : ''}`;
   }
+}
+
+/** Equal as figures, their bounds and marks included. */
+function sameFigures(columns: SeriesColumns, first: number, second: number): boolean {
+  const { value, ciLo, ciHi, projected } = columns;
+  return [value, ciLo, ciHi, projected].every((column) => sameNumber(column[first], column[second]));
+}
+
+/** `61.2 (60 to 62.5) and 59.8 projected` */
+function both({ value, ciLo, ciHi, projected }: SeriesColumns, first: number, second: number): string {
+  const show = (row: number): string => {
+    const [main, low, high] = [value, ciLo, ciHi].map((column) =>
+      Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
+    );
+    const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
+    return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
+  };
+  return `${show(first)} and ${show(second)}`;
 }
 
 function refusalOf(raw: RawObservation): RejectReason | null {

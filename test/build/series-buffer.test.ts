@@ -128,6 +128,23 @@ describe('one series', () => {
     expect(() => judge(rows)).toThrow(message);
   });
 
+  it('is not trusted when hundreds of its figures, a tenth or more, are impossible, and says what else is wrong', () => {
+    const years = Array.from({ length: 600 }, (_, at) => 1400 + at);
+    const share = (outside: number) =>
+      years.map((year, at) => ({ place: 'FRA', year, value: at < outside ? 900 + at : 1 }));
+    const bounds = { min: 0, max: 200 };
+    expect(judge(share(100), bounds).kept).toHaveLength(500);
+    const fault = '101 figures lie outside the bounds of 0 to 200, the first FRA 1400: 900';
+    expect(() => judge(share(101), bounds)).toThrow(fault);
+    const twice = [5, null, 6].flatMap((value, at) => [
+      { place: 'FRA', year: 2001 + at, value: 4 },
+      { place: 'FRA', year: 2001 + at, value },
+    ]);
+    expect(() => judge([...twice, ...share(101)], bounds)).toThrow(
+      `FRA 2001 has two different figures: 4 and 5; so have 2 more; and ${fault}`,
+    );
+  });
+
   it('keeps what upstream says of a figure', () => {
     const { columns, buffer } = judge([
       { place: 'AFG', year: 2001, value: 1, status: 'estimated' },

@@ -2,19 +2,14 @@
  * Data truth: Gapminder's files on one side, the answers of /v1/data on the other, every value of every indicator, as
  * doubles; ranks against a computation of their own; CSV against JSON. Nothing is sampled.
  */
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../mirror.ts';
+import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
 import { Service } from './service.ts';
 import { listSeries, rankFigures, readFigures, readPlaces } from './upstream-figures.ts';
 
-const run = promisify(execFile);
 const ROOT = new URL('../../', import.meta.url).pathname;
-const BUILD_WITHIN_MS = 600_000;
 /** A series whose values are no numbers. */
 const NOT_NUMERIC = 'income_mountains';
 
@@ -35,7 +30,6 @@ interface RankingRow {
 
 describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
   let service: Service;
-  let directory: string;
   let key: string;
   let served: Set<string>;
   const places =
@@ -44,21 +38,13 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
   const numeric = all.filter(({ slug }) => slug !== NOT_NUMERIC);
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-truth-'));
-    const env = { PROVIDER_MIRROR: mirror, VAR_DIR: directory, LOG_LEVEL: 'warn' };
-    const build = (...step: string[]) =>
-      run(process.execPath, [join(ROOT, 'build', 'main.ts'), ...step], { env, cwd: ROOT });
-    await build('ingest', '--provider', 'gapminder');
-    await build('materialise');
-    service = await Service.start({ snapshots: join(directory, 'snapshots') });
+    const { snapshots } = await buildMirror(mirror);
+    service = await Service.start({ snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(({ iso3 }: { iso3: string }) => iso3));
   }, BUILD_WITHIN_MS);
-  afterAll(async () => {
-    await service?.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+  afterAll(() => service?.stop());
 
   const get = (path: string) => service.get(path, { key });
 
