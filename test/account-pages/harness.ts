@@ -113,6 +113,19 @@ export class AccountWorld {
     return visitor.submit('/account/sign-in', '/account/sign-in', { email, password, next: '/account/' });
   }
 
+  /** Makes a key over the page. `key` is empty when it was refused. */
+  async makeKey(
+    { visitor }: Customer,
+    fields: Record<string, string> = {},
+  ): Promise<{ page: Page; key: string }> {
+    const page = await visitor.submit('/account/keys', '/account/keys', {
+      label: '',
+      expires: '',
+      ...fields,
+    });
+    return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
+  }
+
   pathOf(link: string | null): string {
     return (link ?? '').slice(this.url.length);
   }

@@ -1,4 +1,4 @@
-/** Issue 5, items 2 to 4, 6 and 7: keys, usage, wallet, subject rights, and what every page holds to. */
+/** Issue 5, items 2, 6 and 7: keys, subject rights, and what every page holds to. */
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenOf, wordsOf } from '../admin/harness.ts';
@@ -14,14 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const make = async ({ visitor }: Customer, fields: Record<string, string> = {}) => {
-  const page = await visitor.submit('/account/keys', '/account/keys', { label: '', expires: '', ...fields });
-  return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
-};
-
 describe('keys', () => {
   it('are made with a label and a last day, live, shown once, and work until that day is over', async () => {
-    const { key, page } = await make(ann, { label: 'notebook', expires: '2026-11-22' });
+    const { key, page } = await world.makeKey(ann, { label: 'notebook', expires: '2026-11-22' });
     expect(page.headers['cache-control']).toBe('no-store');
     expect((await world.call(key, '/v1/ping')).json).toMatchObject({
       data: { environment: 'live', scopes: ['read'] },
@@ -40,7 +35,7 @@ describe('keys', () => {
   });
 
   it('are revoked after a confirmation, from the next request on, and stay so', async () => {
-    const { key } = await make(ann);
+    const { key } = await world.makeKey(ann);
     const path = `/account/keys/${key.split('_')[2]}/revoke`;
     expect(wordsOf(await ann.visitor.get(path))).toContain('This cannot be undone');
     expect((await world.call(key, '/v1/ping')).status).toBe(200);
@@ -52,14 +47,14 @@ describe('keys', () => {
   it('the eleventh active one is refused, saying what to do, with the form as it was', async () => {
     await world.signIn(bob.visitor, bob.email);
     for (let made = 0; made < 10; made++) await world.accounts.mintKey(bob.account_id);
-    const { page } = await make(bob, { label: 'one more' });
+    const { page } = await world.makeKey(bob, { label: 'one more' });
     expect(page.status).toBe(409);
     expect(wordsOf(page)).toContain('An account holds at most 10 active keys; revoke one first.');
     expect(page.html).toContain('value="one more"');
   });
 
   it.each(['yesterday', '2026-13-01', '2020-01-01'])('do not expire on %s', async (expires) => {
-    const { page } = await make(ann, { expires });
+    const { page } = await world.makeKey(ann, { expires });
     expect(page.status).toBe(422);
   });
 
@@ -73,118 +68,10 @@ describe('keys', () => {
   });
 });
 
-describe('usage', () => {
-  it('has the numbers of GET /v1/usage, by day and by route, and the windows', async () => {
-    const { key } = await make(ann);
-    for (const path of ['/v1/countries/KEN', '/v1/countries/XXX', '/v1/topics']) await world.call(key, path);
-    const { json } = await world.call(key, '/v1/usage?days=7');
-    const { data } = json as {
-      data: { daily: Record<string, number>[]; endpoints: Record<string, number>[] };
-    };
-    const csv = (await ann.visitor.get('/account/usage?days=7&format=csv')).html
-      .trim()
-      .split('\r\n')
-      .slice(1);
-    const asked = data.daily.map(({ date, requests, errors, rows, credits }) =>
-      [date, requests, errors, rows, credits].join(','),
-    );
-    // The call that asked counts itself after it has read.
-    expect(csv.slice(0, -1)).toEqual(asked.slice(0, -1));
-    const page = await ann.visitor.get('/account/usage?days=7');
-    for (const { route } of data.endpoints) expect(page.html).toContain(`<code>${route}</code>`);
-    expect(page.html).toContain('<svg');
-    expect(wordsOf(page)).toContain('This minute');
-    expect(page.html).toContain('100,000');
-  });
-
-  it.each(['0', '91', 'x'])('of %s days is refused', async (days) => {
-    expect((await ann.visitor.get(`/account/usage?days=${days}`)).status).toBe(422);
-  });
-});
-
-describe('the wallet', () => {
-  it('shows every entry with its cause, in pages, and exports them all with harmless cells', async () => {
-    const carl = await world.customer('Carl');
-    const { key } = await make(carl);
-    await world.call(key);
-    const { order_id } = await world.accounts.order(carl.account_id, 'starter');
-    await world.accounts.moveOrder(order_id, 'paid');
-    for (let entry = 0; entry < 60; entry++)
-      await world.accounts.grant(carl.account_id, { credits: 1, by: 'ops', reason: '=HYPERLINK("x")' });
-    const first = await carl.visitor.get('/account/wallet');
-    expect(first.html.match(/<tr>/g)).toHaveLength(51);
-    const older = /href="(\/account\/wallet\?before=[^"]+)"/.exec(first.html)?.[1] ?? '';
-    const second = wordsOf(await carl.visitor.get(older));
-    for (const cause of [
-      `order ${order_id}`,
-      '/v1/countries/{iso3}',
-      'confirmed address',
-      'purchase',
-      'debit',
-    ])
-      expect(second).toContain(cause);
-    const csv = (await carl.visitor.get('/account/wallet?format=csv')).html;
-    expect(csv.trim().split('\r\n')).toHaveLength(64);
-    expect(csv).toContain(`"'=HYPERLINK(""x"")"`);
-    expect(csv).not.toContain(',=');
-  });
-
-  it('tells of a low balance by mail, once for each crossing', async () => {
-    const dora = await world.customer('Dora');
-    await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
-    const sweep = async (): Promise<number> => {
-      for await (const account_id of world.area.alerts.crossed())
-        await world.handlers['low-balance']({ account_id });
-      return world.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
-    };
-    expect(await sweep()).toBe(0);
-    await world.accounts.adjust(dora.account_id, { delta: -1, by: 'test' });
-    expect([await sweep(), await sweep()]).toEqual([1, 1]);
-    await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
-    expect(await sweep()).toBe(1);
-    await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
-    expect([await sweep(), await sweep()]).toEqual([2, 2]);
-    // Up and down again before anybody looks.
-    await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
-    await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
-    expect([await sweep(), await sweep()]).toEqual([3, 3]);
-    await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '' });
-    await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
-    await world.accounts.adjust(dora.account_id, { delta: -900, by: 'test' });
-    expect(await sweep()).toBe(3);
-  });
-
-  it.each(['-5', 'many', '1.5'])('takes no threshold of %s, and keeps what was typed', async (low_at) => {
-    const page = await bob.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at });
-    expect(page.status).toBe(422);
-    expect(page.html).toContain(`value="${low_at}"`);
-  });
-});
-
-describe('orders', () => {
-  it('of others are not there', async () => {
-    const { order_id } = await world.accounts.order(ann.account_id, 'starter');
-    for (const path of [`/account/orders/${order_id}`, `/account/orders/${order_id}/invoice`])
-      expect((await bob.visitor.get(path)).status).toBe(404);
-    const cancelled = await bob.visitor.submit('/account/orders', `/account/orders/${order_id}/cancel`, {});
-    expect(cancelled.status).toBe(404);
-    expect((await world.accounts.getOrder(order_id)).state).toBe('pending');
-  });
-
-  it('of a pack or a payment that is not offered are refused', async () => {
-    const place = (fields: Record<string, string>) =>
-      bob.visitor.submit('/account/orders', '/account/orders', fields);
-    expect((await place({ pack: 'nothing', payment: 'invoice' })).status).toBe(409);
-    expect((await place({ pack: 'starter', payment: 'stripe' })).status).toBe(409);
-    expect((await place({ pack: 'starter', payment: 'barter' })).status).toBe(422);
-    expect(await world.accounts.listOrders(bob.account_id)).toEqual([]);
-  });
-});
-
 describe('subject rights', () => {
   it('an export is prepared by the system, downloaded by its person only, and closed by that', async () => {
     const eve = await world.customer('Eve');
-    await make(eve, { label: 'eves key' });
+    await world.makeKey(eve, { label: 'eves key' });
     const ready = world.mailbox.next(eve.email);
     await eve.visitor.submit('/account/data', '/account/data/export', {});
     expect((await ready).subject).toBe('Your data is ready');
@@ -212,7 +99,7 @@ describe('subject rights', () => {
 
   it('an erasure takes the password, is planned by the system, and only carried out by the night', async () => {
     const gina = await world.customer('Gina');
-    const { key } = await make(gina, { label: 'gina' });
+    const { key } = await world.makeKey(gina, { label: 'gina' });
     const ask = (password: string) =>
       gina.visitor.submit('/account/data', '/account/data/erasure', { password });
     expect((await ask('wrong')).status).toBe(422);
@@ -233,7 +120,7 @@ describe('subject rights', () => {
 
   it('closing takes the password, ends keys and sessions at once, and cannot be undone', async () => {
     const hank = await world.customer('Hank');
-    const { key } = await make(hank);
+    const { key } = await world.makeKey(hank);
     const close = (password: string) => hank.visitor.submit('/account/data', '/account/close', { password });
     expect((await close('wrong')).status).toBe(422);
     expect((await close(PASSWORD)).location).toBe('/account/closed');
