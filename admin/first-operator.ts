@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../data/runtime/settings.ts';
+import { isPassword } from '../gateway/web/passwords.ts';
 import type { OperatorStore } from './operators.ts';
 
 const TRIAL_EMAIL = 'operator@almanac.example';
@@ -34,10 +35,11 @@ export async function ensureOperator(
   if (!trial) return null;
   const file = join(settings.VAR_DIR, FILE);
   if (existing.length > 0) {
+    // A password that was changed since is nobody's to show.
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-    return kept !== '' && existing.some((operator) => operator.email === TRIAL_EMAIL)
-      ? { email: TRIAL_EMAIL, password: kept }
-      : null;
+    const candidate = await operators.candidate(TRIAL_EMAIL);
+    const opens = kept !== '' && candidate !== null && (await isPassword(kept, candidate.password));
+    return opens ? { email: TRIAL_EMAIL, password: kept } : null;
   }
   const made = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
   await writeFile(file, `${made.password}\n`, { mode: 0o600 });

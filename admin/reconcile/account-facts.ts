@@ -36,9 +36,12 @@ export async function readFacts(
 ): Promise<AccountFacts | null> {
   const today = dayOf(now());
   const days = Array.from({ length: USAGE_DAYS }, (_, index) => today - USAGE_DAYS + 1 + index);
+  const usageKeys = days.map((day) => redisKeys.usage(account_id, day));
+  // Most accounts of a large service have not called lately: one question instead of a hundred.
+  const hasUsage = (await redis.exists(...usageKeys)) > 0;
   const transaction = redis.multi().hgetall(redisKeys.account(account_id));
   transaction.xrevrange(redisKeys.ledger(account_id), '+', '-', 'COUNT', 1);
-  for (const day of days) transaction.hgetall(redisKeys.usage(account_id, day));
+  if (hasUsage) for (const key of usageKeys) transaction.hgetall(key);
   const replies = (await transaction.exec()) ?? [];
   const [hash, newest, ...usage] = replies.map(([error, reply]) => {
     if (error) throw error;

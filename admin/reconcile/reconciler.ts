@@ -8,7 +8,8 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { checkAccount, type Disagreement } from './account-check.ts';
 import { type FactSources, readFacts } from './account-facts.ts';
 
-const AT_ONCE = 20;
+/** Few, so that a reading never stands long before a paid call in Redis. */
+const AT_ONCE = 8;
 
 export interface Reconciliation {
   finished_at_ms: number;

@@ -150,9 +150,8 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       after: { balance, asked: delta, applied, shortfall },
       reason,
     };
-    // A repetition writes the entry only when the first try died before it could.
-    if (idem !== '' || !repeated)
-      await record(area, request, change, idem === '' ? null : `credits ${id} ${idem}`);
+    // Named by its idem: a repetition writes the entry only when the first try died before it could.
+    await record(area, request, change, idem === '' ? null : `credits ${id} ${idem}`);
     if (repeated) return `This adjustment had been made before; the balance after it was ${balance}.`;
     const short = shortfall > 0 ? ` ${shortfall} could not be taken back: they were spent.` : '';
     return `Adjusted by ${applied}; the balance is ${balance}.${short}`;

@@ -1,0 +1,106 @@
+/** Operators from the command line, and the first one at a start. */
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ensureOperator } from '../../admin/first-operator.ts';
+import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
+import { OperatorStore } from '../../admin/operators.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
+import { isPassword } from '../../gateway/web/passwords.ts';
+import { startRedis, type TestRedis } from '../redis.ts';
+
+describe('operators', () => {
+  let redis: TestRedis;
+  let client: RedisClient;
+  let operators: OperatorStore;
+  let directory: string;
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = await redis.connect();
+    operators = new OperatorStore(client, () => 1_000);
+    directory = await mkdtemp(join(tmpdir(), 'alm-operator-'));
+  });
+  beforeEach(async () => {
+    const keys = await client.keys('*');
+    if (keys.length > 0) await client.del(...keys);
+    await rm(join(directory, 'operator'), { force: true });
+  });
+  afterAll(async () => {
+    await redis.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const run = (name: string, values: Record<string, string>) => {
+    const command = OPERATOR_COMMANDS[name];
+    if (!command) throw new Error(`there is no command ${name}`);
+    return command.run(client, values);
+  };
+  const opens = async (email: string, password: unknown): Promise<boolean> =>
+    isPassword(String(password), (await operators.candidate(email))?.password ?? null);
+
+  it('are created, reset, listed and removed, and the audit log tells of it', async () => {
+    const made = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });
+    expect(made).toMatchObject({ email: 'ann@example.org', role: 'viewer' });
+    expect(await opens('ann@example.org', made.password)).toBe(true);
+    await expect(run('operator-create', { email: 'ann@example.org' })).rejects.toThrow(
+      'There is already an operator',
+    );
+    const reset = await run('operator-reset', { email: 'ann@example.org' });
+    expect(reset.role).toBe('viewer');
+    expect([
+      await opens('ann@example.org', made.password),
+      await opens('ann@example.org', reset.password),
+    ]).toEqual([false, true]);
+    expect(await run('operator-list', {})).toMatchObject({
+      operators: [{ email: 'ann@example.org', role: 'viewer' }],
+    });
+    await run('operator-remove', { email: 'ann@example.org' });
+    expect(await opens('ann@example.org', reset.password)).toBe(false);
+    expect(await client.xlen('{audit}:log')).toBe(3);
+  });
+
+  it.each([
+    ['operator-create', {}, '--email is needed'],
+    ['operator-create', { email: 'no address' }, 'is not an e-mail address'],
+    ['operator-create', { email: 'a@example.org', role: 'king' }, '--role takes viewer or operator'],
+    ['operator-reset', { email: 'a@example.org' }, 'There is no operator'],
+    ['operator-remove', { email: 'a@example.org' }, 'There is no operator'],
+  ])('%s %j says what is wrong', async (name, values, sentence) => {
+    await expect(run(name, values)).rejects.toThrow(sentence);
+    expect(await client.keys('operator*')).toEqual([]);
+  });
+
+  it('never stand in Redis with their password', async () => {
+    await operators.put('a@example.org', 'operator', 'a password to find');
+    for (const key of await client.keys('operator:*'))
+      expect(JSON.stringify(await client.hgetall(key))).not.toContain('a password to find');
+  });
+
+  const ownSettings = () => readSettings({ VAR_DIR: directory });
+  const settings = { ADMIN_EMAIL: 'boss@example.org', ADMIN_PASSWORD: 'from the settings' };
+
+  it('begin with ADMIN_EMAIL and ADMIN_PASSWORD when there is none, and never after', async () => {
+    expect(await ensureOperator(operators, { ...settings, VAR_DIR: directory }, true)).toBeNull();
+    expect(await opens('boss@example.org', 'from the settings')).toBe(true);
+    await operators.put('boss@example.org', 'viewer', 'changed since then');
+    await ensureOperator(operators, { ...settings, VAR_DIR: directory }, true);
+    expect(await opens('boss@example.org', 'changed since then')).toBe(true);
+  });
+
+  it('begin with a password of their own for a trial, the same at every start, readable by its owner only', async () => {
+    const first = await ensureOperator(operators, ownSettings(), true);
+    expect(await opens(first?.email ?? '', first?.password)).toBe(true);
+    expect((await stat(join(directory, 'operator'))).mode & 0o777).toBe(0o600);
+    expect(await ensureOperator(operators, ownSettings(), true)).toEqual(first);
+    expect((await readFile(join(directory, 'operator'), 'utf8')).trim()).toBe(first?.password);
+    await run('operator-reset', { email: first?.email ?? '' });
+    expect(await ensureOperator(operators, ownSettings(), true)).toBeNull();
+  });
+
+  it('are not made where nobody asked', async () => {
+    expect(await ensureOperator(operators, ownSettings(), false)).toBeNull();
+    expect(await operators.list()).toEqual([]);
+  });
+});
