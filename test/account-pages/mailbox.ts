@@ -1,6 +1,8 @@
 /** A mailer that keeps what it is given, and tells those who wait for a mail. */
 import type { Mail, Mailer } from '../../gateway/account/mail.ts';
 
+const PATIENCE_MS = 15_000;
+
 export class Mailbox implements Mailer {
   readonly says = 'Mail goes to the test';
   readonly all: Mail[] = [];
@@ -11,7 +13,15 @@ export class Mailbox implements Mailer {
 
   /** The next mail to an address. Ask before the mail is caused. */
   next(to: string): Promise<Mail> {
-    return new Promise((take) => this.#waiting.push({ to, take }));
+    return new Promise((take, fail) => {
+      // A test whose mail never comes still ends, and stops what it started.
+      const late = setTimeout(() => fail(new Error(`no mail came for ${to}`)), PATIENCE_MS);
+      const taken = (mail: Mail): void => {
+        clearTimeout(late);
+        take(mail);
+      };
+      this.#waiting.push({ to, take: taken });
+    });
   }
 
   async send(mail: Mail): Promise<void> {
