@@ -161,8 +161,8 @@ export class SeriesBuffer {
     if (!this.#sorted) this.#sort();
     const given = this.#columns.rows;
     const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
-    if (this.#outside > MOST_OUTSIDE * (given + this.#outside))
-      throw new UntrustedSeries(this.#boundsFault());
+    const most = Math.max(MOST_OUTSIDE.rows, MOST_OUTSIDE.share * (given + this.#outside));
+    if (this.#outside > most) throw new UntrustedSeries(this.#boundsFault());
     return columns;
   }
 
