@@ -5,6 +5,7 @@ import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/sche
 import { type ColdSlice, coldRows } from './cold.ts';
 import { cachedContests, keyedCalls, keyedContests } from './contests.ts';
 import { buildRows, startRows } from './lifecycle.ts';
+import { nightRows } from './night.ts';
 import { type Environment, type Gateway, runNode, startGateway, startHelper } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import { throughput } from './throughput.ts';
@@ -71,6 +72,7 @@ export async function measure(
     LOG_LEVEL: 'fatal',
   };
   const rows = await buildRows(settings, say);
+  rows.push(...(await nightRows(join(dir, 'night'), settings, say)));
   say('starting the gateway');
   rows.push(...(await startRows(settings)));
 

@@ -1,99 +1,115 @@
+/** The night: who is due, what one provider's misfortune costs, what a cron job is told. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { takeLock } from '../../build/file-lock.ts';
-import { cadenceMs, nightly, nightlyExitCode } from '../../build/nightly.ts';
-import { type Series, World } from './world.ts';
+import { cadenceMs, type NightlySummary, nightly, nightlyExitCode } from '../../build/nightly.ts';
+import { World } from './world.ts';
 
-const one: Series = {
-  cells: [
-    ['FRA', 2000, 1],
-    ['DEU', 2000, 2],
-  ],
-};
-const HOUR = 3_600_000;
+const DAY_MS = 86_400_000;
+const figures = (value: number, year = 2020) => ({
+  one: { cells: ['AFG', 'ALB', 'BRA'].map((place): [string, number, number] => [place, year, value]) },
+});
 
 let world: World;
 beforeEach(async () => {
-  world = await World.create({ atlas: {}, gazette: { cadence: 'annual' }, sample: { sample: true } });
-  for (const id of ['atlas', 'gazette', 'sample']) await world.publish(id, { one });
+  world = await World.create({
+    atlas: { cadence: 'daily' },
+    globe: { cadence: 'yearly' },
+    off: { enabled: false },
+  });
+  await world.publish('atlas', figures(1));
+  await world.publish('globe', figures(2));
 });
 afterEach(() => world.remove());
 
-const night = async (options = {}) => {
-  const summary = await nightly(await world.dependencies(), options);
-  return {
-    summary,
-    outcomes: Object.fromEntries(summary.providers.map((one) => [one.provider, one.outcome])),
-    code: nightlyExitCode(summary),
-  };
-};
+const night = async (options: Parameters<typeof nightly>[1] = {}): Promise<NightlySummary> =>
+  nightly(await world.dependencies(), options);
+const outcomes = ({ providers }: NightlySummary): Record<string, string> =>
+  Object.fromEntries(providers.map(({ provider, outcome }) => [provider, outcome]));
 
 describe('a night', () => {
-  it('ingests what is due, builds and publishes once, and leaves samples alone', async () => {
-    const { summary, outcomes, code } = await night();
-    expect(outcomes).toEqual({ atlas: 'succeeded', gazette: 'succeeded' });
-    expect(code).toBe(0);
-    expect(await world.shelf.ids()).toEqual([summary.build?.snapshot]);
-    expect(summary.build?.counts).toMatchObject({ providers: 2, indicators: 2 });
+  it('ingests what is due by its cadence, then publishes once', async () => {
+    expect(outcomes(await night())).toEqual({ atlas: 'succeeded', globe: 'succeeded' });
+    expect(await world.shelf.ids()).toHaveLength(1);
+    world.clock += DAY_MS;
+    const second = await night();
+    expect(outcomes(second)).toEqual({ atlas: 'unchanged', globe: 'not_due' });
+    expect(second.build?.snapshot).toBe(await world.shelf.currentId());
+    world.clock += 7 * DAY_MS;
+    expect(outcomes(await night())).toEqual({ atlas: 'unchanged', globe: 'unchanged' });
+    expect(outcomes(await night({ providers: ['globe'] }))).toEqual({ globe: 'unchanged' });
+    expect(outcomes(await night({ all: true }))).toEqual({ atlas: 'unchanged', globe: 'unchanged' });
   });
 
-  it('asks a daily provider every night and a yearly one every week', async () => {
+  it('looks again after a failure, whatever the cadence', async () => {
+    await world.write('mirror/globe/datapackage.json', 'no JSON');
+    const first = await night();
+    expect(outcomes(first)).toEqual({ atlas: 'succeeded', globe: 'failed' });
+    await world.publish('globe', figures(2));
+    world.clock += DAY_MS;
+    expect(outcomes(await night())).toMatchObject({ globe: 'succeeded' });
+  });
+
+  it('is not held up by one bad provider: the others are published, the exit code says so', async () => {
+    await world.write('mirror/globe/datapackage.json', 'no JSON');
+    const summary = await night();
+    expect(nightlyExitCode(summary)).toBe(3);
+    expect(summary.build?.counts.indicators).toBe(1);
+    const bad = summary.providers.find(({ provider }) => provider === 'globe');
+    expect(bad?.reason).toBeTruthy();
+    expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
+  });
+
+  it('publishes the last good figures of a provider that is held', async () => {
     await night();
-    world.clock += 24 * HOUR - 600_000;
-    expect((await night()).outcomes).toEqual({ atlas: 'unchanged', gazette: 'not_due' });
-    world.clock += 6 * 24 * HOUR;
-    expect((await night()).outcomes).toEqual({ atlas: 'unchanged', gazette: 'unchanged' });
-    world.clock += HOUR;
-    expect((await night()).outcomes).toEqual({ atlas: 'not_due', gazette: 'not_due' });
-    expect((await night({ all: true })).outcomes).toEqual({ atlas: 'unchanged', gazette: 'unchanged' });
-    expect((await night({ providers: ['gazette'] })).outcomes).toEqual({ gazette: 'unchanged' });
+    world.clock += DAY_MS;
+    await world.publish('atlas', figures(1000));
+    const summary = await night();
+    expect(outcomes(summary)).toMatchObject({ atlas: 'suspicious' });
+    expect(nightlyExitCode(summary)).toBe(3);
+    expect((await world.lake('atlas').current())?.record.status).toBe('succeeded');
   });
 
-  it('asks a provider whose last run failed again', async () => {
-    await night();
-    await world.write('mirror/gazette/datapackage.json', 'broken');
-    expect((await night({ providers: ['gazette'] })).outcomes).toEqual({ gazette: 'failed' });
-    await world.publish('gazette', { one });
-    world.clock += 8 * 24 * HOUR;
-    expect((await night()).outcomes).toMatchObject({ gazette: 'unchanged' });
-  });
-
-  it('is not held up by one bad provider, whose last good figures stay published', async () => {
-    await night();
-    await world.write('mirror/atlas/datapackage.json', 'broken');
-    world.tomorrow();
-    const { summary, outcomes, code } = await night();
-    expect(outcomes).toMatchObject({ atlas: 'failed' });
-    expect(summary.build?.counts).toMatchObject({ providers: 2, indicators: 2 });
-    expect(code).toBe(3);
-  });
-
-  it('leaves a provider to whoever ingests it at the moment', async () => {
-    const lock = await takeLock(world.lake('atlas').lockFile, 'provider atlas');
-    const { outcomes, code } = await night();
-    expect(outcomes).toEqual({ atlas: 'busy', gazette: 'succeeded' });
-    expect(code).toBe(0);
+  it('leaves a provider that another process is ingesting to it', async () => {
+    const lock = await takeLock(world.lake('globe').lockFile, 'provider globe');
+    const summary = await night();
+    expect(outcomes(summary)).toEqual({ atlas: 'succeeded', globe: 'busy' });
+    expect(nightlyExitCode(summary)).toBe(0);
     await lock.release();
   });
 
-  it('says so when nothing could be published', async () => {
-    for (const id of ['atlas', 'gazette']) await world.write(`mirror/${id}/datapackage.json`, 'broken');
-    const { summary, code } = await night();
-    expect(summary).toMatchObject({
-      build: null,
-      build_error: 'no provider has anything that may be published',
+  it('waits for a rebuild that is under way instead of publishing nothing', async () => {
+    const lock = await takeLock(world.shelf.lockFile, 'the snapshot');
+    const waiting = night();
+    await lock.release();
+    expect((await waiting).build).not.toBeNull();
+  });
+
+  it('ends with 1 when nothing could be published', async () => {
+    for (const id of ['atlas', 'globe']) await world.write(`mirror/${id}/datapackage.json`, 'no JSON');
+    const summary = await night();
+    expect(summary).toMatchObject({ build: null, build_error: expect.any(String) });
+    expect(nightlyExitCode(summary)).toBe(1);
+  });
+
+  it('ends one cancelled provider and goes on with the rest', async () => {
+    const cancelled = new AbortController();
+    cancelled.abort(new Error('enough'));
+    const summary = await nightly({
+      ...(await world.dependencies()),
+      signalFor: (subject) => (subject === 'globe' ? cancelled.signal : new AbortController().signal),
     });
-    expect(code).toBe(1);
+    expect(outcomes(summary)).toEqual({ atlas: 'succeeded', globe: 'cancelled' });
+    expect(summary.build?.counts.indicators).toBe(1);
   });
 });
 
 it.each([
   ['daily', 1],
-  ['monthly', 7],
-  ['several times a year', 7],
-  ['annual', 7],
-  ['fixed edition', 365],
+  ['hourly', 1],
+  ['every quarter', 7],
+  ['irregular', 7],
+  ['fixed', 365],
   [null, 1],
-  ['whenever', 1],
-])('cadence %j is asked every %d days', (cadence, days) => {
-  expect(cadenceMs(cadence)).toBe(days * 24 * HOUR);
+])('a provider with cadence %s is asked every %i days', (cadence, days) => {
+  expect(cadenceMs(cadence)).toBe(days * DAY_MS);
 });
