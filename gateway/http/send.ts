@@ -48,14 +48,7 @@ const PRIVATE_CACHING = 'private, no-store';
 const NO_CACHING = 'no-store';
 
 /** On every public answer: any page may read it, and nobody guesses its type. */
-const OPEN = [
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  'ETag, Retry-After, X-Request-Id, X-Snapshot',
-  'X-Content-Type-Options',
-  'nosniff',
-] as const;
+const OPEN = ['Access-Control-Allow-Origin', '*', 'X-Content-Type-Options', 'nosniff'] as const;
 const SUCCESS_ANONYMOUS = [
   ...OPEN,
   'Cache-Control',
@@ -66,6 +59,15 @@ const SUCCESS_ANONYMOUS = [
 const SUCCESS_KEYED = [...OPEN, 'Cache-Control', PRIVATE_CACHING, 'Vary', 'Accept-Encoding, Authorization'];
 const FAILURE = [...OPEN, 'Cache-Control', NO_CACHING, 'Content-Type', JSON_TYPE];
 
+/** What a script on another site may read of an answer: everything we add, and only what we do add. */
+const EXPOSE = 'Access-Control-Expose-Headers';
+const EXPOSED_ANONYMOUS = 'ETag, Retry-After, X-Request-Id, X-Snapshot';
+const EXPOSED_KEYED = [
+  EXPOSED_ANONYMOUS,
+  'Content-Disposition, Link, X-Attribution',
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
+].join(', ');
+
 /** Small bodies in several pieces go out as one. */
 const JOIN_MAX_BYTES = 64 * 1024;
 
@@ -73,6 +75,7 @@ function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
   const headers = [...base, 'X-Request-Id', exchange.requestId];
   if (exchange.snapshotId !== null) headers.push('X-Snapshot', exchange.snapshotId);
   const { standing } = exchange;
+  headers.push(EXPOSE, standing === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED);
   if (standing === null) return headers;
   const { window, charged, balance } = standing;
   headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
