@@ -3,7 +3,8 @@
  *
  * Every file is downloaded whole before a connector sees a byte of it, so a connector never works on half a file and
  * never holds a connection open. Copies stay until the next run, which asks with their validators and reads them again
- * when the server says 304. Each file is asked for once a run.
+ * when the server says 304. Each file is asked for once a run; a run that was broken off is continued where it was (see
+ * `unfinished-run.ts`).
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -18,6 +19,7 @@ import { type DownloadOptions, download } from './download.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
 import { HostGate, type PolitenessOptions } from './politeness.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
+import { UnfinishedRun } from './unfinished-run.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 export interface HttpOptions {
@@ -33,6 +35,7 @@ export interface HttpOptions {
   maxRedirects?: number;
   politeness?: PolitenessOptions;
   retry?: Partial<RetryOptions>;
+  now?: () => number;
 }
 
 const copyRecord = z.object({
@@ -52,6 +55,7 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #agent: Agent;
   readonly #gate: HostGate;
   readonly #log = new FetchLog();
+  readonly #unfinished: UnfinishedRun;
   /** Files that were asked for in this run already. */
   readonly #fresh = new Map<string, Promise<CopyRecord & { path: string; changed: boolean }>>();
 
@@ -59,6 +63,7 @@ export class HttpUpstream implements TrackedUpstream {
     const retry = { ...RETRY_DEFAULTS, ...options.retry };
     this.#base = new URL(options.base);
     this.#cache = options.cache;
+    this.#unfinished = new UnfinishedRun(options.cache, options.now ?? Date.now);
     this.#agent = new Agent({ connect: { lookup: guardedLookup(this.#base) } });
     this.#gate = new HostGate(options.politeness ?? { concurrency: 4, intervalMs: 0 }, retry);
     this.#options = {
@@ -102,6 +107,8 @@ export class HttpUpstream implements TrackedUpstream {
     const name = createHash('sha256').update(url.href).digest('hex');
     const path = join(this.#cache, name);
     const known = await this.#copyAt(path, url);
+    const isOfThisRun = await this.#unfinished.holds(path);
+    if (known && isOfThisRun) return { ...known, path, changed: true };
     const draft = `${path}.part`;
     const result = await download(url, draft, known, this.#options);
     if (result.kind === 'unchanged' && known) return { ...known, path, changed: false };
@@ -171,6 +178,7 @@ export class HttpUpstream implements TrackedUpstream {
 
   async close(complete = false): Promise<void> {
     await this.#agent.close();
+    if (!this.#options.signal.aborted) await this.#unfinished.end();
     if (!complete) return;
     const used = new Set<string>();
     for (const pending of this.#fresh.values()) {

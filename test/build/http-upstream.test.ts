@@ -39,12 +39,13 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-function open(more: { maxFileBytes?: number; signal?: AbortSignal } = {}): HttpUpstream {
+function open(more: { maxFileBytes?: number; signal?: AbortSignal; now?: () => number } = {}): HttpUpstream {
   return new HttpUpstream({
     base,
     cache: join(directory, 'copies'),
     maxFileBytes: more.maxFileBytes ?? 1_000_000,
     signal: more.signal ?? new AbortController().signal,
+    ...(more.now && { now: more.now }),
     retry: {
       random: () => 0.5,
       sleep: async (ms) => {
@@ -63,6 +64,44 @@ async function read(reference: string, more: Parameters<typeof open>[0] = {}): P
     await upstream.close(true);
   }
 }
+
+describe('a run that was broken off', () => {
+  const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);
+  const asked = (): (string | undefined)[] => requests.map(({ url }) => url?.split('?')[1]);
+
+  it('is continued at the page where it was, within the hour, and not after a run that ended', async () => {
+    handler = (request, response) => response.writeHead(200).end(`${request.url} ${requests.length}`);
+    // Never closed, as after a crash.
+    const crashed = open();
+    for (const page of pages.slice(0, 2)) await crashed.text(page);
+    const next = open();
+    const texts = await Promise.all(pages.map((page) => next.text(page)));
+    expect(asked()).toEqual(['page=1', 'page=2', 'page=3']);
+    expect(texts[0]).toMatch(/page=1 1$/);
+    await next.close(true);
+    for (const page of pages) await read(page);
+    expect(asked().slice(3)).toEqual(['page=1', 'page=2', 'page=3']);
+  });
+
+  it('is continued after a cancellation, and begun anew after an hour or an error', async () => {
+    handler = (_, response) => response.writeHead(200).end('page');
+    const controller = new AbortController();
+    const cancelled = open({ signal: controller.signal });
+    await cancelled.text('series?page=1');
+    controller.abort();
+    await cancelled.close();
+    const failed = open();
+    await failed.text('series?page=1');
+    expect(requests).toHaveLength(1);
+    await failed.close();
+    await open().text('series?page=1');
+    expect(requests).toHaveLength(2);
+    const later = open({ now: () => Date.now() + 3_600_001 });
+    await later.text('series?page=1');
+    expect(requests).toHaveLength(3);
+    await later.close();
+  });
+});
 
 describe('conditional requests', () => {
   it.each([
