@@ -156,6 +156,7 @@ export const observationRow = z.object({
   rank: z.int().nullable(),
   projected: z.boolean(),
 });
+export type ObservationRow = z.infer<typeof observationRow>;
 
 export const rankingRow = z.object({
   rank: z.int().nullable(),

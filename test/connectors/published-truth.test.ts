@@ -14,6 +14,7 @@ import { connectorFor } from '../../build/connectors/registry.ts';
 import { type IngestDependencies, ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
+import type { ObservationRow } from '../../data/schema/records.ts';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { Service } from '../gateway/service.ts';
 import { describeWithMirror } from '../mirror.ts';
@@ -27,15 +28,6 @@ type Figure = [
   hi: number | null,
   projected: boolean,
 ];
-
-interface Observation {
-  iso3: string;
-  year: number;
-  value: number | null;
-  ci_lo: number | null;
-  ci_hi: number | null;
-  projected: boolean;
-}
 
 const PROVIDERS = ['imf', 'owid', 'owid-datasets', 'undp', 'unicef'];
 const number = (text: string | undefined): number | null => (text ? Number(text) : null);
@@ -106,11 +98,8 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
   async function answered(id: string): Promise<Figure[]> {
     const answer = await service?.get(`/v1/data?indicator=${id}`, { key });
     expect(answer?.status, id).toBe(200);
-    return answer?.json.data.map(
-      ({ iso3, year, value, ci_lo: low, ci_hi: high, projected }: Observation): Figure => {
-        return [iso3, year, value, low, high, projected];
-      },
-    );
+    const rows: ObservationRow[] = answer?.json.data;
+    return rows.map((row) => [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected]);
   }
 
   /** A place code as OWID writes it, on the spine. */

@@ -1,0 +1,104 @@
+/** Copies of upstream files: asked for again with their validators, and taken as they are when a run broke off. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { open, played, read } from './played-server.ts';
+
+describe('a run that was broken off', () => {
+  const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);
+  const asked = (): (string | undefined)[] => played.requests.map(({ url }) => url?.split('?')[1]);
+
+  it('is continued at the page where it was, within the hour, and not after a run that ended', async () => {
+    played.handler = (request, response) =>
+      response.writeHead(200).end(`${request.url} ${played.requests.length}`);
+    // Never closed, as after a crash.
+    const crashed = open();
+    for (const page of pages.slice(0, 2)) await crashed.text(page);
+    const next = open();
+    const texts = await Promise.all(pages.map((page) => next.text(page)));
+    expect(asked()).toEqual(['page=1', 'page=2', 'page=3']);
+    expect(texts[0]).toMatch(/page=1 1$/);
+    await next.close(true);
+    for (const page of pages) await read(page);
+    expect(asked().slice(3)).toEqual(['page=1', 'page=2', 'page=3']);
+  });
+
+  it('is continued after a cancellation, and begun anew after an hour or an error', async () => {
+    played.handler = (_, response) => response.writeHead(200).end('page');
+    const controller = new AbortController();
+    const cancelled = open({ signal: controller.signal });
+    await cancelled.text('series?page=1');
+    controller.abort();
+    await cancelled.close();
+    const failed = open();
+    await failed.text('series?page=1');
+    expect(played.requests).toHaveLength(1);
+    await failed.close();
+    await open().text('series?page=1');
+    expect(played.requests).toHaveLength(2);
+    const later = open({ now: () => Date.now() + 3_600_001 });
+    await later.text('series?page=1');
+    expect(played.requests).toHaveLength(3);
+    await later.close();
+  });
+});
+
+describe('conditional requests', () => {
+  it.each([
+    ['an ETag', { etag: '"v1"' }, 'if-none-match', '"v1"'],
+    [
+      'Last-Modified',
+      { 'last-modified': 'Sat, 01 Nov 2025 00:00:00 GMT' },
+      'if-modified-since',
+      'Sat, 01 Nov 2025 00:00:00 GMT',
+    ],
+  ])('are made with %s, and a 304 is answered from the copy at hand', async (_, headers, name, value) => {
+    played.handler = (request, response) => {
+      if (request.headers[name] === value) response.writeHead(304, headers).end();
+      else response.writeHead(200, headers).end('content');
+    };
+    expect(await read('a.csv')).toBe('content');
+    expect(await read('a.csv')).toBe('content');
+    expect(played.requests.map((request) => request.headers[name])).toEqual([undefined, value]);
+  });
+
+  it('tell in one round whether anything has changed, and fetch what has only once', async () => {
+    let version = 1;
+    played.handler = (request, response) => {
+      const etag = request.url?.endsWith('b.csv') ? `"b${version}"` : '"a"';
+      if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
+      else response.writeHead(200, { etag }).end(etag);
+    };
+    const first = open();
+    await first.text('a.csv');
+    await first.text('b.csv');
+    const known = first.fetched();
+    await first.close(true);
+    expect(known.map(({ validator }) => validator)).toEqual(['"a"', '"b1"']);
+    const second = open();
+    expect(await second.unchanged(known)).toBe(true);
+    await second.close(true);
+    version = 2;
+    const third = open();
+    expect(await third.unchanged(known)).toBe(false);
+    played.requests.length = 0;
+    expect(await third.text('b.csv')).toBe('"b2"');
+    expect(played.requests).toHaveLength(0);
+    await third.close(true);
+  });
+
+  it('cannot be made for a file without validators: it counts as changed', async () => {
+    played.handler = (_, response) => response.end('x');
+    const upstream = open();
+    await upstream.text('a.csv');
+    expect(await upstream.unchanged(upstream.fetched())).toBe(false);
+    await upstream.close(true);
+  });
+
+  it('leave no copy of what a whole run no longer reads', async () => {
+    played.handler = (_, response) => response.writeHead(200, { etag: '"x"' }).end('x');
+    await read('a.csv');
+    await read('b.csv');
+    expect(await readdir(join(played.directory, 'copies'))).toHaveLength(2);
+  });
+});

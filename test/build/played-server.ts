@@ -1,0 +1,68 @@
+/** One server of the test's own for each test, and an upstream that reads from it without waiting. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
+import { HttpUpstream } from '../../build/upstream/http-upstream.ts';
+
+export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+
+let server: Server;
+let base: string;
+
+/** What the server of the test that runs does and saw. */
+export const played = {
+  /** Of this test alone; copies lie in `copies` below it. */
+  directory: '',
+  handler: (() => {}) as Handler,
+  requests: [] as IncomingMessage[],
+  /** Pauses that were asked for, in milliseconds; none was made. */
+  waits: [] as number[],
+};
+
+beforeEach(async () => {
+  played.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
+  played.requests = [];
+  played.waits = [];
+  server = createServer((request, response) => {
+    played.requests.push(request);
+    played.handler(request, response, played.requests.length);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/data/`;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(played.directory, { recursive: true });
+});
+
+export function open(
+  more: { maxFileBytes?: number; signal?: AbortSignal; now?: () => number } = {},
+): HttpUpstream {
+  return new HttpUpstream({
+    base,
+    cache: join(played.directory, 'copies'),
+    maxFileBytes: more.maxFileBytes ?? 1_000_000,
+    signal: more.signal ?? new AbortController().signal,
+    ...(more.now && { now: more.now }),
+    retry: {
+      random: () => 0.5,
+      sleep: async (ms) => {
+        played.waits.push(ms);
+      },
+    },
+  });
+}
+
+/** Reads once with an upstream of its own. */
+export async function read(reference: string, more: Parameters<typeof open>[0] = {}): Promise<string> {
+  const upstream = open(more);
+  try {
+    return await upstream.text(reference);
+  } finally {
+    await upstream.close(true);
+  }
+}
