@@ -1,6 +1,6 @@
 /** Rows of the bench, their statistics, and the table they make. */
 import { execFileSync } from 'node:child_process';
-import { cpus, release, totalmem } from 'node:os';
+import { cpus, release, totalmem, type } from 'node:os';
 
 /** One figure over several rounds. */
 export interface Sample {
@@ -117,7 +117,7 @@ export function machineFacts(): Record<string, string | number> {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: cpus().length,
     'memory GB': Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
+    system: `${type()} ${release().split('-')[0]}`,
     node: process.version,
     redis: /v=(\S+)/.exec(firstLine('redis-server', '--version'))?.[1] ?? 'absent',
     commit: firstLine('git', 'rev-parse', '--short', 'HEAD'),

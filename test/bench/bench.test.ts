@@ -1,0 +1,87 @@
+/** The bench's own arithmetic and its load generator: figures that people decide by must be right themselves. */
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { requestText } from './http-client.ts';
+import type { LoadJob, LoadResult } from './load.ts';
+import { startHelper } from './processes.ts';
+import { isMet, markdown, median, type Report, type Row, ratio } from './report.ts';
+
+const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
+  name: 'a row',
+  measured: { unit: 'req/s', rounds: measured },
+  floor: { name: 'a floor', sample: { unit: 'req/s', rounds: floor } },
+  ...(goal && { goal }),
+});
+
+describe('figures', () => {
+  it('takes the middle, or the mean of both middles', () => {
+    expect(median([3, 1, 2])).toBe(2);
+    expect(median([4, 1, 2, 3])).toBe(2.5);
+  });
+
+  it('judges the median of the ratios by round, not the ratio of the medians', () => {
+    const uneven = row([100, 10, 90], [100, 20, 100], { at: 'least', bound: 0.9 });
+    expect(ratio(uneven)).toBe(0.9);
+    expect(isMet(uneven)).toBe(true);
+    expect(isMet(row([1], [2], { at: 'most', bound: 0.4 }))).toBe(false);
+  });
+
+  it('shows goal, verdict and the change against an earlier report', () => {
+    const report = (value: number): Report => ({
+      at: '2026-11-21T00:00:00Z',
+      machine: { cores: 2 },
+      rows: [row([value], [1000], { at: 'least', bound: 0.9 }), { name: 'another', skipped: 'no nginx' }],
+    });
+    const table = markdown(report(800), report(1000));
+    expect(table).toContain('| 800 req/s | a floor: 1,000 req/s | 0.80 | ≥ 0.9 × | **not met** | −20 % |');
+    expect(table).toContain('| another | skipped: no nginx |');
+    expect(markdown(report(950), null)).toContain('| 0.95 | ≥ 0.9 × | met |\n');
+  });
+});
+
+describe('the load generator', () => {
+  let server: Server;
+
+  afterEach(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  async function load(listener: RequestListener, requests: string[]): Promise<LoadResult> {
+    server = createServer(listener).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await using generator = startHelper('load.ts');
+    const job = { port, requests, connections: 1, duration_ms: 20_000, once: true };
+    return await generator.ask<LoadJob, LoadResult>(job);
+  }
+
+  it('counts answers of every framing, each once', async () => {
+    const seen: string[] = [];
+    const listener: RequestListener = (request, response) => {
+      seen.push(request.url ?? '');
+      if (request.url === '/chunked') {
+        response.write('0\r\n');
+        response.end('x'.repeat(100_000));
+      } else if (request.url === '/empty') response.writeHead(200, { 'content-length': 0 }).end();
+      else response.writeHead(200, { 'content-length': 200_000 }).end('y'.repeat(200_000));
+    };
+    const paths = ['/chunked', '/long', '/empty', '/long', '/chunked'];
+    const result = await load(
+      listener,
+      paths.map((path) => requestText({ path })),
+    );
+    expect(seen).toEqual(paths);
+    expect(result).toMatchObject({ answers: 5, errors: 0 });
+  });
+
+  it('counts an answer other than 200 as an error', async () => {
+    const listener: RequestListener = (_request, response) => {
+      response.writeHead(429, { 'content-length': 2 }).end('no');
+    };
+    const result = await load(listener, [requestText({ path: '/a' }), requestText({ path: '/b' })]);
+    expect(result).toMatchObject({ answers: 0, errors: 2 });
+  });
+});
