@@ -207,3 +207,13 @@ export class World {
     await rm(this.directory, { recursive: true, force: true });
   }
 }
+
+const PLACES_SAID = ['afg', 'FRA', ' deu ', 'kos', 'usa', 'bra', 'chn', 'ind', 'jpn', 'ken'];
+/** Figures of ten places, as upstreams write them, in each of so many years from 2000. */
+export const cells = (
+  years: number,
+  figure = (place: number, year: number): number => place + year / 10,
+): Series['cells'] =>
+  PLACES_SAID.flatMap((place, index) =>
+    Array.from({ length: years }, (_, year) => [place, 2000 + year, figure(index, year)] as const),
+  ).map(([place, year, value]) => [place, year, value]);
