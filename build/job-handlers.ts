@@ -15,6 +15,9 @@ import { rollback, SnapshotShelf } from './snapshot/publish.ts';
 /** A rebuild waits its turn behind a night's build. */
 const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
+/** An operator may accept a run in the moment in which it is told to be held, before its job has ended. */
+const WAIT_FOR_RUN_MS = 10_000;
+
 export interface HandlerDependencies {
   /** The tools of one job: the curated data may have changed since the last one. */
   tools: (signal: AbortSignal) => Promise<NightlyDependencies>;
@@ -36,7 +39,9 @@ export function createHandlers({ tools, desk }: HandlerDependencies): JobHandler
     ingest: ({ provider, force }, signal) =>
       unlessBusy(async () => publishAfter(await ingestProvider(await tools(signal), provider, { force }))),
     accept: ({ provider, run }, signal) =>
-      unlessBusy(async () => publishAfter(await acceptRun(await tools(signal), provider, run))),
+      unlessBusy(async () =>
+        publishAfter(await acceptRun(await tools(signal), provider, run, WAIT_FOR_RUN_MS)),
+      ),
     nightly: async ({ all }, signal) => {
       const summary = await nightly(await tools(signal), { all });
       const reason = summary.providers

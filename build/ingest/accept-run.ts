@@ -3,7 +3,7 @@ import { link, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { takeLock } from '../file-lock.ts';
+import { waitForLock } from '../file-lock.ts';
 import { Refusal } from '../refusal.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 import { ProviderLake, RUN_DATA } from './lake.ts';
@@ -16,9 +16,12 @@ export async function acceptRun(
   dependencies: Pick<IngestDependencies, 'settings' | 'now' | 'observer'>,
   providerId: string,
   runId: string,
+  waitAtMost_ms = 0,
 ): Promise<RunRecord> {
   const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
-  const lock = await takeLock(lake.lockFile, `provider ${providerId}`);
+  const lock = await waitForLock(lake.lockFile, `provider ${providerId}`, {
+    atMost_ms: waitAtMost_ms,
+  });
   try {
     const held = await lake.run(runId).catch(() => {
       throw new Refusal(`${providerId} has no run ${runId}`);

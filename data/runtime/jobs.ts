@@ -52,7 +52,8 @@ export class JobDesk {
   /** Takes a held run as good, then publishes. */
   async accept(provider: string, run: string, asked: { by?: string } = {}): Promise<Asked> {
     return (
-      (await this.#busy(provider)) ?? this.#add('accept', { provider, run, ...asked }, `provider:${provider}`)
+      (await this.#busy(provider)) ??
+      this.#add('accept', { provider, run, ...asked }, `accept:${provider}:${run}`)
     );
   }
 
