@@ -1,23 +1,18 @@
-/** Issue 5's races, on a real Redis, in random orders of arrival: whatever comes first, the books are right. */
+/** Issue 5's races, on every kind of real Redis, in random orders of arrival: whatever comes first, the books are right. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Disagreement } from '../../admin/reconcile/account-check.ts';
+import { NO_ARCHIVE } from '../../admin/reconcile/account-facts.ts';
+import { Reconciler } from '../../admin/reconcile/reconciler.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { tokenOf } from '../admin/harness.ts';
 import { booksOf } from '../metering/harness.ts';
-import { type AccountWorld, PASSWORD, startAccountPages } from './harness.ts';
+import { silentLog } from '../redis.ts';
+import { type AccountWorld, PASSWORD } from './harness.ts';
+import { type OpenWorld, PLACES } from './places.ts';
 import { deliver, eventText, StripeStandIn, stripeSettings } from './stripe-stand-in.ts';
 
-const RUNS = { numRuns: 25 };
-
 let world: AccountWorld;
-let stripe: StripeStandIn;
-beforeAll(async () => {
-  stripe = await StripeStandIn.start();
-  world = await startAccountPages({ settings: { ...stripeSettings(stripe), FREE_GRANT: '700' } });
-});
-afterAll(async () => {
-  await world.stop();
-  stripe.stop();
-});
 
 let people = 0;
 const freshEmail = (): string => `racer-${people++}@example.org`;
@@ -45,7 +40,19 @@ const agree = async (account_id: string): Promise<void> => {
   expect(books.granted - books.spent).toBe(books.balance);
 };
 
-describe('races', () => {
+describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
+  let opened: OpenWorld;
+  let stripe: StripeStandIn;
+  beforeAll(async () => {
+    stripe = await StripeStandIn.start();
+    opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '700' });
+    world = opened.world;
+  });
+  afterAll(async () => {
+    await opened.stop();
+    stripe.stop();
+  });
+
   it('double verification: one account, one grant, from one link or from two', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 1, max: 3 }), async (s, lag, links) => {
@@ -68,7 +75,7 @@ describe('races', () => {
         );
         await agree(account_id);
       }),
-      RUNS,
+      { numRuns },
     );
   });
 
@@ -100,7 +107,7 @@ describe('races', () => {
         expect(await world.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
         await agree(account_id);
       }),
-      RUNS,
+      { numRuns },
     );
   });
 
@@ -122,7 +129,7 @@ describe('races', () => {
         expect(active).toHaveLength(10);
         await world.accounts.revokeKey(active.at(-1)?.key_id ?? '');
       }),
-      RUNS,
+      { numRuns },
     );
   });
 
@@ -155,7 +162,7 @@ describe('races', () => {
         expect((await world.area.requests.get(request_id)).status).toBe('done');
         await agree(account_id);
       }),
-      RUNS,
+      { numRuns },
     );
   });
 
@@ -171,4 +178,45 @@ describe('races', () => {
     await world.area.rights.erase(request_id, 'test');
     expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
+
+  it('leave no account that reconciliation names, the erased ones and one with every kind of entry among them', async () => {
+    const { account_id } = await world.customer();
+    const { order_id } = await world.accounts.order(account_id, 'starter');
+    await world.accounts.moveOrder(order_id, 'paid');
+    const { key } = await world.accounts.mintKey(account_id);
+    for (let call = 0; call < 3; call++) expect((await world.call(key)).status).toBe(200);
+    const { request_id } = await world.area.requests.open(account_id, 'erasure');
+    await grantDuring(account_id, () => world.area.rights.erase(request_id, 'test'));
+    const entries = await world.accounts.ledger(account_id);
+    expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
+    expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
+    expect(await disagreements()).toEqual([]);
+    // That it looks at this very account shows when a credit goes astray.
+    await world.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
+    expect(new Set((await disagreements()).map((found) => found.account_id))).toEqual(new Set([account_id]));
+    await world.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
+  });
 });
+
+/** Grants in the middle of an erasure: once before it closes the account, and once after, which is refused. */
+async function grantDuring(account_id: string, erase: () => Promise<unknown>): Promise<void> {
+  const grant = () => world.accounts.grant(account_id, { credits: 50, by: 'test' });
+  const close = world.area.accounts.close.bind(world.area.accounts);
+  const closing = vi.spyOn(world.area.accounts, 'close').mockImplementationOnce(async (id) => {
+    await grant();
+    const closed = await close(id);
+    await expect(grant()).rejects.toMatchObject({ code: 'account_state' });
+    return closed;
+  });
+  await erase();
+  expect(closing).toHaveBeenCalledTimes(1);
+  closing.mockRestore();
+}
+
+async function disagreements(): Promise<Disagreement[]> {
+  const { redis, accounts, clock } = world;
+  const reconciler = new Reconciler({ redis, accounts, archive: NO_ARCHIVE, now: () => clock.ms }, silentLog);
+  await reconciler.refresh(30_000);
+  expect(reconciler.last?.accounts).toBe(await redis.zcard(redisKeys.accounts));
+  return reconciler.last?.disagreements ?? [];
+}
