@@ -80,15 +80,20 @@ describe('a build that is killed', () => {
     const lines = said
       .map((_, index) => index + 1)
       .filter((line) => line % 3 === 1 || line >= said.length - 2);
+    let kills = 0;
     for (const line of lines) {
       await publishEdition();
       const before = await world.shelf.currentId();
       const killed = await run({ line });
-      expect(killed.signal, `line ${line}`).toBe('SIGKILL');
+      // How often progress is told depends on the clock: a run that never said so many things ended by itself.
+      if (killed.signal === 'SIGKILL') kills += 1;
+      else expect(killed, `line ${line}`).toMatchObject({ code: 0, signal: null });
+      if (killed.signal === null) expect(killed.said.length).toBeLessThan(line);
       await expectSound();
       const isPublished = killed.said.some((text) => text.includes('snapshot published'));
       if (!isPublished && line < said.length - 2) expect(await world.shelf.currentId()).toBe(before);
     }
+    expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
     await expectNextBuildWorks();
   });
 
