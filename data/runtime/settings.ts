@@ -43,6 +43,13 @@ const schema = z.object({
     .describe('A directory or URL that stands in for every upstream origin'),
   SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
   LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
+  ARCHIVE_DIR: z.string().optional().describe('Archived ledger, usage and audit; default `VAR_DIR/archive`'),
+  LEDGER_LIVE_DAYS: count
+    .default(3)
+    .describe('Whole days that ledger entries stay in Redis before the archive'),
+  AUDIT_LIVE_DAYS: count
+    .default(90)
+    .describe('Whole days that audit entries stay in Redis before the archive'),
   INGEST_PARALLEL: count.default(2).describe('Providers ingested at the same time'),
   NIGHTLY_CRON: z
     .string()
@@ -115,8 +122,9 @@ const schema = z.object({
 
 export type SettingName = keyof z.infer<typeof schema>;
 export type Settings = Readonly<
-  Omit<z.infer<typeof schema>, 'SNAPSHOT_DIR'> & {
+  Omit<z.infer<typeof schema>, 'SNAPSHOT_DIR' | 'ARCHIVE_DIR'> & {
     SNAPSHOT_DIR: string;
+    ARCHIVE_DIR: string;
     LAKE_DIR: string;
     REDIS_DIR: string;
   }
@@ -151,6 +159,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     ...(mirror && !/^https?:\/\//.test(mirror) ? { PROVIDER_MIRROR: resolve(mirror) } : {}),
     VAR_DIR: varDir,
     SNAPSHOT_DIR: resolve(parsed.data.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
+    ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),
     CURATED_DIR: resolve(parsed.data.CURATED_DIR),
     LAKE_DIR: `${varDir}/lake`,
     REDIS_DIR: `${varDir}/redis`,

@@ -7,7 +7,8 @@
  *   {a:ID}:account            hash    state, verified, paid, balance, granted, spent, created_at_ms, email, name
  *   {a:ID}:keys               hash    <key id>:state | expires_at_ms | last_used_ms | label | last4 | environment | created_at_ms
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
- *   {a:ID}:ledger             stream  every movement of the balance
+ *   {a:ID}:ledger             stream  every movement of the balance that is not archived yet
+ *   {a:ID}:carried            hash    through, at_ms, balance, entries: what the archive took over; see archive.ts
  *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
  *   {a:ID}:idem               hash    caller's idempotency key -> what was done
@@ -33,6 +34,7 @@
  *   throttle:SCOPE:WHO        hash    failures, last_ms: how long the next try must wait
  *   {audit}:log               stream  every change: who, action, subject, before, after, request id
  *   {audit}:of:SUBJECT        stream  the same entries, of one subject
+ *   {audit}:carried           hash    through, entries: what the archive took over
  *   {audit}:once:WORD         string  set when the entry of that name has been written
  *   {requests}:all, :open     zset    subject-rights request ids by creation
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times
@@ -78,6 +80,7 @@ export const redisKeys = {
   minute: (accountId: string, minute: number) => `${tag(accountId)}:minute:${minute}`,
   day: (accountId: string, day: number) => `${tag(accountId)}:day:${day}`,
   ledger: (accountId: string) => `${tag(accountId)}:ledger`,
+  carried: (accountId: string) => `${tag(accountId)}:carried`,
   usage: (accountId: string, day: number) => `${tag(accountId)}:usage:${dateOfDay(day)}`,
   debits: (accountId: string, minute: number) => `${tag(accountId)}:debits:${minute}`,
   idem: (accountId: string) => `${tag(accountId)}:idem`,
@@ -103,6 +106,7 @@ export const redisKeys = {
   throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,
   audit: '{audit}:log',
   auditOf: (subject: string) => `{audit}:of:${encodeURIComponent(subject)}`,
+  auditCarried: '{audit}:carried',
   auditOnce: (word: string) => `{audit}:once:${encodeURIComponent(word)}`,
   requests: '{requests}:all',
   openRequests: '{requests}:open',
