@@ -54,9 +54,9 @@ function operationOf(path: string) {
 const byParameters = (a: { template: string }, b: { template: string }): number =>
   a.template.split('{').length - b.template.split('{').length;
 
-/** The framework could not read the path: no operation ever saw it. */
-const isUnread = ({ status, json }: CheckedAnswer): boolean =>
-  status === 400 && (json as { error?: { code?: string } })?.error?.code === 'bad_request';
+/** The request could not be read: no operation ever saw it. */
+const isUnread = ({ json }: CheckedAnswer): boolean =>
+  ['bad_request', 'header_too_large'].includes((json as { error?: { code?: string } })?.error?.code ?? '');
 
 /** @throws when the answer is not as the document says. */
 export function checkAnswer(path: string, answer: CheckedAnswer): void {

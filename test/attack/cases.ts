@@ -1,0 +1,210 @@
+/**
+ * Requests made out of the OpenAPI description: for every operation, every parameter as described, almost as
+ * described, or as nobody would describe it, with headers that lie. Sound cases stay within the description.
+ */
+import fc from 'fast-check';
+import { buildOpenApi } from '../../gateway/openapi.ts';
+
+interface Schema {
+  type?: string;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema: Schema;
+}
+
+export interface Operation {
+  template: string;
+  parameters: Parameter[];
+  keyRequired: boolean;
+}
+
+export interface AttackCase {
+  /** Percent-encoded, query included. */
+  path: string;
+  headers: Record<string, string>;
+  credential: 'none' | 'owner' | 'other';
+}
+
+const document = buildOpenApi() as {
+  paths: Record<string, { get: { parameters: Parameter[]; security: object[] } }>;
+};
+
+export const OPERATIONS: Operation[] = Object.entries(document.paths).map(([template, { get }]) => ({
+  template,
+  parameters: get.parameters,
+  keyRequired: get.security.every((scheme) => Object.keys(scheme).length > 0),
+}));
+
+/** Values that exist, by the name of the parameter. */
+export type KnownValues = Readonly<Record<string, readonly string[]>>;
+
+/** Text that has broken other services. */
+const NASTY = [
+  '',
+  ' ',
+  '\0',
+  '\r\nX-Injected: 1',
+  '../../../../etc/passwd',
+  '..\\..\\',
+  "' OR 1=1 --",
+  "'; DROP TABLE x; --",
+  "\") FROM read_text('/etc/passwd') --",
+  '<script>alert(1)</script>',
+  '{{7*7}}',
+  '%{(#a=1)}',
+  '__proto__',
+  'constructor',
+  'null',
+  'undefined',
+  'NaN',
+  '-0',
+  '1e999',
+  '0x10',
+  '١٢',
+  '9'.repeat(300),
+  'a'.repeat(3_000),
+  ','.repeat(500),
+  'KEN,'.repeat(400),
+  '🇰🇪',
+  '\u202e\u0000\uffff',
+  '%',
+  '%2525',
+];
+
+/** Percent-encodings that are no UTF-8 or no encoding. */
+const BROKEN = ['%', '%Z', '%ff', '%C3%28', '%ED%A0%80', 'a%', '%00', '%0d%0a'];
+
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+const wild: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(...NASTY).map(encoded),
+  fc.constantFrom(...BROKEN),
+  fc.string({ unit: 'binary', maxLength: 40 }).map(encoded),
+  fc.integer().map(String),
+  fc.double().map((value) => encoded(String(value))),
+);
+
+function sound({ name, schema }: Parameter, known: KnownValues): fc.Arbitrary<string> {
+  const values = schema.enum ?? known[name];
+  if (values) return fc.constantFrom(...values.map(encoded));
+  if (schema.type === 'boolean') return fc.constantFrom('true', 'false', '1', '0', 'YES', 'off');
+  if (schema.type === 'integer')
+    return fc.integer({ min: schema.minimum ?? -9_999, max: schema.maximum ?? 9_999 }).map(String);
+  return fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map(encoded);
+}
+
+const HEADERS: fc.Arbitrary<Record<string, string>> = fc.dictionary(
+  fc.constantFrom(
+    'accept',
+    'accept-encoding',
+    'if-none-match',
+    'if-modified-since',
+    'range',
+    'x-request-id',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-proto',
+    'x-original-url',
+    'x-http-method-override',
+    'forwarded',
+    'origin',
+    'cookie',
+    'x-api-key',
+  ),
+  fc.oneof(
+    fc.constantFrom(
+      '*',
+      '*/*',
+      'br;q=0, gzip;q=2',
+      'W/"x", "',
+      'bytes=0-1',
+      'DELETE',
+      '/admin/',
+      '127.0.0.1',
+    ),
+    fc.string({ maxLength: 60 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
+    fc.constant('a'.repeat(3_500)),
+  ),
+  { maxKeys: 4 },
+);
+
+const PREFIX = fc.constantFrom('/v1', '/data/api/v1');
+
+function assembled(
+  { template, parameters }: Operation,
+  prefix: string,
+  values: readonly (string | null)[],
+  extra: readonly string[],
+): string {
+  let path = template.replace('/data/api/v1', prefix);
+  const query: string[] = [];
+  parameters.forEach(({ name, in: place }, at) => {
+    const value = values[at] ?? null;
+    if (place === 'path') path = path.replace(`{${name}}`, value ?? 'x');
+    else if (value !== null) query.push(`${name}=${value}`);
+  });
+  query.push(...extra);
+  return query.length > 0 ? `${path}?${query.join('&')}` : path;
+}
+
+/** A path of one segment that is not empty: an empty one is another path. */
+const asSegment = (value: string): string => (value === '' || /^\.{1,2}$/.test(value) ? 'x' : value);
+
+/** Requests within and around the description of any operation. */
+export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
+  return fc.constantFrom(...OPERATIONS).chain((operation) => {
+    const values = operation.parameters.map((parameter) => {
+      const value = fc.oneof(
+        { arbitrary: sound(parameter, known), weight: 2 },
+        { arbitrary: wild, weight: 1 },
+      );
+      return parameter.in === 'path' ? value.map(asSegment) : fc.option(value);
+    });
+    const names = operation.parameters.map(({ name }) => name);
+    const extra = fc.array(
+      fc
+        .tuple(fc.oneof(fc.constantFrom('x', '__proto__', 'a[b]', ...names), wild), wild)
+        .map(([name, value]) => `${name}=${value}`),
+      { maxLength: 2 },
+    );
+    return fc
+      .record({
+        prefix: PREFIX,
+        values: fc.tuple(...values),
+        extra,
+        headers: HEADERS,
+        credential: fc.constantFrom('none', 'owner', 'owner', 'owner', 'other'),
+      })
+      .map(
+        ({ prefix, values: chosen, extra: more, headers, credential }): AttackCase => ({
+          path: assembled(operation, prefix, chosen, more),
+          headers,
+          credential: credential as AttackCase['credential'],
+        }),
+      );
+  });
+}
+
+/** Requests that keep to the description in every parameter. */
+export function soundCases(known: KnownValues): fc.Arbitrary<AttackCase> {
+  return fc.constantFrom(...OPERATIONS).chain((operation) => {
+    const values = operation.parameters.map((parameter) => {
+      const value = sound(parameter, known);
+      return parameter.required ? value : fc.option(value);
+    });
+    return fc.tuple(PREFIX, fc.tuple(...values)).map(
+      ([prefix, chosen]): AttackCase => ({
+        path: assembled(operation, prefix, chosen, []),
+        headers: {},
+        credential: 'owner',
+      }),
+    );
+  });
+}

@@ -1,0 +1,96 @@
+/** What must hold of every answer, whatever was asked. Shared by the tests and by the long proof. */
+import fc from 'fast-check';
+import type { Answer, Service, TestKey } from '../gateway/service.ts';
+import { type AttackCase, attackCases, type KnownValues, soundCases } from './cases.ts';
+
+/** Words of our insides that no answer may hold. */
+export const INTERNALS =
+  /node_modules|\.ts\b|\bat [A-Z]\w+\.|read_parquet|FST_|Error:|\/(?:home|root|tmp|usr|var)\/|redis|duckdb|fastify/i;
+
+/** Values of the fixture that exist. */
+export const KNOWN: KnownValues = {
+  iso3: ['KEN', 'ken', 'DEU', 'XKX'],
+  indicator_id: ['alpha.life_expectancy', 'beta.co2_emissions'],
+  indicator: ['alpha.life_expectancy'],
+  countries: ['KEN', 'ken, DEU', 'ZZZ,KEN,KEN'],
+  region: ['South Asia', 'nowhere'],
+  topic: ['health', 'nothing'],
+  provider: ['alpha', 'none'],
+  year: ['latest', '2020', '1900'],
+  from: ['1900', '2000'],
+  to: ['2000', '2030'],
+  q: ['life', 'LIFE expectancy', 'é'],
+};
+
+const OTHER = 'alm_live_0123456789ab_0000000000000000000000000000000000000000';
+
+/** @returns what is wrong with the answer; null when nothing is. */
+export function wrongWith(answer: Answer): string | null {
+  const { status, headers, text } = answer;
+  if (status >= 500) return `answered ${status}`;
+  if (headers['x-request-id'] === undefined) return 'no X-Request-Id';
+  if (headers['x-content-type-options'] !== 'nosniff') return 'may be sniffed';
+  if (headers['x-injected'] !== undefined) return 'a header was injected';
+  if (headers['set-cookie'] !== undefined) return 'a cookie was set';
+  if (status < 400) return null;
+  if (headers['cache-control'] !== 'no-store') return 'an error may be stored';
+  if (!String(headers['content-type']).startsWith('application/json')) return 'an error is not JSON';
+  const charged = headers['x-credits-charged'];
+  if (charged !== undefined && charged !== '0') return `a refusal charged ${charged}`;
+  const found = INTERNALS.exec(withoutEcho(answer, text));
+  return found ? `tells of its insides: ${found[0]}` : null;
+}
+
+/** What the caller sent comes back in a validation error and in a message: that tells nothing of ours. */
+function withoutEcho({ status, json }: Answer, text: string): string {
+  if (status === 422)
+    return JSON.stringify(json.detail.map(({ input: _input, ...rest }: { input?: unknown }) => rest));
+  return status === 404 ? String(json.error.code) : text;
+}
+
+const ask = (service: Service, owner: TestKey, { path, headers, credential }: AttackCase): Promise<Answer> =>
+  service.get(path, {
+    headers,
+    ...(credential === 'owner' && { key: owner.key }),
+    ...(credential === 'other' && { key: OTHER }),
+  });
+
+export interface FuzzOutcome {
+  cases: number;
+  /** Answers by status. */
+  statuses: Map<number, number>;
+  /** Credits that answers said they charged. */
+  charged: number;
+}
+
+/**
+ * Sends `runs` cases and holds each answer against `wrongWith` and, by way of the service, against the description.
+ * @throws with the smallest case that fails.
+ */
+export async function fuzzPublicRoutes(
+  service: Service,
+  owner: TestKey,
+  { runs, seed }: { runs: number; seed?: number },
+): Promise<FuzzOutcome> {
+  const outcome: FuzzOutcome = { cases: 0, statuses: new Map(), charged: 0 };
+  const property = fc.asyncProperty(attackCases(KNOWN), async (one) => {
+    const answer = await ask(service, owner, one);
+    outcome.cases += 1;
+    outcome.statuses.set(answer.status, (outcome.statuses.get(answer.status) ?? 0) + 1);
+    outcome.charged += Number(answer.headers['x-credits-charged'] ?? 0);
+    const wrong = wrongWith(answer);
+    if (wrong !== null) throw new Error(`${wrong}: ${answer.text.slice(0, 300)}`);
+  });
+  await fc.assert(property, { numRuns: runs, ...(seed !== undefined && { seed }) });
+  return outcome;
+}
+
+/** Sends cases that keep to the description: each must be answered, save those that ask backwards. */
+export async function soundRequestsSucceed(service: Service, owner: TestKey, runs: number): Promise<void> {
+  const property = fc.asyncProperty(soundCases(KNOWN), async (one) => {
+    const answer = await ask(service, owner, one);
+    const wrong = answer.status === 200 ? wrongWith(answer) : `answered ${answer.status}`;
+    if (wrong !== null) throw new Error(`${wrong}: ${answer.text.slice(0, 300)}`);
+  });
+  await fc.assert(property, { numRuns: runs });
+}
