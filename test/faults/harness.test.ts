@@ -1,0 +1,64 @@
+/** The harness of `npm run faults`: no part can hang it, lie to it by dying, or leave anything behind. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runPart } from './part-process.ts';
+import { type Finding, markdown } from './table.ts';
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'alm-harness-'));
+});
+afterAll(() => rm(dir, { recursive: true }));
+
+/** Runs a program as if it were a part. */
+async function run(program: string, limit_ms = 20_000): Promise<Finding[]> {
+  const entry = join(dir, `${program.length}.mjs`);
+  await writeFile(entry, program);
+  return runPart({ name: 'part', fault: 'nothing' }, limit_ms, new AbortController().signal, entry);
+}
+
+const TELL = `process.send({ promise: 'all is well', figure: '1', ok: true });`;
+const kept = { part: 'part', fault: 'nothing', promise: 'all is well', figure: '1', kept: true };
+
+test('hands on what a part tells', async () => {
+  expect(await run(TELL)).toEqual([kept]);
+});
+
+test('a part that fails, tells nothing or takes too long has broken a promise', async () => {
+  const outcomes = await Promise.all([
+    run(`${TELL} process.exitCode = 3;`),
+    run('export {};'),
+    run(`${TELL} setInterval(() => {}, 1000);`, 1500),
+  ]);
+  expect(outcomes.map((findings) => findings.at(-1))).toMatchObject([
+    { figure: 'exit code 3', kept: false },
+    { figure: 'none', kept: false },
+    { promise: 'ends by itself', kept: false },
+  ]);
+});
+
+test.runIf(existsSync('/proc/self'))('what a part leaves behind is removed and told', async () => {
+  const program = `
+    import { spawn } from 'node:child_process';
+    import { writeFileSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    const child = spawn('sleep', ['61'], { detached: true, stdio: 'ignore' });
+    child.unref();
+    writeFileSync(tmpdir() + '/forgotten', '');
+    process.send({ promise: 'all is well', figure: String(child.pid), ok: true }, () => process.disconnect());`;
+  const [first, left] = await run(program);
+  expect(left).toMatchObject({ kept: false, figure: 'process sleep 61, file forgotten' });
+  // What nobody has collected yet has no command line any more.
+  expect(await readFile(`/proc/${first?.figure}/cmdline`, 'utf8').catch(() => '')).toBe('');
+});
+
+test('the table has one row for each promise, and counts the broken', () => {
+  const findings = [kept, { ...kept, promise: 'a | b', kept: false }];
+  const table = markdown({ at: '', machine: { cores: 2 }, duration_s: 61, findings });
+  expect(table).toContain('| all is well | part: nothing | 1 | yes |\n');
+  expect(table).toContain('| a \\| b | part: nothing | 1 | **no** |\n');
+  expect(table).toContain('2 promises, 1 broken, in 61 s.');
+});

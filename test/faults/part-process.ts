@@ -1,0 +1,92 @@
+/**
+ * Runs one part in a process of its own: bounded in time, in a temporary directory of its own, and with a mark in its
+ * environment that everything it starts inherits. When the part is over whatever is left of it, processes or files, is
+ * removed and counts as a broken promise.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Part } from './parts.ts';
+import type { Finding } from './table.ts';
+
+const ENTRY = join(import.meta.dirname, 'run-part.ts');
+/** What has been told to end may take this long to be gone. */
+const ENDING_MS = 3_000;
+const LOOK_EVERY_MS = 100;
+
+interface Told {
+  promise: string;
+  figure: string;
+  ok: boolean;
+}
+
+/** Everything the part told, and a broken promise more when it failed, took too long or left something behind. */
+export async function runPart(
+  part: Pick<Part, 'name' | 'fault'>,
+  limit_ms: number,
+  signal: AbortSignal,
+  entry = ENTRY,
+): Promise<Finding[]> {
+  const { name, fault } = part;
+  const findings: Finding[] = [];
+  const tell = (promise: string, figure: string, kept: boolean): void => {
+    findings.push({ part: name, fault, promise, figure, kept });
+  };
+  const dir = await mkdtemp(join(tmpdir(), 'almanac-faults-'));
+  const mark = `ALMANAC_FAULTS_PART=${dir}`;
+  try {
+    const child = spawn('env', [`TMPDIR=${dir}`, mark, process.execPath, entry, name], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child.on('message', ({ promise, figure, ok }: Told) => tell(promise, figure, ok));
+    const isOver = AbortSignal.any([signal, AbortSignal.timeout(limit_ms)]);
+    const end = (): void => {
+      child.kill('SIGKILL');
+    };
+    isOver.addEventListener('abort', end, { once: true });
+    if (isOver.aborted) end();
+    const [code] = await once(child, 'close');
+    if (isOver.aborted) tell('ends by itself', `ended after ${Math.round(limit_ms / 1000)} s`, false);
+    else if (code !== 0) tell('runs to its end', `exit code ${code}`, false);
+    else if (findings.length === 0) tell('puts a promise to the test', 'none', false);
+    const files = await readdir(dir);
+    const processes = await endLeftovers(mark);
+    const left = [
+      ...processes.map((command) => `process ${command}`),
+      ...files.map((file) => `file ${file}`),
+    ];
+    if (left.length > 0) tell('leaves nothing behind', left.join(', '), false);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+  return findings;
+}
+
+/** Kills every process that carries the mark, after a moment in which it may end by itself. Gives their commands. */
+async function endLeftovers(mark: string): Promise<string[]> {
+  const deadline = performance.now() + ENDING_MS;
+  let left = await marked(mark);
+  while (left.size > 0 && performance.now() < deadline) {
+    await pause(LOOK_EVERY_MS);
+    left = await marked(mark);
+  }
+  for (const pid of left.keys()) process.kill(pid, 'SIGKILL');
+  while ((await marked(mark)).size > 0) await pause(LOOK_EVERY_MS);
+  return [...left.values()];
+}
+
+/** Processes by id with their command; none where /proc does not exist. */
+async function marked(mark: string): Promise<Map<number, string>> {
+  const found = new Map<number, string>();
+  const names = await readdir('/proc').catch(() => []);
+  for (const name of names.filter((each) => /^\d+$/.test(each))) {
+    const environment = await readFile(`/proc/${name}/environ`, 'latin1').catch(() => '');
+    if (!environment.split('\0').includes(mark)) continue;
+    const command = await readFile(`/proc/${name}/cmdline`, 'latin1').catch(() => '');
+    if (command !== '') found.set(Number(name), command.replaceAll('\0', ' ').trim().slice(0, 80));
+  }
+  return found;
+}

@@ -1,0 +1,37 @@
+/** What `npm run faults` found, and the table it makes. */
+
+export interface Finding {
+  part: string;
+  fault: string;
+  promise: string;
+  figure: string;
+  kept: boolean;
+}
+
+export interface FaultsReport {
+  at: string;
+  machine: Record<string, string | number>;
+  duration_s: number;
+  findings: Finding[];
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+
+/** One row for each promise. */
+export function markdown({ machine, duration_s, findings }: FaultsReport): string {
+  const line = (words: string[]): string => `| ${words.map(cell).join(' | ')} |`;
+  const broken = findings.filter(({ kept }) => !kept).length;
+  return [
+    Object.entries(machine)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join(' · '),
+    '',
+    line(['promise', 'what was done', 'figure', 'kept']),
+    line(['---', '---', '---', '---']),
+    ...findings.map(({ part, fault, promise, figure, kept }) =>
+      line([promise, `${part}: ${fault}`, figure, kept ? 'yes' : '**no**']),
+    ),
+    '',
+    `${findings.length} promises, ${broken} broken, in ${Math.round(duration_s)} s.`,
+  ].join('\n');
+}
