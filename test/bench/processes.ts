@@ -18,6 +18,8 @@ export interface Gateway extends AsyncDisposable {
   ready_ms: number;
   /** Resident memory now, in MB; null where /proc does not exist. */
   memory(): Promise<number | null>;
+  /** Sends it a signal and waits for its end. Gives the exit code; null when the signal itself ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 export type Environment = Record<string, string>;
@@ -89,6 +91,12 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
         port,
         ready_ms: performance.now() - started,
         memory: () => memoryLine(child.pid, 'VmRSS'),
+        end: async (signal) => {
+          isWanted = false;
+          const exited = once(child, 'exit');
+          child.kill(signal);
+          return (await exited)[0];
+        },
         [Symbol.asyncDispose]: stop,
       };
     }
