@@ -11,6 +11,8 @@ export interface RunFacts {
   duration_ms: number | null;
   rows: number | null;
   rejected: number | null;
+  /** Rows left out with series that failed whole. */
+  failedRows: number;
   reason: string;
   /** Of a running one; `share` is null while nobody knows how much there is. */
   progress: { text: string; share: number | null } | null;
@@ -48,6 +50,7 @@ export function runFacts(run: StoredRun, now_ms: number): RunFacts {
         : ended_ms - started_at_ms,
     rows: run.record?.rows_written ?? run.build?.counts?.observations ?? null,
     rejected: rejects?.reduce((sum, { rows }) => sum + rows, 0) ?? null,
+    failedRows: run.record?.failed_indicators.reduce((sum, { rows = 0 }) => sum + rows, 0) ?? 0,
     reason: run.reason ?? '',
     progress: progressOf(run),
   };

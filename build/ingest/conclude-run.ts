@@ -74,16 +74,19 @@ export async function concludeRun(reading: FinishedReading): Promise<Outcome> {
 type Facts = ReturnType<typeof factsOf>;
 
 function factsOf({ reader, bytes, fetches }: FinishedReading, carried: string[]) {
+  const rowsOf = (slugs: readonly string[]): number =>
+    slugs.reduce((sum, slug) => sum + (reader.series[slug]?.rows ?? 0), 0);
   return {
-    rows_written: Object.values(reader.series).reduce((sum, { rows }) => sum + rows, 0),
+    rows_read: reader.rowsRead,
+    rows_written: rowsOf(Object.keys(reader.series)),
     indicators: reader.catalogue.length,
     countries: reader.countryCount,
     bytes,
     vintage: reader.vintage ?? newestModification(fetches.files),
     rejects: reader.rejects.summary(),
-    failed_indicators: [...reader.failed].map(([slug, reason]) => ({ slug, reason })),
+    failed_indicators: [...reader.failed].map(([slug, failed]) => ({ slug, ...failed })),
     newest_year: reader.newestYear,
-    ...(carried.length > 0 ? { carried_indicators: carried } : {}),
+    ...(carried.length > 0 ? { carried_indicators: carried, rows_carried: rowsOf(carried) } : {}),
   } satisfies Partial<RunRecord>;
 }
 

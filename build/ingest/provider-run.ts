@@ -149,7 +149,7 @@ export class ProviderRun {
 
 function nothingRead(reader: ProviderReader): string {
   const [first] = reader.failed;
-  return first ? `no series could be read; ${first[0]}: ${first[1]}` : 'upstream has no series';
+  return first ? `no series could be read; ${first[0]}: ${first[1].reason}` : 'upstream has no series';
 }
 
 function parseSettings(connector: Connector, source: unknown, providerId: string): unknown {

@@ -20,6 +20,13 @@ export interface ReadProgress {
   rows: number;
 }
 
+/** What became of a series that could not be kept. */
+export interface FailedSeries {
+  reason: string;
+  /** Rows that were read of it and are not among the rejects: they are left out with it. */
+  rows: number;
+}
+
 export interface ReaderOptions {
   definition: ProviderDefinition;
   curated: Pick<Curated, 'countries' | 'places' | 'overlay'>;
@@ -31,18 +38,22 @@ export interface ReaderOptions {
 export class ProviderReader {
   readonly catalogue: CatalogueEntry[] = [];
   readonly series: SeriesFile = {};
-  /** Why each failed series failed. */
-  readonly failed = new Map<string, string>();
+  readonly failed = new Map<string, FailedSeries>();
   readonly rejects = new Rejects();
   readonly countries: readonly string[];
   readonly statuses: readonly (string | null)[];
   vintage: string | null = null;
+  /** Rows kept. */
   rows = 0;
+  /** Rows that the connector handed on: those kept, rejected, and left out with a series that failed. */
+  rowsRead = 0;
   readonly #seenCountries = new Set<number>();
   readonly #options: ReaderOptions;
   readonly #buffer: SeriesBuffer;
   readonly #announced = new Set<string>();
   #open: CatalogueEntry | null = null;
+  /** Rows read and rejected when the open series began. */
+  #atStart = { read: 0, rejected: 0 };
   #planned: number | null = null;
 
   constructor(options: ReaderOptions) {
@@ -82,10 +93,17 @@ export class ProviderReader {
   }
 
   #fail(slug: string, reason: string): void {
-    if (this.#open?.slug === slug) this.#open = null;
+    const isOpen = this.#open?.slug === slug;
+    if (isOpen) this.#open = null;
     if (this.series[slug]) return;
-    this.failed.set(slug, reason);
+    this.failed.set(slug, { reason, rows: isOpen ? this.#rowsOfOpen() : (this.failed.get(slug)?.rows ?? 0) });
     this.#options.log.warn({ slug, reason }, 'indicator failed');
+  }
+
+  /** Rows of the open series that are not among the rejects. */
+  #rowsOfOpen(): number {
+    const { read, rejected } = this.#atStart;
+    return this.rowsRead - read - (this.rejects.rows - rejected);
   }
 
   #startSeries(entry: CatalogueEntry): void {
@@ -99,10 +117,16 @@ export class ProviderReader {
     const { min, max } = this.#options.curated.overlay(this.#options.definition.id, entry);
     this.#buffer.start({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
     this.#open = entry;
+    this.#atStart = { read: this.rowsRead, rejected: this.rejects.rows };
   }
 
   #addRows(item: Extract<SourceItem, { kind: 'observations' }>): void {
-    if (this.failed.has(item.slug)) return;
+    const failed = this.failed.get(item.slug);
+    this.rowsRead += item.rows.length;
+    if (failed) {
+      failed.rows += item.rows.length;
+      return;
+    }
     if (this.#open?.slug !== item.slug)
       throw new Error(`the connector sent rows of ${item.slug} out of turn`);
     this.#buffer.add(item.rows);
@@ -111,13 +135,13 @@ export class ProviderReader {
   #finishSeries(): void {
     const entry = this.#open;
     if (!entry) return;
-    this.#open = null;
     try {
       this.#keep(entry);
     } catch (error) {
       if (!(error instanceof UntrustedSeries)) throw error;
       this.#fail(entry.slug, error.message);
     }
+    this.#open = null;
   }
 
   #keep(entry: CatalogueEntry): void {

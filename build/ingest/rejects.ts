@@ -7,6 +7,8 @@ const SAMPLE_LENGTH = 160;
 const DISTINCT_LIMIT = 10_000;
 
 export class Rejects {
+  /** Rows counted so far, of all reasons. */
+  rows = 0;
   readonly #reasons = new Map<RejectReason, { rows: number; distinct: Set<string> }>();
 
   /** Counts one row. `sample` is what tells one case from another: a place code, a text that is no number. */
@@ -17,6 +19,7 @@ export class Rejects {
       this.#reasons.set(reason, entry);
     }
     entry.rows += 1;
+    this.rows += 1;
     if (entry.distinct.size < DISTINCT_LIMIT) entry.distinct.add(sample);
   }
 

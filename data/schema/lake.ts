@@ -65,6 +65,11 @@ export const runRecord = z.object({
   started_at: timestamp,
   finished_at: timestamp.nullable(),
   rows_written: z.int(),
+  /**
+   * Rows that upstream's files gave. Each is one of those written, of the rejects or of a failed series: this is
+   * `rows_written` less `rows_carried`, plus the rows of `rejects` and of `failed_indicators`.
+   */
+  rows_read: z.int().optional(),
   indicators: z.int(),
   countries: z.int(),
   bytes: z.int(),
@@ -74,14 +79,18 @@ export const runRecord = z.object({
     rejectReason,
     z.object({ rows: z.int(), samples: z.array(z.string()).max(20), distinct: z.int() }),
   ),
-  /** Indicators that failed on their own, with the reason; the others of the run are kept. */
-  failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string() })),
+  /**
+   * Indicators that failed on their own, with the reason and the rows left out with them, beside those among the
+   * rejects; the others of the run are kept.
+   */
+  failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int().optional() })),
   /** Why the run failed or is held, in a sentence for the operator. */
   reason: z.string().nullable(),
   /** Newest observed year of the run. */
   newest_year: z.int().nullable().optional(),
   /** Series that failed this time and whose last good rows were kept. */
   carried_indicators: z.array(z.string()).optional(),
+  rows_carried: z.int().optional(),
   /** Against the last good run; absent when there was none. The rows are in `revisions.parquet`. */
   revisions: z
     .object({

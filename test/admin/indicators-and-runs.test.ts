@@ -1,30 +1,18 @@
 /** Changing the catalogue, and seeing, starting, stopping, accepting and taking back runs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { emptyRecord } from '../../build/ingest/lake.ts';
 import { RunMirror } from '../../build/run-mirror.ts';
 import { JobDesk } from '../../data/runtime/jobs.ts';
 import { readOverrides } from '../../data/runtime/overrides.ts';
-import { type RunRecord, runRecord } from '../../data/schema/lake.ts';
+import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
-const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord =>
-  runRecord.parse({
-    run_id,
-    provider_id,
-    status: 'running',
-    started_at: formatTimestamp(NOON - 60_000),
-    finished_at: null,
-    rows_written: 0,
-    indicators: 0,
-    countries: 0,
-    bytes: 0,
-    vintage: null,
-    rejects: {},
-    failed_indicators: [],
-    reason: null,
-    ...more,
-  });
+const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord => ({
+  ...emptyRecord(run_id, provider_id, NOON - 60_000),
+  ...more,
+});
 
 describe('indicators', () => {
   let service: AdminService;
@@ -135,7 +123,9 @@ describe('runs', () => {
         status: 'suspicious',
         finished_at,
         rows_written: 77,
+        rows_read: 92,
         rejects,
+        failed_indicators: [{ slug: 'gii', reason: 'cut off', rows: 12 }],
         reason: 'rows fell',
       }),
     );
@@ -150,8 +140,9 @@ describe('runs', () => {
     );
     await mirror.flush();
     const page = await operator.get('/admin/runs/undp/r1');
-    for (const words of ['rows fell', 'Rows written 77', 'unknown_place: 3 rows, 2 different', 'Atlantis'])
-      expect(wordsOf(page)).toContain(words);
+    const told = ['rows fell', 'Rows written 77', 'Rows read 92', 'Left out with failed series 12'];
+    told.push('unknown_place: 3 rows, 2 different', 'Atlantis', 'gii : cut off (12 rows left out with it)');
+    for (const words of told) expect(wordsOf(page)).toContain(words);
     expect(page.html).toContain('&lt;script&gt;1&lt;/script&gt;');
     expect(page.html).toContain('read &lt;b&gt;it&lt;/b&gt;');
     expect((await operator.get('/admin/runs/undp/none')).status).toBe(404);

@@ -124,7 +124,9 @@ describe('a run', () => {
     expect(record).toMatchObject({
       status: 'succeeded',
       indicators: 1,
-      failed_indicators: [{ slug: 'bad', reason: 'FRA 2001 has two different figures: 1 and 2' }],
+      rows_read: 22,
+      rows_written: 20,
+      failed_indicators: [{ slug: 'bad', reason: 'FRA 2001 has two different figures: 1 and 2', rows: 2 }],
     });
   });
 
@@ -143,6 +145,7 @@ describe('a run', () => {
     });
     const record = await world.ingest('atlas');
     expect(record).toMatchObject({ status: 'succeeded', rows_written: 100, carried_indicators: ['two'] });
+    expect(record).toMatchObject({ rows_read: 62, rows_carried: 40, failed_indicators: [{ rows: 2 }] });
     const rows = await lakeRows();
     expect(rows.filter(({ indicator }) => indicator === 'two')).toHaveLength(40);
     const order = rows.map(({ indicator, iso3, year }) => `${indicator} ${iso3} ${year}`);
