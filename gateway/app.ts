@@ -84,6 +84,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     frameworkErrors,
     clientErrorHandler: clientErrors(randomId),
   });
+  // A caller may close its sending side with its last request: it still gets, and has paid for, the answer.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   app.decorateReply('facts', null);
   const { onRoute } = dependencies;
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));

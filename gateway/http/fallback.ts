@@ -2,7 +2,7 @@
  * Answers to what no route takes: 405 for another method on a public path, 404 elsewhere, and the faults of the
  * framework and of HTTP itself. Nobody ever sees a stack, a path or a framework's own words.
  */
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -72,11 +72,31 @@ interface ParserError {
   rawPacket: unknown;
 }
 
-/** Answers what the parser of HTTP could not read, as well as it can be answered. */
+/** Faults in a body: its request has been answered already, and takes no second answer. */
+const IN_BODY: ReadonlySet<string> = new Set(['HPE_STRICT', 'HPE_INVALID_CHUNK_SIZE', 'HPE_INVALID_EOF_STATE']);
+
+/** Where Node itself looks, in its own handler of client errors, for the answer that a connection is waiting for. */
+interface AnsweringSocket extends Socket {
+  _httpMessage?: ServerResponse | null;
+}
+
+/**
+ * Answers what the parser of HTTP could not read, as well as it can be answered. Where earlier requests of the same
+ * connection still wait for their answers, those come first and the connection then ends: a refusal sent now would be
+ * taken for the answer to one of them.
+ */
 export function clientErrors(randomId: () => string) {
-  return (error: ParserError, socket: Socket): void => {
+  return (error: ParserError, socket: AnsweringSocket): void => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
+      return;
+    }
+    if (socket._httpMessage) {
+      socket._httpMessage.once('close', () => socket.destroySoon());
+      return;
+    }
+    if (socket.bytesWritten > 0 && IN_BODY.has(error.code)) {
+      socket.destroySoon();
       return;
     }
     const code = clientErrorCode(error);

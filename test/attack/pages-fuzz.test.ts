@@ -1,0 +1,69 @@
+/** Every page and form of the operator area and of the account pages, asked and sent what nobody should send. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
+import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { fuzzSite, walk } from './site-fuzz.ts';
+
+const RUNS = 400;
+const MANY_SECONDS = 120_000;
+
+describe('the operator area', () => {
+  let service: AdminService;
+  beforeAll(async () => {
+    service = await startAdmin();
+    const { account_id } = await service.accounts.create({
+      email: 'person@example.org',
+      verified: true,
+      credits: 1_000,
+      by: 'test',
+    });
+    await service.accounts.mintKey(account_id, { label: '<i id=mark>' });
+    await service.accounts.order(account_id, 'starter');
+    await service.requests.open(account_id, 'export');
+  });
+  afterAll(() => service.stop());
+
+  test(
+    'answers whatever is sent with a page of its own',
+    async () => {
+      const visitor = await service.signedIn();
+      const site = await walk(visitor, '/admin/');
+      expect(site.forms.length).toBeGreaterThan(5);
+      const statuses = await fuzzSite({
+        visitor,
+        site,
+        runs: RUNS,
+        signIn: () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD),
+      });
+      expect(statuses.get(200)).toBeGreaterThan(100);
+      expect((statuses.get(422) ?? 0) + (statuses.get(400) ?? 0)).toBeGreaterThan(10);
+    },
+    MANY_SECONDS,
+  );
+});
+
+describe('the account pages', () => {
+  let world: AccountWorld;
+  beforeAll(async () => {
+    world = await startAccountPages();
+  });
+  afterAll(() => world.stop());
+
+  test(
+    'answer whatever is sent with a page of their own',
+    async () => {
+      const { visitor, email } = await world.customer('<i id=mark>');
+      await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
+      const site = await walk(visitor, '/account/');
+      expect(site.forms.length).toBeGreaterThan(5);
+      const statuses = await fuzzSite({
+        visitor,
+        site,
+        runs: RUNS,
+        signIn: () => world.signIn(visitor, email, PASSWORD),
+      });
+      expect(statuses.get(200)).toBeGreaterThan(100);
+    },
+    MANY_SECONDS,
+  );
+});

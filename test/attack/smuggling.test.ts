@@ -1,0 +1,36 @@
+/** Where one request ends is never in doubt: what is hidden in another is not answered, and not paid. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Service, type TestKey } from '../gateway/service.ts';
+import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from './smuggling.ts';
+
+const CREDITS = 100;
+let service: Service;
+let owner: TestKey;
+beforeAll(async () => {
+  service = await Service.start();
+  owner = await service.account({ credits: CREDITS });
+});
+afterAll(() => service.stop());
+
+describe('a request hidden behind', () => {
+  test.each(SMUGGLING_SHAPES)('%s is not answered', async (_name, bytes) => {
+    const text = await exchange(service.port, bytes);
+    expect(text).not.toContain(SMUGGLED_ID);
+    expect(answersIn(text)).toBe(1);
+  });
+});
+
+test('garbage after a request is no answer to it', async () => {
+  const paid = `GET /v1/countries/KEN HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`;
+  const text = await exchange(service.port, `${paid}garbage\r\n\r\n`);
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(text).toContain('"iso3":"KEN"');
+  expect(await service.balance(owner)).toBe(CREDITS - 1);
+});
+
+test('header values that end lines reach no answer', async () => {
+  for (const name of ['X-Request-Id', 'Origin', 'If-None-Match', 'Accept-Encoding']) {
+    const head = `GET /v1/topics HTTP/1.1\r\nHost: a\r\n${name}: x%0d%0aX-Injected: 1\\r\\nX-Injected: 1\r\n\r\n`;
+    expect(await exchange(service.port, head)).not.toMatch(/^X-Injected:/im);
+  }
+});
