@@ -73,7 +73,11 @@ interface ParserError {
 }
 
 /** Faults in a body: its request has been answered already, and takes no second answer. */
-const IN_BODY: ReadonlySet<string> = new Set(['HPE_STRICT', 'HPE_INVALID_CHUNK_SIZE', 'HPE_INVALID_EOF_STATE']);
+const IN_BODY: ReadonlySet<string> = new Set([
+  'HPE_STRICT',
+  'HPE_INVALID_CHUNK_SIZE',
+  'HPE_INVALID_EOF_STATE',
+]);
 
 /** Where Node itself looks, in its own handler of client errors, for the answer that a connection is waiting for. */
 interface AnsweringSocket extends Socket {
