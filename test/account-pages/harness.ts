@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Cluster } from 'ioredis';
 import { Agent } from 'undici';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings, type Settings } from '../../data/runtime/settings.ts';
@@ -124,6 +125,12 @@ export class AccountWorld {
       ...fields,
     });
     return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
+  }
+
+  /** Every key of Redis, on all nodes of a cluster. */
+  async allKeys(): Promise<string[]> {
+    const nodes = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis];
+    return (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
   }
 
   pathOf(link: string | null): string {
