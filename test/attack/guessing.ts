@@ -1,0 +1,64 @@
+/**
+ * Whether a refusal says more by the time it takes than it says in words. Two kinds of guesses are made in turn, so
+ * that whatever else the machine does falls on both; one figure comes out.
+ */
+import { randomBytes } from 'node:crypto';
+import { mintKeyText } from '../../gateway/account/key-format.ts';
+
+/**
+ * How often a measurement of `a` lies above one of `b`: 0.5 when nothing tells them apart, 0 or 1 when everything does.
+ * (The statistic of Mann and Whitney, over the number of pairs.)
+ */
+export function distinguishable(a: readonly number[], b: readonly number[]): number {
+  const all = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))];
+  all.sort((left, right) => left.value - right.value);
+  let below = 0;
+  let pairs = 0;
+  for (const { isA } of all) {
+    if (isA) pairs += below;
+    else below += 1;
+  }
+  return pairs / (a.length * b.length);
+}
+
+/** Times two acts in turn, in milliseconds. The first of each only warm up. */
+export async function inTurn(
+  rounds: number,
+  first: (round: number) => Promise<unknown>,
+  second: (round: number) => Promise<unknown>,
+): Promise<number> {
+  const times: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    // Who goes first changes, so that neither gains from the other's warmth.
+    const order = round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const);
+    for (const which of order) {
+      const begun = performance.now();
+      await (which === 0 ? first : second)(round);
+      if (round >= rounds / 10) times[which].push(performance.now() - begun);
+    }
+  }
+  return distinguishable(...times);
+}
+
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_PART = 34;
+
+const bytesOf = (text: string, alphabet: string): Buffer =>
+  Buffer.from([...text].map((character) => alphabet.indexOf(character)));
+
+/**
+ * A key that is well-formed and wrong: with the id of a real one, and its secret up to `same` characters.
+ * @param same 0 to 33
+ */
+export function wrongKey(key: string, same: number): string {
+  const [, , id = '', secret = ''] = key.split('_');
+  const known = bytesOf(secret.slice(0, same), BASE62);
+  const differs = (BASE62.indexOf(secret.charAt(same)) + 1) % BASE62.length;
+  const rest = randomBytes(RANDOM_PART - same - 1).map((byte) => byte % BASE62.length);
+  const parts = [bytesOf(id, BASE32), Buffer.concat([known, Buffer.from([differs]), rest])];
+  return mintKeyText('live', () => parts.shift() ?? Buffer.alloc(0)).key;
+}
+
+/** A key that is well-formed, and nobody's. */
+export const strangeKey = (): string => mintKeyText('live', randomBytes).key;
