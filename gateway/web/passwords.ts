@@ -3,9 +3,10 @@
  * anybody out.
  *
  * Hashing takes memory and a thread of the pool that also reads files, so only a few run at a time: a flood of
- * sign-ins waits for itself and not for the public routes.
+ * sign-ins waits for itself and not for the public routes; beyond a few seconds' worth of waiting it is turned away.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { PageProblem } from './page-problem.ts';
 
 export const PASSWORD_LENGTH = { least: 8, most: 200 } as const;
 
@@ -15,11 +16,14 @@ const PARALLEL = 1;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 const AT_ONCE = 2;
+const WAITING_AT_MOST = 100;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting.length >= WAITING_AT_MOST)
+    throw new PageProblem(503, 'Very many people are signing in at this moment; try again shortly.');
   if (running >= AT_ONCE) await new Promise<void>((start) => waiting.push(start));
   running += 1;
   try {
