@@ -5,17 +5,15 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Logger } from 'pino';
+import { RestartPause } from './restart-pause.ts';
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** One that lived so long is started again without delay. */
-const STEADY_MS = 60_000;
+const PAUSES = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
 const STOP_WITHIN_MS = 8_000;
 
 /** @param program path of a script for this Node. Returns what ends it. */
 export function startCompanion(program: string, log: Logger): () => Promise<void> {
   let child: ChildProcess;
-  let pause_ms = FIRST_PAUSE_MS;
+  const pause = new RestartPause(PAUSES);
   let again: NodeJS.Timeout | undefined;
   let isStopping = false;
   const start = (): void => {
@@ -24,10 +22,9 @@ export function startCompanion(program: string, log: Logger): () => Promise<void
     child.once('error', (error) => log.error({ err: error, program }, 'companion'));
     child.once('exit', (code, signal) => {
       if (isStopping) return;
-      pause_ms = performance.now() - since > STEADY_MS ? FIRST_PAUSE_MS : pause_ms;
+      const pause_ms = pause.after(performance.now() - since);
       log.error({ program, code, signal, again_in_ms: pause_ms }, 'companion ended by itself');
       again = setTimeout(start, pause_ms);
-      pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS);
     });
   };
   start();

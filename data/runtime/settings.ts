@@ -3,6 +3,7 @@
  * The README's table is held against this schema by a test, both ways.
  */
 import { isIP } from 'node:net';
+import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 
@@ -27,6 +28,11 @@ function isAddressRange(range: string): boolean {
 const schema = z.object({
   PORT: port.default(8080).describe('Port of the gateway; 0 picks a free one'),
   HOST: z.string().default('127.0.0.1').describe('Address the gateway listens on'),
+  WORKERS: count
+    .optional()
+    .describe(
+      'Processes that answer and share the port; default one per core, fewer where there is less than 512 MB for each',
+    ),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
   REDIS_URL: z
     .string()
@@ -57,7 +63,7 @@ const schema = z.object({
     .default('0 2 * * *')
     .describe('When the worker begins the night, in UTC; `off` leaves that to others'),
   SNAPSHOT_POLL_MS: count.default(1000).describe('How often a gateway looks at the current pointer'),
-  HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB'),
+  HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB; all workers together'),
   QUERY_TIMEOUT_MS: count.default(10_000).describe('Longest time one DuckDB query may take'),
   TRUST_PROXY: z
     .string()
@@ -122,7 +128,8 @@ const schema = z.object({
 
 export type SettingName = keyof z.infer<typeof schema>;
 export type Settings = Readonly<
-  Omit<z.infer<typeof schema>, 'SNAPSHOT_DIR' | 'ARCHIVE_DIR'> & {
+  Omit<z.infer<typeof schema>, 'SNAPSHOT_DIR' | 'ARCHIVE_DIR' | 'WORKERS'> & {
+    WORKERS: number;
     SNAPSHOT_DIR: string;
     ARCHIVE_DIR: string;
     LAKE_DIR: string;
@@ -133,6 +140,15 @@ export type Settings = Readonly<
 /** A setting that cannot be used: its message names the setting and what was expected. */
 export class SettingsError extends Error {
   override name = 'SettingsError';
+}
+
+const MEMORY_PER_WORKER_BYTES = 512 * 1024 * 1024;
+
+/** What a container may use counts, of cores and of memory. */
+function defaultWorkers(): number {
+  const allowed_bytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  const fitting = Math.floor(Math.min(allowed_bytes, totalmem()) / MEMORY_PER_WORKER_BYTES);
+  return Math.max(1, Math.min(availableParallelism(), fitting));
 }
 
 /**
@@ -157,6 +173,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
   return Object.freeze({
     ...parsed.data,
     ...(mirror && !/^https?:\/\//.test(mirror) ? { PROVIDER_MIRROR: resolve(mirror) } : {}),
+    WORKERS: parsed.data.WORKERS ?? defaultWorkers(),
     VAR_DIR: varDir,
     SNAPSHOT_DIR: resolve(parsed.data.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
     ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),

@@ -1,16 +1,22 @@
 /** Prometheus metrics, served on a port of their own so that they are never public by accident. */
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Snapshots } from '../snapshot/store.ts';
 
 /** Seconds; from a cached answer to the longest query. */
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-export interface Metrics {
-  /** Counts one answer. @param seconds from the first byte read to the last one sent. */
-  observe(route: string, status: number, seconds: number, creditsCharged: number): void;
+export interface MetricsText {
   /** The text that Prometheus reads. */
   text(): Promise<string>;
+}
+
+export interface Metrics extends MetricsText {
+  /** Counts one answer. @param seconds from the first byte read to the last one sent. */
+  observe(route: string, status: number, seconds: number, creditsCharged: number): void;
+  /** Hands the figures of this process to the one that started it, whenever that asks; see `groupMetrics`. */
+  report(): void;
 }
 
 export function createMetrics(snapshots: Snapshots, now: () => number): Metrics {
@@ -43,14 +49,38 @@ export function createMetrics(snapshots: Snapshots, now: () => number): Metrics 
       if (creditsCharged > 0) credits.inc({ route }, creditsCharged);
     },
     text: () => registry.metrics(),
+    report() {
+      AggregatorRegistry.setRegistries(registry);
+      new AggregatorRegistry();
+    },
   };
 }
 
+/** The figures of all worker processes as one: counts are added up, ages are the greatest. For the primary. */
+export function groupMetrics(workers: () => number): MetricsText {
+  const group = new AggregatorRegistry();
+  new Gauge({
+    name: 'almanac_workers',
+    help: 'Worker processes that answer now',
+    registers: [group],
+    collect() {
+      this.set(workers());
+    },
+  });
+  return { text: async () => `${await group.metrics()}\n${await group.clusterMetrics()}` };
+}
+
 function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: () => number): void {
-  const gauge = (name: string, help: string, read: () => number | undefined): void => {
+  const gauge = (
+    name: string,
+    help: string,
+    read: () => number | undefined,
+    aggregator: 'sum' | 'max' = 'sum',
+  ): void => {
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [registry],
       collect() {
         const value = read();
@@ -59,10 +89,11 @@ function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: 
       },
     });
   };
-  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', () => {
+  const age_s = (): number | undefined => {
     const snapshot = snapshots.current();
     return snapshot ? (now() - Date.parse(snapshot.catalogue.generatedAt)) / 1000 : undefined;
-  });
+  };
+  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, 'max');
   const observations = () => snapshots.current()?.observations;
   gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
   gauge(
@@ -77,8 +108,22 @@ function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: 
   );
 }
 
+/** Begins to serve metrics; returns what ends that. */
+export async function serveMetrics(
+  metrics: MetricsText,
+  port: number,
+  host: string,
+): Promise<() => Promise<void>> {
+  const server = metricsServer(metrics).listen(port, host);
+  await once(server, 'listening');
+  return async () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
 /** `GET /metrics` and nothing else. */
-export function metricsServer(metrics: Metrics): Server {
+export function metricsServer(metrics: MetricsText): Server {
   return createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();

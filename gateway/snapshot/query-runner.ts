@@ -22,9 +22,11 @@ export class QueryTimeout extends Error {
 const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
 const CONNECTIONS = 4;
 /** DuckDB works in row groups of a file, and a published file has few: more threads only cost memory. */
+const THREADS = 2;
+const MEMORY_MB = 64;
+/** Whatever it shares with others, one process needs this for a whole slice. */
+const MEMORY_LEAST_MB = 32;
 const INSTANCE_OPTIONS = {
-  threads: '2',
-  max_memory: '64MB',
   enable_external_file_cache: 'false',
   autoinstall_known_extensions: 'false',
 };
@@ -53,9 +55,16 @@ export class QueryRunner {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @param timeoutMs longest time of one query, waiting included. */
-  static async open(timeoutMs: number): Promise<QueryRunner> {
-    const instance = await DuckDBInstance.create(':memory:', INSTANCE_OPTIONS);
+  /**
+   * @param timeoutMs longest time of one query, waiting included.
+   * @param sharers how many processes have the machine together, each with a runner.
+   */
+  static async open(timeoutMs: number, sharers = 1): Promise<QueryRunner> {
+    const instance = await DuckDBInstance.create(':memory:', {
+      ...INSTANCE_OPTIONS,
+      threads: String(Math.max(1, Math.floor(THREADS / sharers))),
+      max_memory: `${Math.max(MEMORY_LEAST_MB, Math.floor(MEMORY_MB / sharers))}MB`,
+    });
     const lanes: Lane[] = [];
     for (let lane = 0; lane < CONNECTIONS; lane += 1) {
       const connection = await instance.connect();

@@ -21,20 +21,27 @@ export class RouteFiles {
   readonly #directory: string;
   readonly #manifest: Manifest;
   readonly #resident: ReadonlyMap<string, Buffer>;
-  readonly #details = new ByteCache<Buffer>(DETAIL_BUDGET_BYTES, (buffer) => buffer.byteLength);
+  readonly #details: ByteCache<Buffer>;
 
-  private constructor(directory: string, manifest: Manifest, resident: ReadonlyMap<string, Buffer>) {
+  private constructor(
+    directory: string,
+    manifest: Manifest,
+    resident: ReadonlyMap<string, Buffer>,
+    sharers: number,
+  ) {
     this.#directory = directory;
     this.#manifest = manifest;
     this.#resident = resident;
+    this.#details = new ByteCache(DETAIL_BUDGET_BYTES / sharers, (buffer) => buffer.byteLength);
   }
 
-  static async open(directory: string, manifest: Manifest): Promise<RouteFiles> {
+  /** @param sharers how many processes have the budget for details together. */
+  static async open(directory: string, manifest: Manifest, sharers: number): Promise<RouteFiles> {
     const paths = Object.values(ROUTE_FILES);
     const names = paths.flatMap((path) => ENCODINGS.map((coding) => path + suffixOf(coding)));
     const resident = new Map<string, Buffer>();
     await Promise.all(names.map(async (name) => resident.set(name, await readFile(join(directory, name)))));
-    return new RouteFiles(directory, manifest, resident);
+    return new RouteFiles(directory, manifest, resident, sharers);
   }
 
   /** The bytes of one coding of a body; at once when they are in memory. */

@@ -21,6 +21,8 @@ export interface SnapshotOptions {
   /** Memory for hot indicators, in MB. */
   hotCacheMb: number;
   queryTimeoutMs: number;
+  /** How many processes have this memory together, each its equal part. Default 1. */
+  sharers?: number;
 }
 
 /** The bytes of a body, and how many rows it serves. */
@@ -36,6 +38,7 @@ interface Parts {
   files: RouteFiles;
   observations: Observations;
   queries: QueryRunner;
+  sharers: number;
 }
 
 export class Snapshot {
@@ -45,7 +48,9 @@ export class Snapshot {
   readonly files: RouteFiles;
   readonly observations: Observations;
   readonly #queries: QueryRunner;
-  readonly #countries = new ByteCache<CountryItems>(COUNTRY_BUDGET_BYTES, ({ bytes }) => bytes);
+  readonly #countries: ByteCache<CountryItems>;
+  /** Answers that the snapshot alone decides, made once and kept while there is room. */
+  readonly answers: ByteCache<MadeAnswer>;
   #holders = 0;
   #retired = false;
 
@@ -56,28 +61,28 @@ export class Snapshot {
     this.files = parts.files;
     this.observations = parts.observations;
     this.#queries = parts.queries;
+    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes);
+    this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes.byteLength);
   }
 
   /** Opens `<root>/<id>` after holding every file against the manifest. @throws {SnapshotDamaged} */
   static async open(root: string, id: string, options: SnapshotOptions): Promise<Snapshot> {
+    const { sharers = 1 } = options;
     const directory = join(root, id);
     const manifest = await readManifest(directory, id);
     await verifyFiles(directory, manifest);
     const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
-    const files = await RouteFiles.open(directory, manifest);
-    const queries = await QueryRunner.open(options.queryTimeoutMs);
+    const files = await RouteFiles.open(directory, manifest, sharers);
+    const queries = await QueryRunner.open(options.queryTimeoutMs, sharers);
     const observations = new Observations({
       directory,
       queries,
-      hotBytesMax: options.hotCacheMb * MEGABYTE,
+      hotBytesMax: (options.hotCacheMb * MEGABYTE) / sharers,
       fileBytes: (indicator) => manifest.files[observationsFile(indicator)]?.bytes ?? 0,
       indicators: catalogue.indicators.size,
     });
-    return new Snapshot({ id, manifest, catalogue, files, observations, queries });
+    return new Snapshot({ id, manifest, catalogue, files, observations, queries, sharers });
   }
-
-  /** Answers that the snapshot alone decides, made once and kept while there is room. */
-  readonly answers = new ByteCache<MadeAnswer>(ANSWER_BUDGET_BYTES, ({ bytes }) => bytes.byteLength);
 
   /** One country's topic items, taken apart for filtering. */
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {

@@ -25,6 +25,8 @@ export interface StoreOptions extends SnapshotOptions {
   directory: string;
   pollMs: number;
   log: Logger;
+  /** Told after each switch, so that others who follow the same pointer look at once. */
+  onSwitch?: () => void;
 }
 
 export class SnapshotStore implements Snapshots {
@@ -101,6 +103,7 @@ export class SnapshotStore implements Snapshots {
     const before = this.#current;
     this.#current = next;
     before?.retire();
+    this.#options.onSwitch?.();
     this.#options.log.info({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');
   }
 }
