@@ -1,7 +1,7 @@
 /**
  * What the night left out equals what the run records count: the figures that each provider's files hold, counted
- * here by csv-parse alone, are all in the lake or counted as left out by reason. (The World Bank's parts overlap:
- * `all-providers.test.ts` holds them; Gapminder's files are held in `gapminder-truth.test.ts`.)
+ * here by csv-parse alone, are all in the lake or counted as left out by reason; the World Bank's and the WHO's, some of
+ * whose series fail, reason by reason and series by series. (Gapminder's files are held in `gapminder-truth.test.ts`.)
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,9 @@ import { beforeAll, expect, it } from 'vitest';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
+import { type Account, accountFor } from '../upstream/accounts.ts';
+import { readWho } from '../upstream/who-gho-files.ts';
+import { readWorldBank } from '../upstream/world-bank-files.ts';
 
 const table = (file: string): string[][] =>
   parse(readFileSync(file, 'utf8'), { bom: true, relax_column_count: true });
@@ -43,23 +46,61 @@ const COUNTS: Record<string, (mirror: string) => number> = {
       .reduce((sum, cells) => sum + cells, 0),
 };
 
+const all = (series: ReadonlyMap<string, readonly unknown[]>): number =>
+  [...series.values()].reduce((sum, rows) => sum + rows.length, 0);
+
+/** What became of each row, where rows are told apart by reason. */
+const ACCOUNTS: Record<string, (mirror: string) => { account: Account; read: number }> = {
+  'world-bank': (mirror) => {
+    const series = readWorldBank(mirror);
+    const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
+    return { account: accountFor(series, ['iso3', 'worldbank'], bounds), read: all(series) };
+  },
+  'who-gho': (mirror) => {
+    const series = readWho(mirror);
+    return { account: accountFor(series, ['iso3', 'who']), read: all(series) };
+  },
+};
+
 describeWithMirror('what is left out', (mirror) => {
   let lake: string;
   beforeAll(async () => {
     ({ lake } = await buildMirror(mirror));
   }, BUILD_WITHIN_MS);
 
+  function recordOf(provider: string): RunRecord {
+    const pointer = join(lake, provider, 'current');
+    expect(existsSync(pointer)).toBe(true);
+    return JSON.parse(
+      readFileSync(join(lake, provider, readFileSync(pointer, 'utf8').trim(), 'run.json'), 'utf8'),
+    );
+  }
+
   it.each(Object.keys(COUNTS))(
     '%s: every figure of its files is in the lake or counted by reason',
     (provider) => {
-      const pointer = join(lake, provider, 'current');
-      expect(existsSync(pointer)).toBe(true);
-      const run: RunRecord = JSON.parse(
-        readFileSync(join(lake, provider, readFileSync(pointer, 'utf8').trim(), 'run.json'), 'utf8'),
-      );
+      const run = recordOf(provider);
       const left = Object.values(run.rejects).reduce((sum, reject) => sum + (reject?.rows ?? 0), 0);
       expect(run.failed_indicators).toEqual([]);
-      expect(run.rows_written + left).toBe(COUNTS[provider]?.(mirror));
+      expect(run.rows_read).toBe(COUNTS[provider]?.(mirror));
+      expect(run.rows_written + left).toBe(run.rows_read);
     },
+  );
+
+  it.each(Object.keys(ACCOUNTS))(
+    '%s: each reason and each failed series, to the row',
+    (provider) => {
+      const run = recordOf(provider);
+      const { account, read } = ACCOUNTS[provider]?.(mirror) ?? {};
+      const rejected = Object.entries(run.rejects).map(([reason, reject]) => [reason, reject?.rows ?? 0]);
+      expect(Object.fromEntries(rejected)).toEqual(Object.fromEntries(account?.rejected ?? []));
+      expect(Object.fromEntries(run.failed_indicators.map(({ slug, rows }) => [slug, rows]))).toEqual(
+        Object.fromEntries(account?.failed ?? []),
+      );
+      const kept = [...(account?.kept.values() ?? [])].reduce((sum, rows) => sum + rows.length, 0);
+      expect(run.rows_written).toBe(kept);
+      expect(run.rows_read).toBe(read);
+    },
+    60_000,
   );
 });

@@ -1,0 +1,102 @@
+/**
+ * What must become of each row of a provider's files, worked out from the curated tables as they lie on disk, in code
+ * that shares nothing with ingestion: the rows that are kept, those left out by reason, the series that cannot be had.
+ */
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
+
+/** One row of one series as its file has it. */
+export interface FileRow {
+  place: string;
+  year: string;
+  /** Null is a published gap; a text stands where a number should. */
+  value: number | string | null;
+  low: number | null;
+  high: number | null;
+  /** Settled by the provider's own layout, before anything else is looked at. */
+  aside?: 'withdrawn' | 'other_dimension' | 'aggregate_place';
+}
+
+export interface Kept {
+  iso3: string;
+  year: number;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Account {
+  /** By series, in order of country and year. */
+  kept: Map<string, Kept[]>;
+  /** Rows left out one by one, by reason. */
+  rejected: Map<string, number>;
+  /** Rows left out with series that hold two different figures for one country and year. */
+  failed: Map<string, number>;
+}
+
+type Place = { iso3: string } | { reason: string };
+const table = (file: string): Record<string, string>[] =>
+  parse(readFileSync(file), { columns: true, bom: true });
+
+/** Looks codes up as `data/README.md` says: the schemes in their order, the spine's own codes under `iso3`. */
+export function placesOf(schemes: readonly string[]): (code: string) => Place {
+  const places = new Map<string, Place>();
+  const spine = table('data/countries.csv').map(({ iso3 = '' }) => ({ scheme: 'iso3', code: iso3, iso3 }));
+  for (const row of [...spine, ...table('data/places.csv')] as Record<string, string>[]) {
+    const place = row.iso3 ? { iso3: row.iso3 } : { reason: `${row.kind}_place` };
+    places.set(`${row.scheme} ${row.code?.toUpperCase()}`, place);
+  }
+  return (code) => {
+    const found = schemes.map((scheme) => places.get(`${scheme} ${code.toUpperCase()}`));
+    return found.find((place) => place !== undefined) ?? { reason: 'unknown_place' };
+  };
+}
+
+type Bounds = readonly [min: number, max: number];
+
+/** The row as it is kept, or the reason why it is not. */
+function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bounds): Kept | string {
+  if (row.aside) return row.aside;
+  const place = placeOf(row.place);
+  if ('reason' in place) return place.reason;
+  if (!/^\d{4}$/.test(row.year)) return 'bad_year';
+  const { value, low, high } = row;
+  if (typeof value === 'string') return 'bad_number';
+  if (value !== null && (value < min || value > max)) return 'out_of_bounds';
+  return { iso3: place.iso3, year: Number(row.year), value, low, high };
+}
+
+/**
+ * Accounts for every row.
+ * @param bounds curated bounds by series, where it has any
+ */
+export function accountFor(
+  series: ReadonlyMap<string, readonly FileRow[]>,
+  schemes: readonly string[],
+  bounds: Readonly<Record<string, Bounds>> = {},
+): Account {
+  const placeOf = placesOf(schemes);
+  const account: Account = { kept: new Map(), rejected: new Map(), failed: new Map() };
+  const reject = (reason: string): void =>
+    void account.rejected.set(reason, (account.rejected.get(reason) ?? 0) + 1);
+  for (const [slug, rows] of series) {
+    const first = new Map<string, Kept>();
+    let contradicting = 0;
+    for (const row of rows) {
+      const verdict = judge(row, placeOf, bounds[slug] ?? [-Infinity, Infinity]);
+      if (typeof verdict === 'string') {
+        reject(verdict);
+        continue;
+      }
+      const key = `${verdict.iso3} ${String(verdict.year).padStart(4, '0')}`;
+      const before = first.get(key);
+      if (!before) first.set(key, verdict);
+      else if (JSON.stringify(before) === JSON.stringify(verdict)) reject('duplicate_key');
+      else contradicting += 1;
+    }
+    const kept = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    if (contradicting > 0) account.failed.set(slug, kept.length + contradicting);
+    else account.kept.set(slug, kept);
+  }
+  return account;
+}
