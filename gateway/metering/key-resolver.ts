@@ -28,15 +28,20 @@ export type StoredKey = z.infer<typeof storedKey>;
 interface KnownKey {
   facts: KeyFacts;
   digest: Buffer;
+  exists: boolean;
 }
 
 const CACHED_KEYS = 50_000;
 const BEARER = /^Bearer +([^ ]+) *$/i;
-/** Compared with when there is nothing to compare with. */
-const NO_KEY: KnownKey = {
-  digest: Buffer.alloc(32),
-  facts: { key_id: '', account_id: '', environment: 'live', scopes: [], expires_at_ms: null },
+/** Read and compared with when there is no such key, so that its absence does not show in the time of a refusal. */
+const NOBODYS: StoredKey = {
+  account_id: 'acc_0000000000000000',
+  digest: '0'.repeat(64),
+  environment: 'live',
+  scopes: ['read'],
+  expires_at_ms: null,
 };
+const NOBODYS_TEXT = JSON.stringify(NOBODYS);
 
 export class KeyResolver {
   readonly #redis: RedisClient;
@@ -51,22 +56,25 @@ export class KeyResolver {
     const parsed = parseKey(BEARER.exec(authorization)?.[1] ?? '');
     if (!parsed) return null;
     const digest = digestOf(parsed.secret);
-    const isPresented = ({ digest: known, facts }: KnownKey): boolean =>
-      timingSafeEqual(digest, known) && facts.environment === parsed.environment;
+    const isPresented = ({ digest: known, facts, exists }: KnownKey): boolean =>
+      timingSafeEqual(digest, known) && exists && facts.environment === parsed.environment;
     const cached = this.#known.get(parsed.key_id);
     if (cached && isPresented(cached)) return cached.facts;
     const stored = await this.#read(parsed.key_id);
-    if (!isPresented(stored ?? NO_KEY) || !stored) return null;
+    if (!isPresented(stored)) return null;
     this.#known.set(parsed.key_id, stored);
     return stored.facts;
   }
 
-  async #read(key_id: string): Promise<KnownKey | null> {
+  async #read(key_id: string): Promise<KnownKey> {
     const text = await this.#redis.get(redisKeys.key(key_id)).catch((cause: unknown) => {
       throw new MeteringUnavailable('keys cannot be read', { cause });
     });
-    if (text === null) return null;
-    const { digest, ...facts } = storedKey.parse(JSON.parse(text));
-    return { facts: Object.freeze({ key_id, ...facts }), digest: Buffer.from(digest, 'hex') };
+    const { digest, ...facts } = storedKey.parse(JSON.parse(text ?? NOBODYS_TEXT));
+    return {
+      facts: Object.freeze({ key_id, ...facts }),
+      digest: Buffer.from(digest, 'hex'),
+      exists: text !== null,
+    };
   }
 }

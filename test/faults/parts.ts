@@ -14,4 +14,31 @@ export interface Part {
   load(): Promise<(report: Reporter) => Promise<void>>;
 }
 
-export const PARTS: readonly Part[] = [];
+export const PARTS: readonly Part[] = [
+  {
+    name: 'redis',
+    fault:
+      'Redis killed in the middle of 10,000 concurrent calls, again and again, and started on the same files',
+    limit_s: 300,
+    load: async () => (await import('./redis.ts')).redisFaults,
+  },
+  {
+    name: 'replies',
+    fault: 'a network between gateway and Redis that delays, goes silent and cuts at random',
+    limit_s: 120,
+    load: async () => (await import('./replies.ts')).repliesFaults,
+  },
+  {
+    name: 'gateway',
+    fault: 'the gateway killed, stopped and given other snapshots under load',
+    limit_s: 180,
+    load: async () => (await import('./gateway.ts')).gatewayFaults,
+  },
+  {
+    name: 'attack',
+    fault:
+      'odd requests and forms by the thousand, requests hidden in others, guesses whose time might tell something',
+    limit_s: 240,
+    load: async () => (await import('./attack.ts')).attackFaults,
+  },
+];

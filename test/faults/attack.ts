@@ -1,0 +1,138 @@
+/** Attacks: thousands of odd requests and forms, hidden requests, and guesses whose time might tell something. */
+
+import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
+import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { inTurn, strangeKey, wrongKey } from '../attack/guessing.ts';
+import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
+import { fuzzSite, walk } from '../attack/site-fuzz.ts';
+import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
+import { Service, type TestKey } from '../gateway/service.ts';
+import type { Reporter } from './parts.ts';
+
+const REQUESTS = 20_000;
+const FORMS = 2_000;
+const GUESSES = 3_000;
+const SIGN_INS = 60;
+/** An even chance is 0.5; what lies this near to it over so many guesses is of no use to anybody. */
+const EVEN = { keys: 0.06, signIns: 0.2 };
+
+export async function attackFaults(report: Reporter): Promise<void> {
+  const service = await Service.start();
+  try {
+    const owner = await service.account({ credits: 10_000_000 });
+    await oddRequests(service, owner, report);
+    await hiddenRequests(service, report);
+    await guessedKeys(service, owner, report);
+  } finally {
+    await service.stop();
+  }
+  await operatorForms(report);
+  const world = await startAccountPages();
+  try {
+    await accountForms(world, report);
+    await guessedPasswords(world, report);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function oddRequests(service: Service, owner: TestKey, report: Reporter): Promise<void> {
+  const before = await service.balance(owner);
+  const { cases, charged } = await fuzzPublicRoutes(service, owner, { runs: REQUESTS });
+  const paid = before - (await service.balance(owner));
+  const promise =
+    'whatever is asked gets an answer of the API description, no 500, nothing of our insides, and pays what it says';
+  report(promise, `${cases} requests; ${paid} credits paid, ${charged} announced`, paid === charged);
+}
+
+async function hiddenRequests(service: Service, report: Reporter): Promise<void> {
+  let wrong = 0;
+  for (const [, bytes] of SMUGGLING_SHAPES) {
+    const text = await exchange(service.port, bytes);
+    if (text.includes(SMUGGLED_ID) || answersIn(text) !== 1) wrong += 1;
+  }
+  const figure = `${SMUGGLING_SHAPES.length} shapes, ${wrong} answered`;
+  report('a request hidden in another is never answered', figure, wrong === 0);
+}
+
+async function guessedKeys(service: Service, owner: TestKey, report: Reporter): Promise<void> {
+  // Made beforehand: only the refusal is timed.
+  const asking = (make: () => string) => {
+    const keys = Array.from({ length: GUESSES }, make);
+    return (round: number) => service.get('/v1/ping', { key: keys[round] ?? '' });
+  };
+  const none = asking(() => wrongKey(owner.key, 0));
+  const id = await inTurn(GUESSES, none, asking(strangeKey));
+  const all = asking(() => wrongKey(owner.key, 33));
+  const secret = await inTurn(GUESSES, all, none);
+  const even = (share: number): boolean => Math.abs(share - 0.5) < EVEN.keys;
+  const figure = (share: number): string =>
+    `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
+  report('the time of a refusal does not tell whether a key id exists', figure(id), even(id));
+  report('... nor how many characters of a secret are right', figure(secret), even(secret));
+}
+
+async function operatorForms(report: Reporter): Promise<void> {
+  const service = await startAdmin();
+  try {
+    const visitor = await service.signedIn();
+    const site = await walk(visitor, '/admin/');
+    const signIn = () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD);
+    await fuzzSite({ visitor, site, runs: FORMS, signIn });
+    const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
+    report(
+      'the operator area answers whatever is sent with a page of its own, without markup of others',
+      figure,
+      true,
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+async function accountForms(world: AccountWorld, report: Reporter): Promise<void> {
+  const { visitor, email } = await world.customer('<i id=mark>');
+  const site = await walk(visitor, '/account/');
+  await fuzzSite({ visitor, site, runs: FORMS, signIn: () => world.signIn(visitor, email) });
+  const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
+  report('the account pages do, too', figure, true);
+}
+
+async function guessedPasswords(world: AccountWorld, report: Reporter): Promise<void> {
+  const known: string[] = [];
+  while (known.length < SIGN_INS) {
+    const email = `known-${known.length}@example.org`;
+    const visitor = world.visitor();
+    const link = await world.signUp(visitor, email);
+    await visitor.submit(link, link, {});
+    known.push(email);
+  }
+  // A visitor each, from an address each, so that no guess is slowed down; the form is opened beforehand.
+  const guess = async (email: string) => world.signIn(world.visitor(), email, 'not the password');
+  const share = await inTurn(
+    SIGN_INS,
+    (round) => guess(known[round] ?? ''),
+    (round) => guess(`unknown-${round}@example.org`),
+  );
+  const figure = `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
+  report(
+    'the time of a refused sign-in does not tell whether an address has an account',
+    figure,
+    Math.abs(share - 0.5) < EVEN.signIns,
+  );
+  await guessesInAnHour(world, known[0] ?? '', report);
+}
+
+/** Tries as soon as it may, each try from another address, for an hour of the service's clock. */
+async function guessesInAnHour(world: AccountWorld, email: string, report: Reporter): Promise<void> {
+  const begun_ms = world.clock.ms;
+  let heard = 0;
+  while (world.clock.ms - begun_ms < 3_600_000) {
+    const { status, headers } = await world.signIn(world.visitor(), email, `guess ${heard}`);
+    if (status === 429) world.clock.ms += Number(headers['retry-after'] ?? 1) * 1000;
+    else heard += 1;
+  }
+  const owner = await world.signIn(world.visitor(), email, PASSWORD);
+  const figure = `${heard} passwords an hour for one account, from as many addresses as you like`;
+  report('guessing a password is slow', figure, heard < 30 && owner.status !== 500);
+}
