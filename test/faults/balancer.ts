@@ -1,0 +1,54 @@
+/** The least load balancer: a new connection goes to the next gateway in turn that takes it. */
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Balancer extends AsyncDisposable {
+  port: number;
+  /** Ports of the gateways, live. */
+  readonly backends: Set<number>;
+}
+
+export async function startBalancer(): Promise<Balancer> {
+  const backends = new Set<number>();
+  const sockets = new Set<Socket>();
+  let turn = 0;
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    sockets.add(client);
+    client.on('error', () => {});
+    client.on('close', () => sockets.delete(client));
+    const ports = [...backends];
+    const first = turn++;
+    const choices = ports.map((_, index) => ports[(first + index) % ports.length] ?? 0);
+    join(client, choices);
+  });
+  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    backends,
+    [Symbol.asyncDispose]: () => {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((settle) => server.close(() => settle()));
+    },
+  };
+}
+
+/** Joins a client with the first gateway that accepts; with none, it is cut off. */
+function join(client: Socket, [port, ...others]: number[]): void {
+  if (port === undefined) {
+    client.destroy();
+    return;
+  }
+  const upstream = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+  let isJoined = false;
+  upstream.on('connect', () => {
+    isJoined = true;
+    client.pipe(upstream).pipe(client);
+  });
+  upstream.on('error', () => {
+    if (!isJoined) join(client, others);
+  });
+  upstream.on('close', () => {
+    if (isJoined) client.destroy();
+  });
+  client.on('close', () => upstream.destroy());
+}

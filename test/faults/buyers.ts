@@ -1,0 +1,83 @@
+/** Grants and purchases under way while things break: which were acknowledged, and what the ledger holds of them. */
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { AccountError } from '../../gateway/account/account.ts';
+import type { AccountStore } from '../../gateway/account/store.ts';
+import { readLedger } from './clients.ts';
+import type { Customer } from './site.ts';
+
+export interface Books {
+  grants: number;
+  purchases: number;
+  /** Acknowledged, and not in the ledger. */
+  missing: number;
+  /** In the ledger more than once, acknowledged or not. */
+  doubled: number;
+}
+
+/** Grants of this process are told apart by these. */
+let grants = 0;
+
+export class Buyers {
+  readonly #store: AccountStore;
+  readonly #customers: readonly Customer[];
+  readonly #granted: string[] = [];
+  readonly #paid: string[] = [];
+  #isOpen = true;
+  #running: Promise<void>;
+
+  /** Begins to grant and to buy, one after another. */
+  constructor(store: AccountStore, customers: readonly Customer[]) {
+    this.#store = store;
+    this.#customers = customers;
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isOpen) {
+      await this.#once().catch((error: unknown) => {
+        // Not acknowledged: it may have happened, but not more than once.
+        if (!(error instanceof AccountError) || error.code !== 'unavailable') throw error;
+      });
+      await new Promise(setImmediate);
+    }
+  }
+
+  async #once(): Promise<void> {
+    const number = grants++;
+    const customer = this.#customers[number % this.#customers.length];
+    if (!customer) throw new Error('there is nobody to grant to');
+    const { account_id } = customer;
+    const word = `grant-${number}`;
+    await this.#store.grant(account_id, {
+      credits: 1 + (number % 9),
+      by: 'faults',
+      reason: word,
+      idem: word,
+    });
+    this.#granted.push(word);
+    if (number % 4 > 0) return;
+    const { order_id } = await this.#store.order(account_id, 'small');
+    await this.#store.moveOrder(order_id, 'paid');
+    this.#paid.push(order_id);
+  }
+
+  /** Ends, and holds what was acknowledged against the ledgers. */
+  async close(redis: RedisClient): Promise<Books> {
+    this.#isOpen = false;
+    await this.#running;
+    const seen = new Map<string, number>();
+    for (const { account_id } of this.#customers) {
+      for (const { kind, fields } of await readLedger(redis, account_id)) {
+        const name = kind === 'purchase' ? fields.order : fields.reason;
+        if (kind === 'purchase' || name?.startsWith('grant-'))
+          seen.set(name ?? '', (seen.get(name ?? '') ?? 0) + 1);
+      }
+    }
+    return {
+      grants: this.#granted.length,
+      purchases: this.#paid.length,
+      missing: [...this.#granted, ...this.#paid].filter((name) => !seen.has(name)).length,
+      doubled: [...seen.values()].filter((times) => times > 1).length,
+    };
+  }
+}

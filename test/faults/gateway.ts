@@ -1,0 +1,106 @@
+/**
+ * The gateway killed, stopped and given other snapshots under load.
+ *
+ * A kill may break the answers in flight, and what they cost may have been charged: the process that could give it back
+ * is gone. So the promise is a bound: at most the calls in flight at that moment are charged without an answer, and
+ * each of them stands in the ledger by its request id. A stop, as any deployment makes, breaks nothing: whatever is
+ * sent on an open connection is answered, and new connections find another gateway.
+ */
+import { startBalancer } from './balancer.ts';
+import { Clients, judge, judgeSettled, told } from './clients.ts';
+import type { Reporter } from './parts.ts';
+import { openAccounts, Site, storeOn } from './site.ts';
+import { snapshotFaults } from './snapshots.ts';
+
+export interface GatewayScale {
+  kills: number;
+  stops: number;
+  /** Publications, each with a rollback and two damaged snapshots. */
+  publications: number;
+}
+
+const FULL: GatewayScale = { kills: 12, stops: 8, publications: 15 };
+const CUSTOMERS = 8;
+const WORKERS = 400;
+const STOP_WORKERS = 64;
+/** Calls that are served before the next kill or stop, at least, and how many more at random. */
+const BETWEEN = 400;
+const BETWEEN_RANDOM = 1_500;
+
+export async function gatewayFaults(report: Reporter, scale: GatewayScale = FULL): Promise<void> {
+  await killed(report, scale.kills);
+  await stopped(report, scale.stops);
+  await snapshotFaults(report, scale.publications);
+}
+
+async function killed(report: Reporter, kills: number): Promise<void> {
+  await using site = await Site.open();
+  let gateway = await site.gateway();
+  const redis = await site.connect();
+  const customers = await openAccounts(storeOn(redis), CUSTOMERS);
+  await using clients = new Clients(gateway.port, customers, WORKERS);
+  let inFlight = 0;
+  for (let kill = 0; kill < kills; kill++) {
+    const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
+    const load = clients.keepCalling(WORKERS, () => clients.told.length < end);
+    await clients.untilTold(end - WORKERS);
+    inFlight += clients.inFlight;
+    await gateway.end('SIGKILL');
+    await load;
+    gateway = await site.gateway();
+    await clients.moveTo(gateway.port, WORKERS);
+  }
+  const cut = clients.told.filter(({ status }) => status === null);
+  const whole = clients.told.filter(({ status }) => status !== null);
+  const answered = await judgeSettled(whole, redis, customers);
+  const lost = await judge(cut, redis, customers);
+  const { served, missing, doubled, unanswered, unbalanced } = answered;
+  report(
+    'Gateway killed: every acknowledged debit is in the ledger, once; every balance is the sum of its ledger',
+    `${kills} kills, ${told(answered)}; ${missing} missing, ${doubled + lost.doubled} doubled, ${unanswered} refused but charged, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+    served > 0 && missing + doubled + lost.doubled + unanswered + unbalanced === 0,
+  );
+  report(
+    'Gateway killed: at most the calls in flight are charged without an answer, each in the ledger by its request id',
+    `${inFlight} in flight, ${cut.length} cut off, ${lost.unanswered} of them charged`,
+    lost.unanswered <= inFlight,
+  );
+}
+
+async function stopped(report: Reporter, stops: number): Promise<void> {
+  await using site = await Site.open();
+  const running = [await site.gateway(), await site.gateway()];
+  await using balancer = await startBalancer();
+  for (const { port } of running) balancer.backends.add(port);
+  const redis = await site.connect();
+  const customers = await openAccounts(storeOn(redis), CUSTOMERS);
+  await using clients = new Clients(balancer.port, customers, STOP_WORKERS);
+  let isOver = false;
+  const load = clients.keepCalling(STOP_WORKERS, () => !isOver);
+  const codes: (number | null)[] = [];
+  for (let stop = 0; stop < stops; stop++) {
+    const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
+    await clients.untilTold(end);
+    const next = await site.gateway();
+    balancer.backends.add(next.port);
+    running.push(next);
+    const old = running.shift();
+    if (!old) throw new Error('no gateway runs');
+    codes.push(await old.end('SIGTERM'));
+    balancer.backends.delete(old.port);
+  }
+  isOver = true;
+  await load;
+  const judgement = await judgeSettled(clients.told, redis, customers);
+  const { calls, served, missing, doubled, unbalanced } = judgement;
+  report(
+    'Gateway stopped (SIGTERM) under load beside another: not one failed request',
+    `${stops} stops, ${calls.toLocaleString('en')} keyed calls, ${calls - served} failed`,
+    calls === served && codes.every((code) => code === 0),
+  );
+  report(
+    'Gateway stopped: every call is charged once',
+    `${missing} missing, ${doubled} doubled, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+    missing + doubled + unbalanced === 0,
+  );
+}

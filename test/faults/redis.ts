@@ -1,0 +1,175 @@
+/**
+ * Redis killed in the middle of thousands of calls, grants and purchases, many times over, and started again on the same
+ * files by the gateway itself. Whatever was acknowledged must stand in the ledger, once.
+ *
+ * A kill of the process is put to the test with every fsync policy. A power cut cannot be: what survives one rests on
+ * Redis' word that `always` syncs before it answers.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { requestText } from '../bench/http-client.ts';
+import type { LoadJob, LoadResult } from '../bench/load.ts';
+import { type Gateway, startHelper } from '../bench/processes.ts';
+import { median } from '../bench/report.ts';
+import { Buyers } from './buyers.ts';
+import { Clients, type Judgement, judgeSettled, told } from './clients.ts';
+import type { Reporter } from './parts.ts';
+import { type Customer, openAccounts, Site, storeOn } from './site.ts';
+
+const POLICIES = ['always', 'everysec', 'no'] as const;
+type Policy = (typeof POLICIES)[number];
+
+export interface RedisScale {
+  /** Concurrent calls of one round. */
+  calls: number;
+  /** Kills under `always`, and under each of the others. */
+  kills: number;
+  otherKills: number;
+  /** Rounds of the cost of each policy; 0 leaves it unmeasured. */
+  costRounds: number;
+}
+
+const FULL: RedisScale = { calls: 10_000, kills: 12, otherKills: 3, costRounds: 4 };
+const CUSTOMERS = 8;
+const CONNECTIONS_AT_MOST = 10_000;
+const RECOVERY_WITHIN_MS = 20_000;
+const PROBE_EVERY_MS = 20;
+const COST_ROUND_MS = 1_500;
+const COST_CONNECTIONS = 64;
+
+export async function redisFaults(report: Reporter, scale: RedisScale = FULL): Promise<void> {
+  await using site = await Site.open();
+  const gateway = await site.gateway();
+  const redis = await site.connect();
+  const store = storeOn(redis);
+  const customers = await openAccounts(store, CUSTOMERS);
+  const connections = Math.min(scale.calls, CONNECTIONS_AT_MOST);
+  for (const policy of POLICIES) {
+    const kills = policy === 'always' ? scale.kills : scale.otherKills;
+    await using clients = new Clients(gateway.port, customers, connections);
+    await using probe = new Clients(gateway.port, customers, 1);
+    const buyers = new Buyers(store, customers);
+    const recoveries_ms: number[] = [];
+    for (let kill = 0; kill < kills; kill++) {
+      if (policy !== 'always') await setPolicy(site, policy);
+      recoveries_ms.push(await killInTheMiddle(site, clients, probe, scale.calls));
+    }
+    const books = await buyers.close(redis);
+    const judgement = await judgeSettled([...clients.told, ...probe.told], redis, customers);
+    tell(report, policy, kills, judgement, recoveries_ms);
+    const { grants, purchases, missing, doubled } = books;
+    report(
+      `${nameOf(policy)}: no acknowledged grant or purchase is missing, none is doubled`,
+      `${grants} grants, ${purchases} purchases: ${missing} missing, ${doubled} doubled`,
+      missing + doubled === 0 && grants > 0 && purchases > 0,
+    );
+  }
+  if (scale.costRounds > 0) await tellCost(report, site, gateway, customers, scale.costRounds);
+}
+
+const nameOf = (policy: Policy): string =>
+  policy === 'always' ? 'Redis killed' : `Redis killed, appendfsync ${policy}`;
+
+function tell(
+  report: Reporter,
+  policy: Policy,
+  kills: number,
+  judgement: Judgement,
+  recoveries_ms: number[],
+): void {
+  const name = nameOf(policy);
+  const { served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
+  report(
+    `${name}: every acknowledged debit is in the ledger, once; a refused call costs nothing`,
+    `${kills} kills, ${told(judgement)}; ${missing} missing, ${doubled} doubled, ${unanswered} refused but charged`,
+    served > 0 && missing + doubled + unanswered === 0,
+  );
+  report(
+    `${name}: every balance is the sum of its ledger`,
+    `${unbalanced} of ${CUSTOMERS} accounts differ`,
+    unbalanced === 0,
+  );
+  if (policy !== 'always') return;
+  report(
+    `${name}: every call is answered, or refused with 503 and Retry-After`,
+    `${strange + broken} of ${judgement.calls} otherwise`,
+    strange + broken === 0,
+  );
+  const slowest_s = Math.max(...recoveries_ms) / 1000;
+  report(
+    `${name}: the gateway recovers by itself`,
+    `served again ${(median(recoveries_ms) / 1000).toFixed(1)} s after the kill (at most ${slowest_s.toFixed(1)} s)`,
+    slowest_s * 1000 < RECOVERY_WITHIN_MS,
+  );
+}
+
+/**
+ * One round: all calls at once, and a kill when a random share of them has ended. Gives the time from the kill to the
+ * next served call, in ms.
+ */
+async function killInTheMiddle(site: Site, clients: Clients, probe: Clients, calls: number): Promise<number> {
+  const pid = await site.redisPid();
+  const killAfter = Math.ceil(calls * (0.02 + 0.7 * Math.random()));
+  let recovery: Promise<number> | null = null;
+  await clients.calls(calls, (ended) => {
+    if (ended !== killAfter) return;
+    process.kill(pid, 'SIGKILL');
+    recovery = untilServed(probe);
+  });
+  return (await recovery) ?? Number.NaN;
+}
+
+/** Milliseconds until a call is served again. */
+async function untilServed(probe: Clients): Promise<number> {
+  const started = performance.now();
+  for (;;) {
+    await pause(PROBE_EVERY_MS);
+    const { status } = await probe.call();
+    const waited_ms = performance.now() - started;
+    if (status === 200 || waited_ms > RECOVERY_WITHIN_MS) return waited_ms;
+  }
+}
+
+/** Changes what a running Redis does; it holds until the next start. */
+async function setPolicy(site: Site, policy: Policy): Promise<void> {
+  const control = new Redis({ path: new URL(await site.redisUrl()).pathname });
+  await control.config('SET', 'appendfsync', policy);
+  control.disconnect();
+}
+
+/** Keyed calls a second under each policy, in turns, against `no`. */
+async function tellCost(
+  report: Reporter,
+  site: Site,
+  gateway: Gateway,
+  customers: readonly Customer[],
+  rounds: number,
+): Promise<void> {
+  await using load = startHelper('load.ts');
+  const requests = customers.map(({ key }) =>
+    requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
+  );
+  const rates: Record<Policy, number[]> = { always: [], everysec: [], no: [] };
+  for (let round = 0; round <= rounds; round++) {
+    for (const policy of POLICIES) {
+      await setPolicy(site, policy);
+      const { answers, errors, duration_ms } = await load.ask<LoadJob, LoadResult>({
+        port: gateway.port,
+        requests,
+        connections: COST_CONNECTIONS,
+        duration_ms: COST_ROUND_MS,
+      });
+      if (errors > 0) throw new Error(`${errors} errors while the cost of ${policy} was measured`);
+      // The first round only warms up.
+      if (round > 0) rates[policy].push((answers / duration_ms) * 1000);
+    }
+  }
+  const share = (policy: Policy): string =>
+    median(rates[policy].map((rate, round) => rate / (rates.no[round] ?? Number.NaN))).toFixed(2);
+  const fastest = Math.round(median(rates.no)).toLocaleString('en');
+  report(
+    'appendfsync: what the promise costs, in keyed calls a second',
+    `always ${share('always')} ×, everysec ${share('everysec')} × of no (${fastest} a second)`,
+    true,
+  );
+}

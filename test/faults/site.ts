@@ -1,0 +1,122 @@
+/**
+ * The service as production runs it, for the parts that break it: real gateway processes with the shipped settings on a
+ * small snapshot, the private Redis that they start, and accounts as the command line makes them.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { AccountStore } from '../../gateway/account/store.ts';
+import { type Environment, type Gateway, startGateway } from '../bench/processes.ts';
+import { publishFixture } from '../gateway/fixture-snapshot.ts';
+import { PACKS } from '../metering/harness.ts';
+import { silentLog } from '../redis.ts';
+
+const CONNECT_WITHIN_MS = 30_000;
+const CREDITS = 1_000_000_000;
+
+/** Rate limits that no part can reach: what is put to the test is money. */
+const UNLIMITED: Environment = Object.fromEntries(
+  ['ANONYMOUS', 'FREE', 'PAID'].flatMap((tier) => [
+    [`${tier}_PER_MINUTE`, '1000000000'],
+    [`${tier}_PER_DAY`, '1000000000'],
+  ]),
+);
+
+export interface Customer {
+  account_id: string;
+  key: string;
+}
+
+/** A directory with a published snapshot, and what runs on it. All of it ends with the site. */
+export class Site implements AsyncDisposable {
+  readonly dir: string;
+  readonly snapshots: string;
+  readonly #stack: AsyncDisposableStack;
+  readonly #redis: Environment;
+
+  private constructor(dir: string, stack: AsyncDisposableStack, redis: Environment) {
+    this.dir = dir;
+    this.snapshots = join(dir, 'snapshots');
+    this.#stack = stack;
+    this.#redis = redis;
+  }
+
+  /** @param redis REDIS_URL and REDIS_CLUSTER; default: the private Redis that the gateway starts. */
+  static async open(redis: Environment = { REDIS_URL: '' }): Promise<Site> {
+    const dir = await mkdtemp(join(tmpdir(), 'alm-site-'));
+    const stack = new AsyncDisposableStack();
+    stack.defer(() => rm(dir, { recursive: true, force: true }));
+    const site = new Site(dir, stack, redis);
+    // A gateway that was killed cannot take its Redis along.
+    stack.defer(() => site.#endRedis());
+    await publishFixture(site.snapshots);
+    return site;
+  }
+
+  /** A gateway on a port that the system picks, ready. */
+  async gateway(settings: Environment = {}): Promise<Gateway> {
+    const gateway = await startGateway({
+      ...UNLIMITED,
+      VAR_DIR: this.dir,
+      SNAPSHOT_DIR: this.snapshots,
+      LOG_LEVEL: 'fatal',
+      DEMO_KEY: 'false',
+      METRICS_PORT: '',
+      ...this.#redis,
+      ...settings,
+    });
+    return this.#stack.use(gateway);
+  }
+
+  /** Where Redis is; the private one must have been started. */
+  async redisUrl(): Promise<string> {
+    if (this.#redis.REDIS_URL) return this.#redis.REDIS_URL;
+    return `unix://${(await readFile(join(this.dir, 'redis', 'socket'), 'utf8')).trim()}`;
+  }
+
+  /** The process of the private Redis. */
+  async redisPid(): Promise<number> {
+    return Number(await readFile(join(this.dir, 'redis', 'redis.pid'), 'utf8'));
+  }
+
+  /** A connection as the service's own tools make it. */
+  async connect(): Promise<RedisClient> {
+    const cluster = this.#redis.REDIS_CLUSTER === 'true';
+    const client = connectRedis(
+      { REDIS_URL: await this.redisUrl(), REDIS_CLUSTER: cluster },
+      silentLog,
+      'tool',
+    );
+    this.#stack.defer(async () => client.disconnect());
+    if (!(await whenReady(client, CONNECT_WITHIN_MS))) throw new Error('Redis does not answer');
+    return client;
+  }
+
+  async #endRedis(): Promise<void> {
+    const pid = await this.redisPid().catch(() => null);
+    try {
+      if (pid) process.kill(pid, 'SIGKILL');
+    } catch {} // it has ended by itself
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+export const storeOn = (redis: RedisClient): AccountStore =>
+  new AccountStore({ redis, now: Date.now, random: randomBytes, packs: PACKS, log: silentLog });
+
+/** Verified accounts with one key each and more credits than any part spends. */
+export async function openAccounts(store: AccountStore, count: number): Promise<Customer[]> {
+  const customers: Customer[] = [];
+  for (let number = 0; number < count; number++) {
+    const email = `faults-${number}@example.org`;
+    const { account_id } = await store.create({ email, verified: true, credits: CREDITS, by: 'faults' });
+    const { key } = await store.mintKey(account_id);
+    customers.push({ account_id, key });
+  }
+  return customers;
+}

@@ -1,0 +1,156 @@
+/**
+ * Snapshots published, rolled back and damaged under load. Two snapshots hold the same series with other figures, so
+ * that every answer tells which one it came from: its body must be, byte for byte, what the snapshot that X-Snapshot
+ * names answers at rest.
+ */
+import { createHash } from 'node:crypto';
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { MANIFEST } from '../../data/schema/snapshot.ts';
+import { INDICATORS } from '../gateway/fixture-data.ts';
+import { FIXTURE_ID, pointAt, writeFixture } from '../gateway/fixture-snapshot.ts';
+import type { Reporter } from './parts.ts';
+import { openAccounts, Site, storeOn } from './site.ts';
+
+const OTHER_ID = '20261121T020000Z-00000002';
+const OTHER_TIME = '2026-11-21T02:00:00+00:00';
+const SHIFT = 1000;
+const WORKERS = 64;
+const POLL_MS = 20;
+const SWITCH_WITHIN_MS = 10_000;
+/** How long each snapshot is served, and each damaged one is offered. */
+const SERVED_MS = 250;
+const PATHS = [
+  '/v1/countries',
+  '/v1/indicators',
+  '/v1/meta/coverage',
+  '/v1/indicators/beta.long_series',
+  '/v1/countries/KEN',
+  '/v1/rankings/alpha.life_expectancy',
+  '/v1/data?indicator=beta.long_series',
+  '/v1/data?indicator=beta.long_series&countries=KEN,USA&from=1990&format=csv',
+];
+
+/** Ways in which a copy of a snapshot can be broken. */
+const DAMAGES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  'a byte changed': async (directory) => {
+    const file = await parquetIn(directory);
+    const bytes = await readFile(file);
+    bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+  },
+  'a file cut short': async (directory) => truncate(await parquetIn(directory), 100),
+  'a file missing': async (directory) => rm(await parquetIn(directory)),
+  'no manifest': (directory) => rm(join(directory, MANIFEST)),
+  'a manifest half written': (directory) => truncate(join(directory, MANIFEST), 500),
+};
+
+async function parquetIn(directory: string): Promise<string> {
+  const files = await readdir(directory, { recursive: true });
+  const file = files.find((name) => name.endsWith('.parquet') && name.includes('long_series'));
+  if (!file) throw new Error('the fixture has no such series');
+  return join(directory, file);
+}
+
+interface Seen {
+  answers: number;
+  failed: number;
+  mixed: number;
+  damaged: number;
+}
+
+export async function snapshotFaults(report: Reporter, rounds: number): Promise<void> {
+  await using site = await Site.open();
+  const gateway = await site.gateway({ SNAPSHOT_POLL_MS: String(POLL_MS) });
+  const [customer] = await openAccounts(storeOn(await site.connect()), 1);
+  const pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: WORKERS });
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => pool.destroy());
+  const ask = async (path: string): Promise<{ status: number; snapshot: string; digest: string }> => {
+    const headers = { authorization: `Bearer ${customer?.key}` };
+    const answer = await pool.request({ path, method: 'GET', headers });
+    const digest = createHash('sha256').update(Buffer.from(await answer.body.arrayBuffer()));
+    const snapshot = String(answer.headers['x-snapshot']);
+    return { status: answer.statusCode, snapshot, digest: digest.digest('hex') };
+  };
+  const switchTo = async (id: string): Promise<void> => {
+    await pointAt(site.snapshots, id);
+    const deadline = performance.now() + SWITCH_WITHIN_MS;
+    while ((await ask('/v1/countries')).snapshot !== id) {
+      if (performance.now() > deadline) throw new Error(`the gateway does not switch to ${id}`);
+      await pause(POLL_MS);
+    }
+  };
+
+  const other = INDICATORS.map((indicator) => ({
+    ...indicator,
+    rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + SHIFT })),
+  }));
+  await writeFixture(site.snapshots, { id: OTHER_ID, generatedAt: OTHER_TIME, indicators: other });
+  const atRest = new Map<string, string>();
+  for (const id of [OTHER_ID, FIXTURE_ID]) {
+    await switchTo(id);
+    for (const path of PATHS) atRest.set(`${id} ${path}`, (await ask(path)).digest);
+  }
+  if (new Set(atRest.values()).size !== 2 * PATHS.length)
+    throw new Error('the snapshots cannot be told apart');
+
+  const seen: Seen = { answers: 0, failed: 0, mixed: 0, damaged: 0 };
+  let isOver = false;
+  const work = async (start: number): Promise<void> => {
+    for (let turn = start; !isOver; turn++) {
+      const path = PATHS[turn % PATHS.length] ?? '';
+      const answer = await ask(path).catch(() => null);
+      seen.answers++;
+      if (answer?.status !== 200) seen.failed++;
+      else if (!atRest.has(`${answer.snapshot} ${path}`)) seen.damaged++;
+      else if (atRest.get(`${answer.snapshot} ${path}`) !== answer.digest) seen.mixed++;
+    }
+  };
+  const load = Promise.all(Array.from({ length: WORKERS }, (_, index) => work(index)));
+  let switches = 0;
+  let offered = 0;
+  for (let round = 0; round < rounds; round++) {
+    // Forward is a publication, backward a rollback; each is followed by a damaged one that must not take.
+    for (const id of [OTHER_ID, FIXTURE_ID]) {
+      await switchTo(id);
+      switches++;
+      await pause(SERVED_MS);
+      await offerDamaged(site.snapshots, id, offered++);
+      await pause(SERVED_MS);
+    }
+  }
+  isOver = true;
+  await load;
+  report(
+    'Snapshots published, rolled back and damaged under load: not one failed request',
+    `${switches} switches, ${seen.answers.toLocaleString('en')} requests, ${seen.failed} failed`,
+    seen.failed === 0 && seen.answers > 0,
+  );
+  report(
+    'Snapshots switched under load: never a mixture of two in one answer',
+    `${seen.mixed} bodies that are not, byte for byte, those of the snapshot that X-Snapshot names`,
+    seen.mixed === 0,
+  );
+  report(
+    'A damaged or missing snapshot is refused, and the last good one goes on',
+    `${offered} offered (${Object.keys(DAMAGES).join(', ')}, no directory), ${seen.damaged} answers from one`,
+    seen.damaged === 0,
+  );
+}
+
+/** Points at a damaged copy, or at nothing at all. */
+async function offerDamaged(snapshots: string, of: string, number: number): Promise<void> {
+  const id = `20261122T${String(number).padStart(6, '0')}Z-0000000d`;
+  const damages = Object.values(DAMAGES);
+  const damage = damages[number % (damages.length + 1)];
+  if (damage) {
+    await cp(join(snapshots, of), join(snapshots, id), { recursive: true });
+    const manifest = join(snapshots, id, MANIFEST);
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replaceAll(of, id));
+    await damage(join(snapshots, id));
+  }
+  await pointAt(snapshots, id);
+}
