@@ -63,6 +63,13 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** Longer than any header block may be, so that no path is too long for its route: it is not found instead. */
 const PATH_PARAMETER_MAX = 32_768;
 
+/** What even a page of a plugin carries. */
+const EVERY_PAGE = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'same-origin',
+};
+
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { settings, metering, snapshots, log, randomId } = dependencies;
   const app = Fastify({
@@ -93,7 +100,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   if (drainMs > 0) app.addHook('preClose', () => setTimeout(drainMs));
   // Public answers are written by `send.ts` and never come by here.
   app.addHook('onSend', async (request, reply) => {
-    reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
+    reply.headers({ 'X-Request-Id': request.id, ...EVERY_PAGE });
   });
   installRequestLog(app, log, dependencies.metrics ?? null);
   const templates = PREFIXES.flatMap((prefix) => ROUTES.map((route) => prefix + route.template));
