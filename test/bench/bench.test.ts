@@ -3,10 +3,13 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { type Cost, costTable } from './cost-table.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
+import { chosenParts } from './parts.ts';
+import { cpuOfStat } from './proc.ts';
 import { startHelper } from './processes.ts';
-import { isMet, markdown, median, type Report, type Row, ratio } from './report.ts';
+import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
   name: 'a row',
@@ -35,9 +38,50 @@ describe('figures', () => {
       rows: [row([value], [1000], { at: 'least', bound: 0.9 }), { name: 'another', skipped: 'no nginx' }],
     });
     const table = markdown(report(800), report(1000));
-    expect(table).toContain('| 800 req/s | a floor: 1,000 req/s | 0.80 | ≥ 0.9 × | **not met** | −20 % |');
+    expect(table).toContain(
+      '| 800 req/s | a floor: 1,000 req/s | 0.80 |  | ≥ 0.9 × | **not met** | −20 % (ratio −20 %) |',
+    );
     expect(table).toContain('| another | skipped: no nginx |');
-    expect(markdown(report(950), null)).toContain('| 0.95 | ≥ 0.9 × | met |\n');
+    expect(markdown(report(950), null)).toContain('| 0.95 |  | ≥ 0.9 × | met |\n');
+  });
+
+  it('says how restless the ratios were, and what a call costs here and at the floor', () => {
+    const restless = row([80, 90, 120], [100, 100, 100], undefined);
+    expect(unrest(restless)).toBeCloseTo(0.1 / 0.9, 10);
+    restless.measured.cpu_us = 12.34;
+    if (restless.floor) restless.floor.sample.cpu_us = 10;
+    const table = markdown({ at: '', machine: {}, rows: [restless] }, null);
+    expect(table).toContain('| 0.90 ± 0.10 | 12.3 / 10.0 |');
+  });
+
+  it('reads CPU time out of a line whose program has spaces and brackets in its name', () => {
+    const fields = Array.from({ length: 50 }, (_, place) => String(place + 3));
+    expect(cpuOfStat(`42 (a (b) c) ${fields.join(' ')}`)).toBe((14 + 15) * 10);
+  });
+
+  it('costs a deployment by the calls that it serves', () => {
+    const kinds = ['cached catalogue', '304', 'one country', 'one ranking'];
+    const more = ['filtered data, 60 rows', 'whole indicator as JSON'];
+    const cost = (kind: string): Cost => ({
+      kind,
+      gateway_s: 86.4,
+      redis_s: 8.64,
+      lasting_mb: 100,
+      passing_mb: 0,
+      file_mb: 10,
+    });
+    const table = costTable([...kinds, ...more].map(cost));
+    // A hundred million calls a day at a peak of five times the mean, four days of ledger.
+    expect(table).toContain(
+      'large, 100,000,000 calls a day: at the peak 0.500 cores of gateways and 0.050 of',
+    );
+    expect(table).toContain('40,000 MB of Redis beyond its accounts; 1,000 MB a day to its file');
+    expect(costTable(kinds.map(cost))).not.toContain('deployment');
+  });
+
+  it('names the parts there are when one is asked for that there is not', () => {
+    expect(chosenParts('cold,cached').map(([name]) => name)).toEqual(['cached', 'cold']);
+    expect(() => chosenParts('cache')).toThrow(/no part "cache"; parts: build, /);
   });
 });
 
@@ -49,12 +93,19 @@ describe('the load generator', () => {
     server.close();
   });
 
-  async function load(listener: RequestListener, requests: string[]): Promise<LoadResult> {
+  async function load(listener: RequestListener, requests: string[], status?: number): Promise<LoadResult> {
     server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     await using generator = startHelper('load.ts');
-    const job = { port, requests, connections: 1, duration_ms: 20_000, once: true };
+    const job = {
+      port,
+      requests,
+      connections: 1,
+      duration_ms: 20_000,
+      once: true,
+      ...(status && { status }),
+    };
     return await generator.ask<LoadJob, LoadResult>(job);
   }
 
@@ -77,7 +128,15 @@ describe('the load generator', () => {
     expect(result).toMatchObject({ answers: 5, errors: 0 });
   });
 
-  it('counts an answer other than 200 as an error', async () => {
+  it('reads a 304 to its end, whatever length it tells of', async () => {
+    const listener: RequestListener = (_request, response) => {
+      response.writeHead(304, { etag: '"a"', 'content-length': 500 }).end();
+    };
+    const paths = ['/a', '/b', '/c'].map((path) => requestText({ path }));
+    expect(await load(listener, paths, 304)).toMatchObject({ answers: 3, errors: 0 });
+  });
+
+  it('counts an answer of another status as an error', async () => {
     const listener: RequestListener = (_request, response) => {
       response.writeHead(429, { 'content-length': 2 }).end('no');
     };

@@ -1,118 +1,262 @@
-/** Who runs against whom: calls of the gateway and the floors that send the same bytes. */
+/** Parts of the bench: calls of the gateway against floors that send the same bytes. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
-import { type ColdSlice, dataPath } from './cold.ts';
+import { mintKeyText } from '../../gateway/account/key-format.ts';
 import type { FixedAnswer, FloorQuestion } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';
 import { startNginx } from './nginx.ts';
-import { type Gateway, type Helper, startHelper } from './processes.ts';
-import type { Contest } from './throughput.ts';
+import { type Gateway, startHelper } from './processes.ts';
+import type { Row, Skipped } from './report.ts';
+import type { Account, Session } from './session.ts';
+import { dataPath, hotSlice, wholeIndicator } from './slices.ts';
+import type { Contender, Contest } from './throughput.ts';
 
-export interface Measured extends Call {
+type Rows = (Row | Skipped)[];
+
+/** A call, what it costs and what a floor must reach for it. */
+interface Measured {
   name: string;
-  price: number;
+  call: Call;
+  status?: number;
+  price?: number;
+  atLeast?: number;
+  connections?: number;
 }
 
-/** The keyed calls that are measured; the slice is read often, so it is hot. */
-export function keyedCalls(catalogue: CatalogueIndex, key: string, hot: ColdSlice): Measured[] {
-  const headers = { authorization: `Bearer ${key}` };
-  const country = catalogue.countries.find(({ iso3 }) => iso3 === 'SWE') ?? catalogue.countries[0];
-  const ranked = catalogue.indicators.find(({ record }) => !record.no_rank && record.id === hot.indicator);
-  return [
-    { name: 'keyed flat: one country', path: `/v1/countries/${country?.iso3}`, headers, price: 1 },
-    {
-      name: 'keyed flat: one ranking',
-      path: `/v1/rankings/${encodeURIComponent(ranked?.record.id ?? hot.indicator)}`,
-      headers,
-      price: 1,
-    },
-    {
-      name: 'hot filtered /v1/data, 3 countries × 20 years',
-      path: dataPath(hot),
-      headers,
-      price: hot.countries.length * (hot.to - hot.from + 1),
-    },
-  ];
-}
-
-const CACHED_CALLS: Measured[] = ['/v1/indicators', '/v1/topics'].flatMap((path) =>
-  ['identity', 'gzip', 'br'].map((coding) => ({
-    name: `cached ${path}, ${coding}`,
-    path,
-    headers: { 'accept-encoding': coding },
-    price: 0,
-  })),
-);
-
-async function answerOf(gateway: Gateway, call: Call): Promise<Answer> {
-  const answer = await fetchWhole(gateway.port, call);
-  if (answer.status !== 200) throw new Error(`${call.path} answered ${answer.status}: ${answer.body}`);
+async function answerOf({ port }: Gateway, { call, status = 200 }: Measured): Promise<Answer> {
+  const answer = await fetchWhole(port, call);
+  if (answer.status !== status) throw new Error(`${call.path} answered ${answer.status}: ${answer.body}`);
   return answer;
 }
 
-const fixed = ({ path, price }: Measured, { headers, body }: Answer): FixedAnswer => ({
-  path,
+const fixed = ({ call, price = 0 }: Measured, { status, headers, body }: Answer): FixedAnswer => ({
+  path: call.path,
+  status,
   headers,
   body: body.toString('base64'),
   price,
   rows: price > 1 ? price : 0,
 });
 
-/** Catalogue answers against bare node:http, and gzip ones against nginx too. */
-export async function cachedContests(
-  gateway: Gateway,
-  dir: string,
-  stack: AsyncDisposableStack,
-): Promise<{ contests: Contest[]; nginxMissing: boolean }> {
-  const answers = new Map<Measured, Answer>();
-  for (const call of CACHED_CALLS) answers.set(call, await answerOf(gateway, call));
-  const gzipped = [...answers].filter(([call]) => call.headers?.['accept-encoding'] === 'gzip');
-  const bodies = gzipped.map(([{ path }, { body }]): [string, { plain: Buffer; gzip: Buffer }] => [
-    path.split('/').at(-1) ?? '',
-    { plain: gunzipSync(body), gzip: body },
-  ]);
-  const nginx = await startNginx(join(dir, 'nginx'), new Map(bodies));
-  if (nginx) stack.use(nginx);
+const contender = (name: string, at: Pick<Contender, 'port' | 'cpu'>, measured: Measured): Contender => ({
+  name,
+  port: at.port,
+  cpu: at.cpu,
+  call: measured.call,
+  ...(measured.status !== undefined && { status: measured.status }),
+});
 
-  const contests: Contest[] = [];
-  for (const [call, answer] of answers) {
-    // A floor of its own for each coding: the bare server does not negotiate.
-    const bare = stack.use(startHelper('floors.ts'));
-    const port = await bare.ask<FloorQuestion, number>({ kind: 'http', answers: [fixed(call, answer)] });
-    const floors: Contest['floors'] = [{ name: 'bare node:http', port, call, atLeast: 0.9 }];
-    if (nginx && call.headers?.['accept-encoding'] === 'gzip') {
-      const file = { ...call, path: `/${call.path.split('/').at(-1)}` };
-      floors.push({ name: 'nginx gzip_static', port: nginx.port, call: file, atLeast: 0.5 });
-    }
-    contests.push({ name: call.name, gateway: { name: 'gateway', port: gateway.port, call }, floors });
-  }
-  return { contests, nginxMissing: nginx === null };
+const against = (gateway: Gateway, measured: Measured, floors: Contest['floors']): Contest => ({
+  name: measured.name,
+  gateway: contender('gateway', gateway, measured),
+  floors,
+  ...(measured.connections !== undefined && { connections: measured.connections }),
+});
+
+const withGoal = (floor: Contender, atLeast: number | undefined): Contest['floors'][number] =>
+  atLeast === undefined ? floor : { ...floor, atLeast };
+
+/** Bare node:http that knows this one answer. It does not negotiate, so each call has a floor of its own. */
+async function bareFloor(
+  measured: Measured,
+  answer: Answer,
+  stack: AsyncDisposableStack,
+): Promise<Contest['floors'][number]> {
+  const bare = stack.use(startHelper('floors.ts'));
+  const question: FloorQuestion = { kind: 'http', answers: [fixed(measured, answer)] };
+  const port = await bare.ask<FloorQuestion, number>(question);
+  return withGoal(contender('bare node:http', { port, cpu: bare.cpu }, measured), measured.atLeast);
 }
 
-/** Flat and data routes against Fastify with one equal Lua call. */
-export async function keyedContests(
+async function bareContest(
+  session: Session,
   gateway: Gateway,
-  calls: Measured[],
-  account: { account_id: string; key_id: string },
-  socket: string,
-  floor: Helper,
-): Promise<Contest[]> {
-  const answers: FixedAnswer[] = [];
-  for (const call of calls) answers.push(fixed(call, await answerOf(gateway, call)));
-  const { account_id, key_id } = account;
-  const port = await floor.ask<FloorQuestion, number>({
-    kind: 'fastify',
-    answers,
-    socket,
-    account_id,
-    key_id,
+  measured: Measured,
+  more: (answer: Answer, stack: AsyncDisposableStack) => Promise<Contest['floors']> = async () => [],
+): Promise<Rows> {
+  return session.contest(measured.name, async (stack) => {
+    const answer = await answerOf(gateway, measured);
+    const floors = [await bareFloor(measured, answer, stack), ...(await more(answer, stack))];
+    return against(gateway, measured, floors);
   });
-  return calls.map((call) => ({
-    name: call.name,
-    gateway: { name: 'gateway', port: gateway.port, call },
-    floors: [
-      { name: 'Fastify + one Lua call', port, call, atLeast: call.path.startsWith('/v1/data') ? 0.7 : 0.8 },
-    ],
-  }));
+}
+
+const CACHED_AT_LEAST = 0.95;
+const NOT_MODIFIED_AT_LEAST = 1;
+
+const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
+  ...['/v1/indicators', '/v1/topics'].flatMap((path) =>
+    ['identity', 'gzip', 'br'].map((coding) => ({
+      name: `cached ${path}, ${coding}`,
+      call: { path, headers: { 'accept-encoding': coding } },
+      atLeast: CACHED_AT_LEAST,
+    })),
+  ),
+  {
+    name: 'one indicator, br',
+    call: {
+      path: `/v1/indicators/${encodeURIComponent(first?.record.id ?? '')}`,
+      headers: { 'accept-encoding': 'br' },
+    },
+    atLeast: CACHED_AT_LEAST,
+  },
+  {
+    name: 'catalogue filtered by topic, identity',
+    call: { path: `/v1/indicators?topic=${first?.record.topic ?? ''}&limit=50` },
+  },
+  { name: 'catalogue searched, identity', call: { path: '/v1/indicators?q=life%20expectancy' } },
+];
+
+/** Catalogue answers against bare node:http, and gzip ones against nginx too. */
+export async function cachedRows(session: Session): Promise<Rows> {
+  const { catalogue } = await session.snapshot();
+  await using gateway = await session.gateway();
+  const rows: Rows = [];
+  for (const measured of cachedCalls(catalogue)) {
+    rows.push(
+      ...(await bareContest(session, gateway, measured, async (answer, stack) =>
+        measured.call.headers?.['accept-encoding'] === 'gzip'
+          ? nginxFloor(session, measured, answer, stack)
+          : [],
+      )),
+    );
+  }
+  for (const path of ['/v1/indicators', '/v1/topics']) {
+    const { headers } = await fetchWhole(gateway.port, { path });
+    const call = { path, headers: { 'if-none-match': headers.etag ?? '' } };
+    const name = `304 on ${path}`;
+    rows.push(
+      ...(await bareContest(session, gateway, { name, call, status: 304, atLeast: NOT_MODIFIED_AT_LEAST })),
+    );
+  }
+  return rows;
+}
+
+async function nginxFloor(
+  session: Session,
+  measured: Measured,
+  { body }: Answer,
+  stack: AsyncDisposableStack,
+): Promise<Contest['floors']> {
+  const name = measured.call.path.split('/').at(-1) ?? '';
+  const bodies = new Map([[name, { plain: gunzipSync(body), gzip: body }]]);
+  const nginx = await startNginx(join(session.dir, 'nginx'), bodies);
+  if (!nginx) return [];
+  stack.use(nginx);
+  const file = { ...measured, call: { ...measured.call, path: `/${name}` } };
+  return [{ ...contender('nginx gzip_static', nginx, file), atLeast: 0.5 }];
+}
+
+const FLAT_AT_LEAST = 0.9;
+const HOT_AT_LEAST = 0.85;
+const WHOLE_AT_LEAST = 0.6;
+const WHOLE_CONNECTIONS = 8;
+
+/** Flat and data routes against Fastify with one equal Lua call; whole indicators against sending their bytes. */
+export async function keyedRows(session: Session): Promise<Rows> {
+  const { catalogue } = await session.snapshot();
+  const customer = await session.customer();
+  const headers = { authorization: `Bearer ${customer.key}` };
+  await using gateway = await session.gateway();
+  const hot = hotSlice(catalogue);
+  const flat: Measured[] = [
+    { ...flatCall(customer), price: 1, atLeast: FLAT_AT_LEAST },
+    {
+      name: 'keyed flat: one ranking',
+      call: { path: `/v1/rankings/${encodeURIComponent(hot.indicator)}`, headers },
+      price: 1,
+      atLeast: FLAT_AT_LEAST,
+    },
+    {
+      name: 'hot filtered /v1/data, 3 countries × 20 years',
+      call: { path: dataPath(hot), headers },
+      price: hot.countries.length * (hot.to - hot.from + 1),
+      atLeast: HOT_AT_LEAST,
+    },
+    { name: 'ping', call: { path: '/v1/ping', headers }, atLeast: FLAT_AT_LEAST },
+    { name: 'usage, 30 days', call: { path: '/v1/usage', headers } },
+  ];
+  const rows: Rows = [];
+  for (const measured of flat)
+    rows.push(
+      ...(await session.contest(measured.name, (stack) =>
+        keyedContest(session, gateway, measured, customer, stack),
+      )),
+    );
+  const whole = `/v1/data?indicator=${encodeURIComponent(wholeIndicator(catalogue))}`;
+  for (const format of ['json', 'csv']) {
+    const call = { path: `${whole}&format=${format}`, headers };
+    const measured = {
+      name: `whole indicator as ${format}`,
+      call,
+      atLeast: WHOLE_AT_LEAST,
+      connections: WHOLE_CONNECTIONS,
+    };
+    const served = await fetchWhole(gateway.port, call);
+    const note = `${Number(served.headers['x-credits-charged']).toLocaleString('en')} rows, ${Math.round(served.body.length / 1000).toLocaleString('en')} kB`;
+    rows.push(...(await bareContest(session, gateway, measured)).map((row) => ({ ...row, note })));
+  }
+  return rows;
+}
+
+const flatCall = ({ key }: Account): Measured => ({
+  name: 'keyed flat: one country',
+  call: { path: '/v1/countries/SWE', headers: { authorization: `Bearer ${key}` } },
+});
+
+async function keyedContest(
+  session: Session,
+  gateway: Gateway,
+  measured: Measured,
+  { account_id, key_id }: Account,
+  stack: AsyncDisposableStack,
+): Promise<Contest> {
+  const answers = [fixed(measured, await answerOf(gateway, measured))];
+  const floor = stack.use(startHelper('floors.ts'));
+  const question: FloorQuestion = { kind: 'fastify', answers, socket: session.socket, account_id, key_id };
+  const port = await floor.ask<FloorQuestion, number>(question);
+  const equal = contender('Fastify + one Lua call', { port, cpu: floor.cpu }, measured);
+  return against(gateway, measured, [withGoal(equal, measured.atLeast)]);
+}
+
+const REFUSAL_AT_LEAST = 1;
+
+/** What a refusal costs, beside an answer that is paid for: nobody may be cheaper to refuse than to serve. */
+export async function refusalRows(session: Session): Promise<Rows> {
+  const [customer, poor, hasty] = [
+    await session.customer(),
+    await session.openAccount('poor', ['--verified']),
+    await session.openAccount('hasty'),
+  ];
+  // Who has not confirmed an address may do one call a minute here, and who sends no key too.
+  await using gateway = await session.gateway({ ANONYMOUS_PER_MINUTE: '1' });
+  const flat = flatCall(customer);
+  const refused = (name: string, status: number, path: string, authorization?: string): Measured => ({
+    name,
+    status,
+    call: { path, ...(authorization !== undefined && { headers: { authorization } }) },
+    atLeast: REFUSAL_AT_LEAST,
+  });
+  const { path } = flat.call;
+  const calls = [
+    refused('401 without a key', 401, path),
+    refused('401, a mistyped key', 401, path, `Bearer ${customer.key.slice(0, -1)}`),
+    refused('401, a key that nobody has', 401, path, `Bearer ${mintKeyText('live', randomBytes).key}`),
+    refused('402', 402, path, `Bearer ${poor.key}`),
+    refused('429 with a key', 429, path, `Bearer ${hasty.key}`),
+    refused('429 without a key', 429, '/v1/topics'),
+  ];
+  const rows: Rows = [];
+  for (const measured of calls)
+    rows.push(
+      ...(await session.contest(measured.name, async () => {
+        await fetchWhole(gateway.port, measured.call);
+        await answerOf(gateway, measured);
+        const paid = withGoal(contender('keyed flat', gateway, flat), measured.atLeast);
+        return against(gateway, measured, [paid]);
+      })),
+    );
+  return rows;
 }

@@ -1,7 +1,7 @@
 /**
  * The floors: the least that could answer the same request. A process of its own, like the gateway.
  *
- *   http     bare node:http; the same status, headers and body, found by path
+ *   http     bare node:http as anybody would write it; the same status, headers and body, found by path
  *   fastify  bare Fastify; one call of the gateway's own Lua script with equal keys and arguments, then the same bytes
  *   duckdb   one prepared query on the same Parquet file, in this process, without any HTTP
  */
@@ -16,6 +16,7 @@ import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 
 export interface FixedAnswer {
   path: string;
+  status: number;
   headers: Record<string, string>;
   /** Base64 of the body as it goes over the wire. */
   body: string;
@@ -55,7 +56,7 @@ function bareHttp(answers: FixedAnswer[]): Promise<number> {
   const known = byPath(answers);
   const listener: RequestListener = (request, response) => {
     const answer = known.get(request.url ?? '');
-    response.writeHead(answer ? 200 : 404, answer?.headers);
+    response.writeHead(answer?.status ?? 404, answer?.headers);
     response.end(answer?.bytes);
   };
   return portOf(createServer(listener).listen(0, '127.0.0.1'));
@@ -97,7 +98,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
         ],
       );
       if (outcome[0] !== 'admitted') return reply.code(500).send();
-      return reply.headers(answer.headers).send(answer.bytes);
+      return reply.code(answer.status).headers(answer.headers).send(answer.bytes);
     });
   }
   await app.listen({ port: 0, host: '127.0.0.1' });

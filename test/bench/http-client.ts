@@ -33,9 +33,7 @@ export async function fetchWhole(port: number, { path, headers = {} }: Call): Pr
   const kept = Object.entries(message.headers).flatMap(([name, value]) =>
     OF_ONE_CONNECTION.has(name) || value === undefined ? [] : [[name, String(value)]],
   );
-  return {
-    status: message.statusCode ?? 0,
-    headers: { ...Object.fromEntries(kept), 'content-length': String(body.length) },
-    body,
-  };
+  const status = message.statusCode ?? 0;
+  const length = status === 304 ? {} : { 'content-length': String(body.length) };
+  return { status, headers: { ...Object.fromEntries(kept), ...length }, body };
 }

@@ -1,51 +1,91 @@
-/** Rows of the build and of the gateway's start. */
+/** Parts of the bench: the build, step by step, and the gateway's start. */
 import { mirrorDirectory } from '../mirror.ts';
-import { type Environment, runNode, startGateway } from './processes.ts';
+import { type Run, runNode, startGateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
+import type { Session } from './session.ts';
 
 const STARTS = 5;
+const BUILD_AT_MOST_S = 45;
+const BUILD_AT_MOST_MB = 1500;
 
-/** Builds a snapshot for everything that follows: all of Gapminder where a provider mirror is at hand, else the sample. */
-export async function buildRows(
-  settings: Environment,
-  say: (line: string) => void,
-): Promise<(Row | Skipped)[]> {
+interface Builds {
+  ingest: Run;
+  materialise: Run;
+}
+
+/** Builds what all parts serve: all of Gapminder where a provider mirror is at hand, else, giving null, the sample. */
+export async function buildSnapshot({
+  settings,
+  say,
+}: Pick<Session, 'settings' | 'say'>): Promise<Builds | null> {
   const mirror = mirrorDirectory();
   if (mirror === null) {
     say('building the sample snapshot');
     await runNode('build/main.ts', ['sample'], settings);
-    return [{ name: 'build of all Gapminder', skipped: 'no provider mirror' }];
+    return null;
   }
   say('building all of Gapminder');
   const withMirror = { ...settings, PROVIDER_MIRROR: mirror };
-  const ingest = await runNode('build/main.ts', ['ingest', '--provider', 'gapminder'], withMirror);
-  const build = await runNode('build/main.ts', ['materialise'], withMirror);
-  const seconds = [ingest, build].map(({ duration_ms }) => duration_ms / 1000);
+  const ingest = await runNode('build/main.ts', ['ingest', '--provider', 'gapminder', '--json'], withMirror);
+  const materialise = await runNode('build/main.ts', ['materialise', '--json'], withMirror);
+  return { ingest, materialise };
+}
+
+interface Summary {
+  counts: { observations: number };
+  steps_ms: Record<string, number>;
+}
+
+export async function buildRows(session: Session): Promise<(Row | Skipped)[]> {
+  const builds = await buildSnapshot(session);
+  if (builds === null) return [{ name: 'build of all Gapminder', skipped: 'no provider mirror' }];
+  const { ingest, materialise } = builds;
+  const { counts, steps_ms }: Summary = JSON.parse(materialise.stdout);
+  const seconds = (ms: number): Row['measured'] => ({ unit: 's', rounds: [ms / 1000] });
+  const perSecond = (ms: number): string =>
+    `${Math.round(counts.observations / (ms / 1000)).toLocaleString('en')} rows/s`;
+  const step = (name: string, { duration_ms }: Run): Row => ({
+    name: `Gapminder: ${name}`,
+    measured: seconds(duration_ms),
+    note: perSecond(duration_ms),
+  });
+  const whole_ms = ingest.duration_ms + materialise.duration_ms;
   const rows: Row[] = [
-    { name: 'Gapminder: ingest', measured: { unit: 's', rounds: seconds.slice(0, 1) } },
-    { name: 'Gapminder: materialise to publish', measured: { unit: 's', rounds: seconds.slice(1) } },
+    step('ingest', ingest),
+    step('materialise to publish', materialise),
+    ...Object.entries(steps_ms).map(
+      ([name, ms]): Row => ({
+        name: `Gapminder: … ${name}`,
+        measured: seconds(ms),
+        note: perSecond(Math.max(1, ms)),
+      }),
+    ),
     {
       name: 'Gapminder: whole build',
-      measured: { unit: 's', rounds: [seconds.reduce((sum, each) => sum + each, 0)] },
-      goal: { at: 'most', bound: 45 },
+      measured: seconds(whole_ms),
+      goal: { at: 'most', bound: BUILD_AT_MOST_S },
+      note: `${counts.observations.toLocaleString('en')} rows, ${perSecond(whole_ms)}`,
     },
   ];
-  const peaks = [ingest.peak_mb, build.peak_mb].filter((peak) => peak !== null);
-  if (peaks.length > 0)
+  for (const [name, { peak_mb }] of Object.entries(builds)) {
+    if (peak_mb === null) continue;
     rows.push({
-      name: 'Gapminder: peak memory of the build',
-      measured: { unit: 'MB', rounds: [Math.max(...peaks)] },
-      goal: { at: 'most', bound: 1500 },
+      name: `Gapminder: peak memory, ${name}`,
+      measured: { unit: 'MB', rounds: [peak_mb] },
+      goal: { at: 'most', bound: BUILD_AT_MOST_MB },
     });
+  }
   return rows;
 }
 
 /** Starts several times; the time of the first counts like the others, since files are in the page cache. */
-export async function startRows(settings: Environment): Promise<Row[]> {
+export async function startRows(session: Session): Promise<Row[]> {
+  await session.snapshot();
+  session.say('starting the gateway');
   const ready: number[] = [];
   const memory: number[] = [];
   for (let start = 0; start < STARTS; start++) {
-    await using gateway = await startGateway(settings);
+    await using gateway = await startGateway(session.settings);
     ready.push(gateway.ready_ms / 1000);
     memory.push((await gateway.memory()) ?? Number.NaN);
   }

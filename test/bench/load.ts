@@ -3,7 +3,7 @@
  *
  * It is leaner than a general HTTP client on purpose. Generator and server share the machine's cores, so what the
  * generator wastes is taken from what is measured. It reads status, Content-Length and the end of a chunked body, and
- * nothing else. An answer other than 200 is an error, and a row with errors is void.
+ * nothing else. An answer with another status than the expected one is an error, and a row with errors is void.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -15,6 +15,8 @@ export interface LoadJob {
   duration_ms: number;
   /** Each request is sent once, and the job ends with the last answer. */
   once?: boolean;
+  /** The status that every answer must have; default 200. */
+  status?: number;
 }
 
 export interface LoadResult {
@@ -25,6 +27,8 @@ export interface LoadResult {
   latency_p99_ms: number;
 }
 
+/** An answer that ends with its headers whatever they say. */
+const NO_BODY = 304;
 const HEAD_END = '\r\n\r\n';
 const CHUNKED_END = Buffer.from('0\r\n\r\n');
 
@@ -53,7 +57,7 @@ class AnswerReader {
 
   #start(head: string, body: Buffer): boolean {
     this.status = Number(head.slice(9, 12));
-    const length = /content-length: (\d+)/i.exec(head)?.[1];
+    const length = this.status === NO_BODY ? '0' : /content-length: (\d+)/i.exec(head)?.[1];
     this.#chunkedTail = length === undefined ? Buffer.alloc(0) : null;
     this.#remaining = Number(length ?? 0);
     return this.#body(body);
@@ -72,6 +76,7 @@ class AnswerReader {
 
 function run(job: LoadJob): Promise<LoadResult> {
   const requests = job.requests.map((request) => Buffer.from(request, 'latin1'));
+  const expected = job.status ?? 200;
   const latencies: number[] = [];
   const sockets: Socket[] = [];
   const started = performance.now();
@@ -97,7 +102,7 @@ function run(job: LoadJob): Promise<LoadResult> {
       if (!reader.push(bytes)) return;
       const now = performance.now();
       if (now >= deadline) return;
-      if (reader.status === 200) latencies.push(now - sent);
+      if (reader.status === expected) latencies.push(now - sent);
       else errors += 1;
       reader.reset();
       send();

@@ -3,10 +3,13 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuTime } from './proc.ts';
 import { end, freePort } from './processes.ts';
 
 export interface Nginx extends AsyncDisposable {
   port: number;
+  /** CPU time used so far by all its processes, in milliseconds; null where /proc does not exist. */
+  cpu(): Promise<number | null>;
 }
 
 const configuration = (dir: string, port: number): string => `
@@ -54,7 +57,7 @@ export async function startNginx(
       () => true,
       () => false,
     );
-    if (up) return { port, [Symbol.asyncDispose]: () => end(child) };
+    if (up) return { port, cpu: () => cpuTime(child.pid), [Symbol.asyncDispose]: () => end(child) };
     await delay(20);
   }
   await end(child);

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { loadCurated } from '../../data/curated.ts';
 import { mirrorDirectory } from '../mirror.ts';
-import { type Environment, type Run, runNode } from './processes.ts';
+import { type Run, runNode } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
+import type { Session } from './session.ts';
 
 interface Summary {
   providers: { provider: string; outcome: string; rows: number; seconds: number }[];
@@ -11,12 +12,9 @@ interface Summary {
 
 const NAME = 'night over all providers';
 
-/** @param dir gets the lake and the snapshots of this night. */
-export async function nightRows(
-  dir: string,
-  settings: Environment,
-  say: (line: string) => void,
-): Promise<(Row | Skipped)[]> {
+export async function nightRows({ dir: home, settings, say }: Session): Promise<(Row | Skipped)[]> {
+  // A lake and snapshots of its own: the other parts go on serving what they served.
+  const dir = join(home, 'night');
   const mirror = mirrorDirectory();
   if (mirror === null) return [{ name: NAME, skipped: 'no provider mirror' }];
   const own = { ...settings, VAR_DIR: dir, SNAPSHOT_DIR: join(dir, 'snapshots'), PROVIDER_MIRROR: mirror };

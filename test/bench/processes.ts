@@ -1,10 +1,10 @@
 /** Child processes of the bench: started, watched until ready, measured from /proc, ended with their group. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuTime, familyOf, memoryLine } from './proc.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MEMORY_EVERY_MS = 50;
@@ -16,8 +16,10 @@ export interface Gateway extends AsyncDisposable {
   port: number;
   /** From spawn to the first 200 of /readyz. */
   ready_ms: number;
-  /** Resident memory now, in MB; null where /proc does not exist. */
+  /** Resident memory now, of all its processes, in MB; null where /proc does not exist. */
   memory(): Promise<number | null>;
+  /** CPU time used so far by all its processes, in milliseconds; null where /proc does not exist. */
+  cpu(): Promise<number | null>;
   /** Sends it a signal and waits for its end. Gives the exit code; null when the signal itself ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -31,17 +33,6 @@ function spawnNode(script: string, args: string[], settings: Environment): Child
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-}
-
-/** Kilobytes of a `VmRSS`-like line, as MB. */
-async function memoryLine(pid: number | undefined, name: 'VmRSS' | 'VmHWM'): Promise<number | null> {
-  try {
-    const status = await readFile(`/proc/${pid}/status`, 'utf8');
-    const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
-    return kilobytes === undefined ? null : Number(kilobytes) / 1024;
-  } catch {
-    return null;
-  }
 }
 
 export async function freePort(): Promise<number> {
@@ -69,7 +60,13 @@ const ADDRESS = /listens on http:\/\/[^\s/]+:(\d+)/;
 /** Starts a gateway on a port that the system picks, and waits until it is ready. */
 export async function startGateway(settings: Environment): Promise<Gateway> {
   const started = performance.now();
-  const child = spawnNode('gateway/main.ts', [], { ...settings, PORT: '0', HOST: '127.0.0.1' });
+  const child = spawnNode('gateway/main.ts', [], {
+    // One process against one process, and its memory is all there is, unless more are asked for.
+    WORKERS: '1',
+    ...settings,
+    PORT: '0',
+    HOST: '127.0.0.1',
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (bytes) => {
@@ -90,7 +87,8 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
       return {
         port,
         ready_ms: performance.now() - started,
-        memory: () => memoryLine(child.pid, 'VmRSS'),
+        memory: () => residentMemory(child.pid),
+        cpu: () => cpuTime(child.pid),
         end: async (signal) => {
           isWanted = false;
           const exited = once(child, 'exit');
@@ -106,6 +104,12 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
     }
     await delay(READY_EVERY_MS);
   }
+}
+
+async function residentMemory(pid: number | undefined): Promise<number | null> {
+  const family = await familyOf(pid);
+  const each = await Promise.all(family.map((member) => memoryLine(member, 'VmRSS')));
+  return each.reduce((sum, megabytes) => (sum === null || megabytes === null ? null : sum + megabytes), 0);
 }
 
 const isReady = (port: number): Promise<boolean> =>
@@ -145,6 +149,8 @@ export async function runNode(script: string, args: string[], settings: Environm
 export interface Helper extends AsyncDisposable {
   /** Sends one message and resolves to the answer. */
   ask<Question extends object, Answer>(question: Question): Promise<Answer>;
+  /** CPU time used so far, in milliseconds; null where /proc does not exist. */
+  cpu(): Promise<number | null>;
 }
 
 /** A helper process that answers one message at a time. */
@@ -162,6 +168,7 @@ export function startHelper(script: string): Helper {
       child.send(question);
       return settled.finally(() => listening.abort());
     },
+    cpu: () => cpuTime(child.pid),
     [Symbol.asyncDispose]: () => end(child),
   };
 }

@@ -1,6 +1,7 @@
-/** Rows of the bench, their statistics, and the table they make. */
+/** Rows of the bench, their statistics, and the tables they make. */
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem, type } from 'node:os';
+import { type Cost, costTable } from './cost-table.ts';
 
 /** One figure over several rounds. */
 export interface Sample {
@@ -8,11 +9,14 @@ export interface Sample {
   rounds: number[];
 }
 
+/** CPU time of the answering process for one answer, in microseconds. */
+export type CpuTime = number | null;
+
 export interface Row {
   name: string;
-  measured: Sample;
+  measured: Sample & { cpu_us?: CpuTime };
   /** The same work at its cheapest, measured in the same run. */
-  floor?: { name: string; sample: Sample };
+  floor?: { name: string; sample: Sample & { cpu_us?: CpuTime } };
   /** A bound on the median of measured / floor by round, or, without a floor, on the median itself. */
   goal?: { at: 'least' | 'most'; bound: number };
   note?: string;
@@ -21,12 +25,15 @@ export interface Row {
 export interface Skipped {
   name: string;
   skipped: string;
+  /** It was not left out: it should have been measured and could not be. */
+  failed?: boolean;
 }
 
 export interface Report {
   at: string;
   machine: Record<string, string | number>;
   rows: (Row | Skipped)[];
+  costs?: Cost[];
 }
 
 export function median(values: number[]): number {
@@ -41,6 +48,17 @@ export function ratio(row: Row): number | null {
   if (!row.floor) return null;
   const floors = row.floor.sample.rounds;
   return median(row.measured.rounds.map((value, round) => value / (floors[round] ?? Number.NaN)));
+}
+
+/** How far the ratios of single rounds lie from their median, as a share of it: the middle one of all distances. */
+export function unrest(row: Row): number | null {
+  const middle = ratio(row);
+  if (middle === null || !row.floor || row.measured.rounds.length < 3) return null;
+  const floors = row.floor.sample.rounds;
+  const distances = row.measured.rounds.map((value, round) =>
+    Math.abs(value / (floors[round] ?? Number.NaN) - middle),
+  );
+  return median(distances) / middle;
 }
 
 export function isMet(row: Row): boolean | null {
@@ -58,47 +76,75 @@ function shown({ unit, rounds }: Sample): string {
   return `${number(median(rounds))} ${unit}${spread}`;
 }
 
+function ratioText(row: Row): string {
+  const share = ratio(row);
+  if (share === null) return '';
+  const distance = unrest(row);
+  return distance === null ? share.toFixed(2) : `${share.toFixed(2)} ± ${(share * distance).toFixed(2)}`;
+}
+
+/** `12.1 / 13.0`: a call's CPU time here and at the floor. */
+function cpuText({ measured, floor }: Row): string {
+  const text = (time: CpuTime | undefined): string => time?.toFixed(1) ?? '';
+  const [own, least] = [text(measured.cpu_us), text(floor?.sample.cpu_us)];
+  return least === '' ? own : `${own} / ${least}`;
+}
+
 function goalText(row: Row): string {
   if (!row.goal) return '';
   const { at, bound } = row.goal;
   return `${at === 'least' ? '≥' : '≤'} ${bound} ${row.floor ? '×' : row.measured.unit}`;
 }
 
+const signed = (share: number): string => `${share < 0 ? '−' : '+'}${Math.abs(share * 100).toFixed(0)} %`;
+
+/** Change of the figure, and, where there is a floor, of the ratio: the second one is independent of the machine's day. */
+function changeText(row: Row, before: Row | undefined): string {
+  if (!before) return '';
+  const change = signed(median(row.measured.rounds) / median(before.measured.rounds) - 1);
+  const [now, then] = [ratio(row), ratio(before)];
+  return now === null || then === null ? change : `${change} (ratio ${signed(now / then - 1)})`;
+}
+
+const HEAD = ['what', 'measured', 'floor', 'ratio', 'CPU µs', 'goal', '', 'change'];
+
 function cells(row: Row | Skipped, earlier: Map<string, Row>): string[] {
-  if ('skipped' in row) return [row.name, `skipped: ${row.skipped}`, '', '', '', '', ''];
-  const share = ratio(row);
+  if ('skipped' in row) return [row.name, `skipped: ${row.skipped}`, ...HEAD.slice(2).map(() => '')];
   const met = isMet(row);
-  const before = earlier.get(row.name);
-  const change = before ? median(row.measured.rounds) / median(before.measured.rounds) - 1 : null;
   return [
     row.note ? `${row.name} (${row.note})` : row.name,
     shown(row.measured),
     row.floor ? `${row.floor.name}: ${shown(row.floor.sample)}` : '',
-    share === null ? '' : share.toFixed(2),
+    ratioText(row),
+    cpuText(row),
     goalText(row),
     met === null ? '' : met ? 'met' : '**not met**',
-    change === null ? '' : `${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(0)} %`,
+    changeText(row, earlier.get(row.name)),
   ];
 }
 
-/** The Markdown table; with an earlier report, a last column holds the change of each median against it. */
+/**
+ * The Markdown table; with an earlier report, a last column holds the change of each median, and of each ratio, against
+ * it. A report with costs has a second table.
+ */
 export function markdown(report: Report, earlier: Report | null): string {
   const before = new Map(
     (earlier?.rows ?? []).flatMap((row): [string, Row][] => ('skipped' in row ? [] : [[row.name, row]])),
   );
-  const head = ['what', 'measured', 'floor', 'ratio', 'goal', '', 'change'];
-  const width = earlier ? head.length : head.length - 1;
+  const width = earlier ? HEAD.length : HEAD.length - 1;
   const line = (words: string[]): string => `| ${words.slice(0, width).join(' | ')} |`;
   return [
     Object.entries(report.machine)
       .map(([name, value]) => `${name}: ${value}`)
       .join(' · '),
     '',
-    line(head),
-    line(head.map(() => '---')),
+    line(HEAD),
+    line(HEAD.map(() => '---')),
     ...report.rows.map((row) => line(cells(row, before))),
     '',
-    'Median of the rounds (least–greatest); a ratio is the median of the ratios by round.',
+    'Median of the rounds (least–greatest); a ratio is the median of the ratios by round ± the median distance from it.',
+    'CPU µs: what one call costs the answering process, and the floor’s.',
+    ...(report.costs?.length ? ['', costTable(report.costs)] : []),
   ].join('\n');
 }
 

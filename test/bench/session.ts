@@ -1,19 +1,30 @@
-/** One run of the bench: build, starts, throughput against the floors, cold queries. */
+/** What the parts of the bench share: data, Redis, accounts, the load generator, and how a gateway is started on them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { type ColdSlice, coldRows } from './cold.ts';
-import { cachedContests, keyedCalls, keyedContests } from './contests.ts';
-import { buildRows, startRows } from './lifecycle.ts';
-import { nightRows } from './night.ts';
-import { type Environment, type Gateway, runNode, startGateway, startHelper } from './processes.ts';
+import { buildSnapshot } from './lifecycle.ts';
+import {
+  type Environment,
+  type Gateway,
+  type Helper,
+  runNode,
+  startGateway,
+  startHelper,
+} from './processes.ts';
 import type { Row, Skipped } from './report.ts';
-import { throughput } from './throughput.ts';
+import { type Contest, throughput } from './throughput.ts';
 
-const COLD_INDICATORS = 400;
-const COUNTRIES = ['BRA', 'IND', 'SWE'];
-const YEARS = 20;
-const CREDITS = 1_000_000_000_000;
+export interface Account {
+  account_id: string;
+  key: string;
+  key_id: string;
+}
+
+export interface OpenSnapshot {
+  dir: string;
+  catalogue: CatalogueIndex;
+}
+
 /** Rate limits that no round can reach. */
 const UNLIMITED: Environment = Object.fromEntries(
   ['ANONYMOUS', 'FREE', 'PAID'].flatMap((tier) => [
@@ -21,94 +32,93 @@ const UNLIMITED: Environment = Object.fromEntries(
     [`${tier}_PER_DAY`, '1000000000'],
   ]),
 );
+const CREDITS = 1_000_000_000_000;
 
-interface Account {
-  account_id: string;
-  key: string;
-  key_id: string;
+interface Place {
+  /** Everything that is built; what lies there already is used again. */
+  dir: string;
+  /** A `unix://` address. */
+  redisUrl: string;
+  say: (line: string) => void;
 }
 
-async function openAccount(settings: Environment): Promise<Account> {
-  const account = async (...words: string[]) =>
-    JSON.parse((await runNode('gateway/account/main.ts', [...words, '--json'], settings)).stdout);
-  const email = ['--email', 'bench@example.org'];
-  const { account_id } = await account('create', ...email, '--verified', '--credits', String(CREDITS));
-  const { key, key_id } = await account('key', ...email);
-  return { account_id, key, key_id };
-}
+/** One run of the bench. Disposing of it ends its helpers. */
+export class Session implements AsyncDisposable {
+  readonly dir: string;
+  /** What every program of this run is given; one process answers, because a floor is one process. */
+  readonly settings: Environment;
+  readonly say: (line: string) => void;
+  readonly load: Helper = startHelper('load.ts');
+  #snapshot: Promise<OpenSnapshot> | null = null;
+  #customer: Promise<Account> | null = null;
 
-async function currentSnapshot(dir: string): Promise<{ dir: string; catalogue: CatalogueIndex }> {
-  const id = (await readFile(join(dir, CURRENT_POINTER), 'utf8')).trim();
-  return { dir: join(dir, id), catalogue: JSON.parse(await readFile(join(dir, id, CATALOGUE), 'utf8')) };
-}
-
-/** Widely covered indicators first: their slices are the largest. */
-function slices(catalogue: CatalogueIndex): ColdSlice[] {
-  return catalogue.indicators
-    .flatMap(({ record }) => (record.access_tier === 'open' && record.coverage ? [record] : []))
-    .toSorted((a, b) => (b.coverage?.n_countries ?? 0) - (a.coverage?.n_countries ?? 0))
-    .slice(0, COLD_INDICATORS)
-    .map(({ id, coverage }) => {
-      const to = coverage?.latest_year ?? 0;
-      return { indicator: id, countries: COUNTRIES, from: to - YEARS + 1, to };
-    });
-}
-
-/**
- * Measures everything with data under `dir` and the Redis at `redisUrl`, a `unix://` address. What it starts for the
- * whole run is left on `stack` to be ended by the caller.
- */
-export async function measure(
-  dir: string,
-  redisUrl: string,
-  stack: AsyncDisposableStack,
-  say: (line: string) => void,
-): Promise<(Row | Skipped)[]> {
-  const settings: Environment = {
-    ...UNLIMITED,
-    VAR_DIR: dir,
-    SNAPSHOT_DIR: join(dir, 'snapshots'),
-    REDIS_URL: redisUrl,
-    LOG_LEVEL: 'fatal',
-  };
-  const rows = await buildRows(settings, say);
-  rows.push(...(await nightRows(join(dir, 'night'), settings, say)));
-  say('starting the gateway');
-  rows.push(...(await startRows(settings)));
-
-  const account = await openAccount(settings);
-  const snapshot = await currentSnapshot(join(dir, 'snapshots'));
-  const wide = slices(snapshot.catalogue);
-  const [hot] = wide;
-  if (!hot) throw new Error('the snapshot has no open indicator');
-
-  const load = stack.use(startHelper('load.ts'));
-  const floor = stack.use(startHelper('floors.ts'));
-  const gateway = stack.use(await startGateway(settings));
-  const { contests, nginxMissing } = await cachedContests(gateway, dir, stack);
-  const socket = decodeURIComponent(new URL(redisUrl).pathname);
-  contests.push(
-    ...(await keyedContests(
-      gateway,
-      keyedCalls(snapshot.catalogue, account.key, hot),
-      account,
-      socket,
-      floor,
-    )),
-  );
-  for (const contest of contests) {
-    say(contest.name);
-    rows.push(...(await throughput(load, contest)));
+  constructor({ dir, redisUrl, say }: Place) {
+    this.dir = dir;
+    this.say = say;
+    this.settings = {
+      ...UNLIMITED,
+      VAR_DIR: dir,
+      SNAPSHOT_DIR: join(dir, 'snapshots'),
+      REDIS_URL: redisUrl,
+      LOG_LEVEL: 'fatal',
+      WORKERS: '1',
+    };
   }
-  if (nginxMissing)
-    rows.push({ name: 'cached against nginx gzip_static', skipped: 'nginx is not installed' });
-  rows.push({
-    name: 'gateway: resident memory after this load',
-    measured: { unit: 'MB', rounds: [(await gateway.memory()) ?? Number.NaN] },
-  });
 
-  say('cold /v1/data');
-  const start = (): Promise<Gateway> => startGateway({ ...settings, HOT_CACHE_MB: '1' });
-  rows.push(...(await coldRows({ start, key: account.key, load, floor, snapshotDir: snapshot.dir }, wide)));
-  return rows;
+  get socket(): string {
+    return decodeURIComponent(new URL(this.settings.REDIS_URL ?? '').pathname);
+  }
+
+  /** The snapshot that is served; built first when no part has built one. */
+  snapshot(): Promise<OpenSnapshot> {
+    this.#snapshot ??= this.#openSnapshot();
+    return this.#snapshot;
+  }
+
+  /** A verified account with more credits than any run can spend. */
+  customer(): Promise<Account> {
+    this.#customer ??= this.openAccount('bench', ['--verified', '--credits', String(CREDITS)]);
+    return this.#customer;
+  }
+
+  async openAccount(name: string, words: string[] = []): Promise<Account> {
+    const ask = async (...all: string[]) =>
+      JSON.parse((await runNode('gateway/account/main.ts', [...all, '--json'], this.settings)).stdout);
+    const email = ['--email', `${name}@example.org`];
+    const { account_id } = await ask('create', ...email, ...words);
+    const { key, key_id } = await ask('key', ...email);
+    return { account_id, key, key_id };
+  }
+
+  /** A gateway of its own on the snapshot and Redis of this run. */
+  async gateway(changes: Environment = {}): Promise<Gateway> {
+    await this.snapshot();
+    return startGateway({ ...this.settings, ...changes });
+  }
+
+  /** Runs a contest. One that fails costs its own rows only. */
+  async contest(
+    name: string,
+    make: (stack: AsyncDisposableStack) => Promise<Contest>,
+  ): Promise<(Row | Skipped)[]> {
+    this.say(name);
+    await using stack = new AsyncDisposableStack();
+    try {
+      return await throughput(this.load, await make(stack));
+    } catch (error) {
+      return [{ name, skipped: `failed: ${(error as Error).message}`, failed: true }];
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.load[Symbol.asyncDispose]();
+  }
+
+  async #openSnapshot(): Promise<OpenSnapshot> {
+    const snapshots = this.settings.SNAPSHOT_DIR ?? '';
+    const pointer = (): Promise<string> => readFile(join(snapshots, CURRENT_POINTER), 'utf8');
+    const id = (await pointer().catch(() => buildSnapshot(this).then(pointer))).trim();
+    const dir = join(snapshots, id);
+    return { dir, catalogue: JSON.parse(await readFile(join(dir, CATALOGUE), 'utf8')) };
+  }
 }

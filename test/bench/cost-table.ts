@@ -1,0 +1,86 @@
+/** What a million calls of each kind cost, as a table, and what two deployments of different size need by it. */
+
+/** One kind of call, per million. */
+export interface Cost {
+  kind: string;
+  /** CPU-seconds of the gateway and of Redis. */
+  gateway_s: number;
+  redis_s: number;
+  /** Megabytes of Redis' memory that stay until the archive takes them: the ledger. */
+  lasting_mb: number;
+  /** Megabytes of Redis' memory for three minutes: what makes a repeated debit the same debit. */
+  passing_mb: number;
+  /** Megabytes that Redis writes to its append-only file. */
+  file_mb: number;
+}
+
+/** Of a hundred calls so many are of each kind; the rest of the kinds is rare. */
+const MIX: [kind: string, share: number][] = [
+  ['cached catalogue', 0.5],
+  ['304', 0.2],
+  ['one country', 0.1],
+  ['one ranking', 0.05],
+  ['filtered data, 60 rows', 0.14],
+  ['whole indicator as JSON', 0.01],
+];
+const PRICED_SHARE = 0.3;
+/** The busiest minute of a day against its mean. */
+const PEAK = 5;
+/** `LEDGER_LIVE_DAYS` and the day that runs. */
+const LEDGER_DAYS = 4;
+const DAY_S = 86_400;
+const DEPLOYMENTS = [
+  { name: 'small', callsPerDay: 100_000 },
+  { name: 'large', callsPerDay: 100_000_000 },
+];
+
+const rounded = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 0 : 1);
+
+export function costTable(costs: readonly Cost[]): string {
+  const line = (words: string[]): string => `| ${words.join(' | ')} |`;
+  const head = [
+    'a million calls of',
+    'gateway, CPU s',
+    'Redis, CPU s',
+    'ledger, MB',
+    'for 3 minutes, MB',
+    'append-only file, MB',
+  ];
+  return [
+    line(head),
+    line(head.map(() => '---')),
+    ...costs.map(({ kind, gateway_s, redis_s, lasting_mb, passing_mb, file_mb }) =>
+      line([kind, ...[gateway_s, redis_s, lasting_mb, passing_mb, file_mb].map(rounded)]),
+    ),
+    '',
+    ...deploymentLines(costs),
+  ].join('\n');
+}
+
+/** Empty unless every kind of the mix was measured. */
+function deploymentLines(costs: readonly Cost[]): string[] {
+  const parts = MIX.map(([kind, share]) => ({ share, cost: costs.find((cost) => cost.kind === kind) }));
+  const known = parts.flatMap(({ share, cost }) => (cost ? [{ share, cost }] : []));
+  if (known.length < MIX.length) return [];
+  const perMillion = (of: (cost: Cost) => number): number =>
+    known.reduce((sum, { share, cost }) => sum + share * of(cost), 0);
+  const mix = MIX.map(([kind, share]) => `${Math.round(share * 100)} % ${kind}`).join(', ');
+  const lines = DEPLOYMENTS.map(({ name, callsPerDay }) => {
+    const millions = callsPerDay / 1e6;
+    const atPeak = (seconds: number): number => (millions * seconds * PEAK) / DAY_S;
+    const ledger_mb = millions * perMillion((cost) => cost.lasting_mb) * LEDGER_DAYS;
+    const passing_mb = (millions * perMillion((cost) => cost.passing_mb) * PEAK * 180) / DAY_S;
+    const file_mb = millions * perMillion((cost) => cost.file_mb);
+    return (
+      `- ${name}, ${callsPerDay.toLocaleString('en')} calls a day: at the peak ${atPeak(perMillion((cost) => cost.gateway_s)).toFixed(3)} ` +
+      `cores of gateways and ${atPeak(perMillion((cost) => cost.redis_s)).toFixed(3)} of Redis; ` +
+      `${rounded(ledger_mb + passing_mb)} MB of Redis beyond its accounts; ${rounded(file_mb)} MB a day to its file.`
+    );
+  });
+  return [
+    `With ${mix}, ${PRICED_SHARE * 100} % of calls priced, a peak of ${PEAK} times the mean, and ${LEDGER_DAYS} days of ledger in Redis:`,
+    '',
+    ...lines,
+  ];
+}

@@ -1,0 +1,43 @@
+/** What the kernel says of a process and its children: memory held, CPU time used. Null where there is no /proc. */
+import { readFile } from 'node:fs/promises';
+
+/** The kernel counts CPU time in ticks; a hundred a second wherever Node runs. */
+const TICK_MS = 10;
+
+/** Kilobytes of a `VmRSS`-like line, as MB. */
+export async function memoryLine(pid: number | undefined, name: 'VmRSS' | 'VmHWM'): Promise<number | null> {
+  try {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
+    return kilobytes === undefined ? null : Number(kilobytes) / 1024;
+  } catch {
+    return null;
+  }
+}
+
+/** A process and all that it started, themselves included. */
+export async function familyOf(pid: number | undefined): Promise<number[]> {
+  if (pid === undefined) return [];
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const children = text.split(' ').map(Number).filter(Boolean);
+  return [pid, ...(await Promise.all(children.map(familyOf))).flat()];
+}
+
+/** CPU time of a process and its living children since they started, in milliseconds, in steps of ten. */
+export async function cpuTime(pid: number | undefined): Promise<number | null> {
+  try {
+    const family = await familyOf(pid);
+    const times = await Promise.all(
+      family.map(async (each) => cpuOfStat(await readFile(`/proc/${each}/stat`, 'utf8'))),
+    );
+    return times.reduce((sum, each) => sum + each, 0);
+  } catch {
+    return null;
+  }
+}
+
+/** User and system time out of a `stat` line; the name of the program may hold spaces and brackets. */
+export function cpuOfStat(line: string): number {
+  const [, , , , , , , , , , , user, system] = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  return (Number(user) + Number(system)) * TICK_MS;
+}

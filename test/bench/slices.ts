@@ -1,0 +1,58 @@
+/** Which observations the bench asks for. */
+import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
+
+const COLD_INDICATORS = 400;
+const COUNTRIES = ['BRA', 'IND', 'SWE'];
+const YEARS = 20;
+/** What a whole indicator is about: most series are no longer. */
+const WHOLE_ROWS = 9_000;
+
+export interface ColdSlice {
+  indicator: string;
+  countries: string[];
+  from: number;
+  to: number;
+}
+
+export const dataPath = ({ indicator, countries, from, to }: ColdSlice): string =>
+  `/v1/data?indicator=${encodeURIComponent(indicator)}&countries=${countries.join(',')}&from=${from}&to=${to}`;
+
+const exportable = (catalogue: CatalogueIndex) =>
+  catalogue.indicators.flatMap(({ record }) =>
+    record.access_tier === 'open' && record.coverage ? [{ ...record, coverage: record.coverage }] : [],
+  );
+
+/** Three countries × twenty years of many indicators, widely covered ones first: their slices are the largest. */
+export function slices(catalogue: CatalogueIndex): ColdSlice[] {
+  return exportable(catalogue)
+    .toSorted((a, b) => b.coverage.n_countries - a.coverage.n_countries)
+    .slice(0, COLD_INDICATORS)
+    .map(({ id, coverage }) => {
+      const to = coverage.latest_year ?? 0;
+      return { indicator: id, countries: COUNTRIES, from: to - YEARS + 1, to };
+    });
+}
+
+/** The slice that is asked for again and again; of a series that is ranked, so that its ranking can be asked for too. */
+export function hotSlice(catalogue: CatalogueIndex): ColdSlice {
+  const ranked = new Set(catalogue.indicators.flatMap(({ record }) => (record.no_rank ? [] : [record.id])));
+  const found = slices(catalogue).find(({ indicator }) => ranked.has(indicator));
+  if (!found) throw new Error('the snapshot has no open indicator that is ranked');
+  return found;
+}
+
+/** The indicator whose countries × years come nearest to a usual whole indicator. */
+export function wholeIndicator(catalogue: CatalogueIndex): string {
+  const distance = ({
+    yr_min,
+    yr_max,
+    n_countries,
+  }: {
+    yr_min: number | null;
+    yr_max: number | null;
+    n_countries: number;
+  }) => Math.abs(n_countries * ((yr_max ?? 0) - (yr_min ?? 0) + 1) - WHOLE_ROWS);
+  const [nearest] = exportable(catalogue).toSorted((a, b) => distance(a.coverage) - distance(b.coverage));
+  if (!nearest) throw new Error('the snapshot has no open indicator');
+  return nearest.id;
+}
