@@ -3,6 +3,7 @@
  * the port. A gateway with one worker is such a process; with more, each worker is one.
  */
 import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../admin/area.ts';
@@ -56,6 +57,8 @@ export async function serve(
 ): Promise<Serving> {
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'metering');
   stops.push(async () => redis.disconnect());
+  const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
+  stops.push(async () => adminRedis.disconnect());
   const [snapshots] = await Promise.all([
     SnapshotStore.open({
       directory: settings.SNAPSHOT_DIR,
@@ -67,13 +70,12 @@ export async function serve(
       ...(onSwitch && { onSwitch }),
     }),
     whenReady(redis, REDIS_WAIT_MS),
+    whenReady(adminRedis, REDIS_WAIT_MS),
   ]);
   stops.push(() => snapshots.close());
   const now = Date.now;
   const metering = createMetering({ redis, settings, now, log });
   stops.push(() => metering.settle());
-  const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
-  stops.push(async () => adminRedis.disconnect());
   const accounts = new AccountStore({ redis: adminRedis, now, random: randomBytes, packs: [], log });
   const admin: AdminDependencies = {
     redis: adminRedis,
@@ -114,6 +116,7 @@ export async function serve(
     metrics,
     look: () => snapshots.check(),
     async lead() {
+      await mkdir(settings.VAR_DIR, { recursive: true });
       const demoKey = await demo(settings, redis, log);
       const operator = await firstOperator(settings, redis, log);
       account.work();

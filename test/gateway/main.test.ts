@@ -1,76 +1,27 @@
 /** The program itself: its greeting, its ends, its refusals to start. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { publishFixture } from './fixture-snapshot.ts';
+import { end, isRefused, Program, type Started } from './program.ts';
 
 const run = promisify(execFile);
-const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
 
-let directory: string;
-let snapshots: string;
-const children: ChildProcess[] = [];
+let program: Program;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-main-'));
-  snapshots = join(directory, 'snapshots');
-  await publishFixture(snapshots);
+  program = await Program.prepare();
 });
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
-});
-afterAll(() => rm(directory, { recursive: true }));
-
-interface Started {
-  child: ChildProcess;
-  /** Standard output up to the greeting's end, or all of it when it ended before. */
-  greeting: string;
-  url: string;
-}
-
-/** The program under `env`: what this process inherited, with these settings in place of its own. */
-function program(settings: Record<string, string>): string[] {
-  const own = {
-    REDIS_URL: '',
-    METRICS_PORT: '',
-    VAR_DIR: join(directory, 'var'),
-    SNAPSHOT_DIR: snapshots,
-    LOG_LEVEL: 'warn',
-    ...settings,
-  };
-  return [...Object.entries(own).map(([name, value]) => `${name}=${value}`), process.execPath, MAIN];
-}
-
-async function start(environment: Record<string, string> = {}): Promise<Started> {
-  const child = spawn('env', program({ PORT: '0', ...environment }), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.push(child);
-  let greeting = '';
-  child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-    greeting += piece;
-  });
-  while (!/format=csv'\n/.test(greeting) && child.exitCode === null)
-    await once(child.stdout ?? child, 'data');
-  const [, url = ''] = /listens on (\S+)/.exec(greeting) ?? [];
-  return { child, greeting, url };
-}
-
-async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<unknown> {
-  const exit = once(child, 'exit');
-  child.kill(signal);
-  return (await exit)[0];
-}
+afterEach(() => program.killAll());
+afterAll(() => program[Symbol.asyncDispose]());
 
 const redisPids = async (): Promise<string> =>
-  (await run('pgrep', ['-f', `redis-server.*${directory}`]).catch(() => ({ stdout: '' }))).stdout.trim();
+  (
+    await run('pgrep', ['-f', `redis-server.*${program.directory}`]).catch(() => ({ stdout: '' }))
+  ).stdout.trim();
 
 test('greets with address, snapshot, demo key and three curl lines that work when pasted; ends without a trace', async () => {
-  const { child, greeting, url } = await start();
+  const { child, greeting, url } = await program.start();
   expect(url).toMatch(/^http:\/\/localhost:\d+$/);
   expect(greeting).toContain('2,807 observations, 13 indicators, 11 countries');
   expect(greeting).toMatch(/Demo key, with credits: alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
@@ -93,17 +44,17 @@ test('the demo key and its balance survive a restart', async () => {
     const answer = await fetch(`${url}/v1/ping`, { headers });
     return ((await answer.json()) as { data: { balance: number } }).data.balance;
   };
-  const first = await start();
+  const first = await program.start();
   const before = Number(await balance(first));
   await end(first.child, 'SIGTERM');
-  const second = await start();
+  const second = await program.start();
   expect(key(second.greeting)).toBe(key(first.greeting));
   expect(await balance(second)).toBe(before - 1);
   expect(await end(second.child, 'SIGTERM')).toBe(0);
 });
 
 test('a stop finishes what is in flight: no request of an open connection fails', async () => {
-  const { child, url } = await start();
+  const { child, url } = await program.start();
   const calls = Array.from({ length: 200 }, () =>
     fetch(`${url}/v1/indicators`).then((answer) => answer.text()),
   );
@@ -116,13 +67,8 @@ test('a stop finishes what is in flight: no request of an open connection fails'
   expect((await exit)[0]).toBe(0);
 });
 
-/** A connection that was not open yet when the door closed. */
-const isRefused = (outcome: object): boolean =>
-  JSON.stringify((outcome as { reason?: { cause?: { code?: string } } }).reason?.cause?.code) ===
-  '"ECONNREFUSED"';
-
 test('a bad setting ends the start with its name and what was expected', async () => {
-  const outcome = run('env', program({ PORT: 'high', TRUST_PROXY: 'all' }));
+  const outcome = run('env', program.command({ PORT: 'high', TRUST_PROXY: 'all' }));
   await expect(outcome).rejects.toMatchObject({
     code: 1,
     stdout: '',
@@ -134,7 +80,7 @@ test('a port in use ends the start, and nothing stays behind', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const outcome = run('env', program({ PORT: String(port) }));
+  const outcome = run('env', program.command({ PORT: String(port) }));
   await expect(outcome).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
   server.close();
   expect(await redisPids()).toBe('');

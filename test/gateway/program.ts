@@ -1,0 +1,93 @@
+/** The program itself, started as a person starts it, in a directory of its own that goes with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { publishFixture } from './fixture-snapshot.ts';
+
+const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
+
+export interface Started {
+  child: ChildProcess;
+  /** Standard output up to the greeting's end, or all of it when it ended before. */
+  greeting: string;
+  url: string;
+}
+
+export class Program implements AsyncDisposable {
+  readonly directory: string;
+  readonly snapshots: string;
+  readonly #children: ChildProcess[] = [];
+
+  private constructor(directory: string) {
+    this.directory = directory;
+    this.snapshots = join(directory, 'snapshots');
+  }
+
+  /** With the fixture as its snapshot. */
+  static async prepare(): Promise<Program> {
+    const program = new Program(await mkdtemp(join(tmpdir(), 'alm-main-')));
+    await publishFixture(program.snapshots);
+    return program;
+  }
+
+  /** The command under `env`: what this process inherited, with these settings in place of its own. */
+  command(settings: Record<string, string>): string[] {
+    const own = {
+      REDIS_URL: '',
+      METRICS_PORT: '',
+      VAR_DIR: join(this.directory, 'var'),
+      SNAPSHOT_DIR: this.snapshots,
+      LOG_LEVEL: 'warn',
+      ...settings,
+    };
+    const pairs = Object.entries(own).map(([name, value]) => `${name}=${value}`);
+    return [...pairs, process.execPath, MAIN];
+  }
+
+  /** Leads a process group of its own, as a shell would make it. */
+  async start(settings: Record<string, string> = {}): Promise<Started> {
+    const child = spawn('env', this.command({ PORT: '0', ...settings }), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    });
+    this.#children.push(child);
+    let greeting = '';
+    child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+      greeting += piece;
+    });
+    while (!/format=csv'\n/.test(greeting) && child.exitCode === null)
+      await once(child.stdout ?? child, 'data');
+    const [, url = ''] = /listens on (\S+)/.exec(greeting) ?? [];
+    return { child, greeting, url };
+  }
+
+  /** Ends what a test has left running. */
+  killAll(): void {
+    for (const { pid } of this.#children.splice(0)) {
+      try {
+        if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+      } catch {
+        // It has ended, and its group with it.
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.killAll();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** Resolves to the exit code. */
+export async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<unknown> {
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  return (await exit)[0];
+}
+
+/** A connection that was not open yet when the door closed. */
+export const isRefused = (outcome: object): boolean =>
+  JSON.stringify((outcome as { reason?: { cause?: { code?: string } } }).reason?.cause?.code) ===
+  '"ECONNREFUSED"';
