@@ -2,7 +2,7 @@
  * Files that are there whole or not at all, also after a power cut: written beside their place, flushed, renamed.
  */
 import { randomUUID } from 'node:crypto';
-import { open, rename } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { inParallel } from './in-parallel.ts';
 
@@ -40,10 +40,34 @@ export async function writeFlushed(path: string, content: string | Uint8Array): 
   }
 }
 
+/** The new content of a file, on disk and not yet seen. */
+export interface Replacement {
+  /** Puts it in place by one atomic rename, which takes no space. */
+  commit(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** Writes what is to replace a file, so that only a rename is left to do. @throws when it cannot be written. */
+export async function draftReplacement(path: string, content: string | Uint8Array): Promise<Replacement> {
+  const draft = `${path}.${randomUUID()}.tmp`;
+  const discard = (): Promise<void> => rm(draft, { force: true });
+  try {
+    await writeFlushed(draft, content);
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+  return {
+    discard,
+    async commit() {
+      await rename(draft, path);
+      await syncDirectory(dirname(path));
+    },
+  };
+}
+
 /** Replaces a file by one atomic rename: a reader sees the old content or the new, never a part. */
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
-  const draft = `${path}.${randomUUID()}.tmp`;
-  await writeFlushed(draft, content);
-  await rename(draft, path);
-  await syncDirectory(dirname(path));
+  const replacement = await draftReplacement(path, content);
+  await replacement.commit();
 }

@@ -3,8 +3,9 @@
  *
  * A part that cannot be opened, or breaks off while it is read, becomes `failed` items for the series it would have
  * given. When none of the first parts works the provider itself is down or has changed its layout, so the run stops
- * with that error instead of asking for hundreds of files in vain.
+ * with that error instead of asking for hundreds of files in vain. A full disk is no part's fault: it ends the run.
  */
+import { localFault } from '../local-fault.ts';
 import type { ConnectorContext, SourceItem } from './connector.ts';
 
 /** So many failures before any success mean that the provider failed. */
@@ -32,6 +33,7 @@ function claim(slug: string, part: number, claimed: Map<string, number>): void {
   claimed.set(slug, part);
 }
 
+const endsRun = (error: unknown): boolean => error instanceof SlugClash || localFault(error) !== null;
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
@@ -60,7 +62,7 @@ export async function* readParts<Part, Opened>(
       good += 1;
     } catch (error) {
       context.signal.throwIfAborted();
-      if (error instanceof SlugClash) throw error;
+      if (endsRun(error)) throw error;
       firstError ??= error;
       const reason = reasonOf(error);
       context.log.warn({ part: slugs[0], reason }, 'part failed');

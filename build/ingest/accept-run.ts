@@ -1,5 +1,5 @@
 /** An operator's word that a held run is good after all. */
-import { link, readdir } from 'node:fs/promises';
+import { link, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
@@ -29,10 +29,6 @@ export async function acceptRun(
     if (held.record.status !== 'suspicious')
       throw new Refusal(`run ${runId} is ${held.record.status}, not held`);
     const { id, directory } = await lake.begin(dependencies.now());
-    const present = await readdir(held.directory);
-    for (const name of RUN_DATA.filter((one) => present.includes(one))) {
-      await link(join(held.directory, name), join(directory, name));
-    }
     const instant = formatTimestamp(dependencies.now());
     const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();
     const record: RunRecord = {
@@ -44,7 +40,16 @@ export async function acceptRun(
       reason,
       accepted_run: runId,
     };
-    await lake.finish(directory, record);
+    try {
+      const present = await readdir(held.directory);
+      for (const name of RUN_DATA.filter((one) => present.includes(one))) {
+        await link(join(held.directory, name), join(directory, name));
+      }
+      await lake.finish(directory, record);
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
     dependencies.observer?.onRun?.(record);
     return record;
   } finally {

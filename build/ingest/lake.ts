@@ -3,14 +3,15 @@
  *
  * A run is written under a name that starts with a dot and gets its own name by one rename, with its record already in
  * it; until then nobody sees it. What a crash left behind is found by the next run of the provider, recorded as failed
- * and removed. Only runs that succeeded are pointed at.
+ * and removed. Only runs that succeeded are pointed at, and each of them is: all that takes space is written before the
+ * run gets its name, and space for the record of a failed run is held from its beginning.
  */
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { replaceFile, syncDirectory, writeFlushed } from '../durable-files.ts';
+import { draftReplacement, replaceFile, syncDirectory, writeFlushed } from '../durable-files.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 
 export const OBSERVATIONS = 'observations.parquet';
@@ -23,6 +24,9 @@ const RUN = 'run.json';
 export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS] as const;
 const POINTER = 'current';
 const UNFINISHED = '.running-';
+/** Held while a run is under way, so that a full disk has room to be recorded on. */
+const RESERVE = '.reserve';
+const RESERVE_BYTES = 64 * 1024;
 /** Records without data (failed, unchanged) are small; so many tell the story of a provider. */
 const RECORDS_KEPT = 100;
 
@@ -97,7 +101,13 @@ export class ProviderLake {
     let id = first;
     for (let number = 2; taken.has(id); number += 1) id = `${first}-${number}`;
     const directory = join(this.directory, UNFINISHED + id);
-    await mkdir(directory);
+    try {
+      await mkdir(directory);
+      await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES, ' '));
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
     return { id, directory };
   }
 
@@ -107,20 +117,33 @@ export class ProviderLake {
     await writeFlushed(join(directory, SERIES), JSON.stringify(series));
   }
 
-  /** Ends a run: the record last, then its own name, then, for a good run with data, the pointer. */
+  /**
+   * Ends a run: the record last, then its own name, then, for a good run with data, the pointer.
+   * @throws when the disk is full: the run then has no name and can be ended again, as failed.
+   */
   async finish(directory: string, record: RunRecord): Promise<void> {
-    await writeFlushed(join(directory, RUN), JSON.stringify(record, null, 2));
-    await syncDirectory(directory);
-    await rename(directory, join(this.directory, record.run_id));
-    await syncDirectory(this.directory);
-    if (record.status === 'succeeded') await replaceFile(join(this.directory, POINTER), record.run_id);
+    await rm(join(directory, RESERVE), { force: true });
+    const isGood = record.status === 'succeeded';
+    const pointer = isGood ? await draftReplacement(join(this.directory, POINTER), record.run_id) : null;
+    try {
+      await writeFlushed(join(directory, RUN), JSON.stringify(record, null, 2));
+      await syncDirectory(directory);
+      await rename(directory, join(this.directory, record.run_id));
+      await syncDirectory(this.directory);
+    } catch (error) {
+      await pointer?.discard();
+      throw error;
+    }
+    await pointer?.commit();
   }
 
   /**
-   * Turns runs that a crash broke off into failed ones. Only for the holder of the lock.
-   * @returns their records.
+   * Turns runs that a crash broke off into failed ones, and points at a good one that a crash kept from it. Only for the
+   * holder of the lock.
+   * @returns the records of the failed ones.
    */
   async recover(now: number): Promise<RunRecord[]> {
+    await this.#pointAtNewest();
     const names = await readdir(this.directory).catch(() => []);
     const broken = names.filter((name) => name.startsWith(UNFINISHED)).sort();
     const records: RunRecord[] = [];
@@ -137,6 +160,13 @@ export class ProviderLake {
       await rm(join(this.directory, name), { recursive: true, force: true });
     }
     return records;
+  }
+
+  async #pointAtNewest(): Promise<void> {
+    const pointer = await readFile(join(this.directory, POINTER), 'utf8').catch(() => '');
+    const newest = (await this.records()).findLast(({ status }) => status === 'succeeded');
+    const isAhead = newest !== undefined && newest.run_id > pointer.trim();
+    if (isAhead) await replaceFile(join(this.directory, POINTER), newest.run_id);
   }
 
   #brokenOff(runId: string, now: number): RunRecord {

@@ -7,6 +7,7 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { type EffectiveSource, effectiveSource } from '../connectors/source.ts';
+import { sentenceOf } from '../local-fault.ts';
 import type { TrackedUpstream } from '../upstream/fetched-files.ts';
 import { openUpstream } from '../upstream/open-upstream.ts';
 import { concludeRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './conclude-run.ts';
@@ -45,12 +46,35 @@ export class ProviderRun {
     this.#log.info('ingestion started');
     const outcome = await this.#attempt(force);
     const record: RunRecord = { ...begun, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
-    if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
-    await this.#lake.finish(directory, record);
-    this.#deps.observer?.onRun?.(record);
-    const { status, reason, rows_written: rows, indicators } = record;
+    const ended = await this.#end(begun, record);
+    const { status, reason, rows_written: rows, indicators } = ended;
     this.#log.info({ status, rows, indicators, reason }, 'ingestion ended');
-    return record;
+    return ended;
+  }
+
+  /**
+   * Records the run. One that cannot be recorded as good is recorded as failed, without its data; those who watch are
+   * told even when nothing at all can be written.
+   */
+  async #end(begun: RunRecord, record: RunRecord): Promise<RunRecord> {
+    if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
+    try {
+      await this.#lake.finish(this.#directory, record);
+      this.#deps.observer?.onRun?.(record);
+      return record;
+    } catch (error) {
+      this.#log.error({ err: error }, 'the run cannot be recorded');
+      const { finished_at } = record;
+      const failed: RunRecord = { ...begun, status: 'failed', reason: sentenceOf(error), finished_at };
+      await this.#dropData();
+      const isRecorded = await this.#lake.finish(this.#directory, failed).then(
+        () => true,
+        () => false,
+      );
+      this.#deps.observer?.onRun?.(failed);
+      if (isRecorded) return failed;
+      throw error;
+    }
   }
 
   async #attempt(force: boolean): Promise<Outcome> {
@@ -61,7 +85,7 @@ export class ProviderRun {
       isComplete = true;
       return outcome;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = sentenceOf(error);
       if (this.#signal.aborted) return { status: 'cancelled', reason: 'Cancelled.', bytes: upstream.bytes };
       this.#log.error({ err: error }, 'ingestion failed');
       return { status: 'failed', reason, bytes: upstream.bytes };

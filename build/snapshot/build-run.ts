@@ -2,6 +2,7 @@
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { compactTime } from '../ingest/lake.ts';
+import { sentenceOf } from '../local-fault.ts';
 import type { BuildDependencies, BuildSummary } from './build-snapshot.ts';
 
 /** Tells those who watch how a build began and ended. */
@@ -33,7 +34,7 @@ export async function tellOfBuild(
     end({ status: 'succeeded', snapshot, counts, steps_ms });
     return summary;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = sentenceOf(error);
     log.warn({ reason }, 'snapshot not published');
     end({ status: signal.aborted ? 'cancelled' : 'failed', reason });
     throw error;

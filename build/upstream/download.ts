@@ -3,7 +3,7 @@
  *
  * Everything a server may do wrong ends in an `UpstreamError` with a sentence: too many redirects or one into a private
  * network, an HTML page in place of data, more bytes than allowed (counted after decompression), a connection that
- * breaks off time and again. A partial download is continued only when the server proves by its validator (`If-Range`)
+ * breaks off time and again or only drips, a length that is announced and not kept. A partial download is continued only when the server proves by its validator (`If-Range`)
  * that the file is still the same.
  */
 import { createWriteStream } from 'node:fs';
@@ -12,6 +12,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
+import { localFault } from '../local-fault.ts';
 import { refusePrivateHost } from './address-guard.ts';
 import { delayAfter, isTransientStatus, type RetryOptions, Transient } from './retry.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -29,6 +30,10 @@ export interface DownloadOptions extends RetryOptions {
   maxRedirects: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+  /** A body is given up when it has come slower than this for so long, whatever it still sends. */
+  slowest: { bytesPerS: number; graceMs: number };
+  /** How often servers have sent bytes past the end that they announced, over all downloads so far. Asking is knowing. */
+  surplus: () => number;
   userAgent: string;
   signal: AbortSignal;
 }
@@ -77,12 +82,13 @@ export async function download(
 function asTransient(error: unknown): Transient | null {
   if (error instanceof Transient) return error;
   if (error instanceof UpstreamError || !(error instanceof Error)) return null;
+  if (localFault(error) !== null) return null;
   if (error.cause instanceof UpstreamError) return null;
   return new Transient(error.message, null, null, { cause: error });
 }
 
-function finalError(url: URL, error: unknown, attempts: number): UpstreamError {
-  if (error instanceof UpstreamError) return error;
+function finalError(url: URL, error: unknown, attempts: number): unknown {
+  if (error instanceof UpstreamError || localFault(error) !== null) return error;
   if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
   const reason = error instanceof Error ? error.message : String(error);
   const status = error instanceof Transient ? error.status : null;
@@ -91,6 +97,9 @@ function finalError(url: URL, error: unknown, attempts: number): UpstreamError {
     cause: error,
   });
 }
+
+/** A length that is too short cuts a file where it may still look whole: what came of it cannot be kept. */
+export const SURPLUS = 'the answer goes on past the length that it announces';
 
 /** A body that broke off and can be continued leaves its validator on the failure. */
 class BrokenOff extends Transient {
@@ -130,7 +139,9 @@ async function downloadOnce(
     throw new UpstreamError(`${url.host}${url.pathname}: an answer to another range than asked for`);
   }
   const from = continues ? partial.bytes : 0;
+  const surplus = options.surplus();
   await save(url, answer, file, from, options);
+  if (options.surplus() > surplus) throw new Transient(SURPLUS, null, null);
   const { size } = await stat(file);
   return {
     kind: 'file',
@@ -224,6 +235,28 @@ function resumeValidator(answer: Answer): string | null {
   return etag && !etag.startsWith('W/') ? etag : answer.header('last-modified');
 }
 
+/** Passes a body on while it is neither too large nor too slow. */
+function limited(url: URL, from: number, options: DownloadOptions): Transform {
+  const where = `${url.host}${url.pathname}`;
+  const { maxFileBytes, slowest } = options;
+  const begun = options.now();
+  let bytes = from;
+  const faultOf = (): UpstreamError | null => {
+    if (bytes > maxFileBytes) return new UpstreamError(`${where}: larger than ${maxFileBytes} bytes`);
+    const passed_ms = options.now() - begun;
+    const least = (slowest.bytesPerS * passed_ms) / 1000;
+    if (passed_ms <= slowest.graceMs || bytes - from >= least) return null;
+    const seconds = Math.round(passed_ms / 1000);
+    return new UpstreamError(`${where}: too slow: ${bytes - from} bytes in ${seconds} s`);
+  };
+  return new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      bytes += chunk.length;
+      done(faultOf(), chunk);
+    },
+  });
+}
+
 async function save(
   url: URL,
   answer: Answer,
@@ -231,19 +264,7 @@ async function save(
   from: number,
   options: DownloadOptions,
 ): Promise<void> {
-  let bytes = from;
-  const limit = new Transform({
-    transform(chunk: Uint8Array, _encoding, done) {
-      bytes += chunk.length;
-      const tooLarge = bytes > options.maxFileBytes;
-      done(
-        tooLarge
-          ? new UpstreamError(`${url.host}${url.pathname}: larger than ${options.maxFileBytes} bytes`)
-          : null,
-        chunk,
-      );
-    },
-  });
+  const limit = limited(url, from, options);
   const output = createWriteStream(file, { flags: from > 0 ? 'a' : 'w' });
   const encoding = answer.header('content-encoding')?.toLowerCase() ?? 'identity';
   try {
@@ -253,7 +274,7 @@ async function save(
   } catch (error) {
     discard(answer);
     options.signal.throwIfAborted();
-    if (error instanceof UpstreamError) throw error;
+    if (error instanceof UpstreamError || localFault(error) !== null) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new BrokenOff(`the answer broke off: ${reason}`, resumeValidator(answer), { cause: error });
   }

@@ -16,7 +16,10 @@ export const fetchedFile = z.object({
 export type FetchedFile = z.infer<typeof fetchedFile>;
 
 export interface TrackedUpstream extends Upstream {
-  /** Everything that was read so far, in the order of reading, each file once. */
+  /**
+   * Everything that was read so far, in the order of reading, each file once.
+   * @throws {UpstreamError} when it has turned out since that what was read cannot have been whole.
+   */
   fetched(): FetchedFile[];
   /** Whether every one of these files is as it was. */
   unchanged(files: readonly FetchedFile[]): Promise<boolean>;

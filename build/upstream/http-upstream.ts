@@ -14,8 +14,8 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { replaceFile } from '../durable-files.ts';
 import { inParallel } from '../in-parallel.ts';
-import { guardedLookup } from './address-guard.ts';
-import { type DownloadOptions, download } from './download.ts';
+import { guardedConnect } from './address-guard.ts';
+import { type DownloadOptions, download, SURPLUS } from './download.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
 import { HostGate, type PolitenessOptions } from './politeness.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
@@ -32,6 +32,7 @@ export interface HttpOptions {
   userAgent?: string;
   headersTimeoutMs?: number;
   bodyTimeoutMs?: number;
+  slowest?: DownloadOptions['slowest'];
   maxRedirects?: number;
   politeness?: PolitenessOptions;
   retry?: Partial<RetryOptions>;
@@ -47,6 +48,8 @@ const copyRecord = z.object({
 type CopyRecord = z.infer<typeof copyRecord>;
 
 const PROBES = 4;
+/** Far below any provider that works: a megabyte in a quarter of an hour. */
+const SLOWEST = { bytesPerS: 1_000, graceMs: 120_000 };
 
 export class HttpUpstream implements TrackedUpstream {
   readonly #base: URL;
@@ -56,6 +59,10 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #gate: HostGate;
   readonly #log = new FetchLog();
   readonly #unfinished: UnfinishedRun;
+  /** Connections on which a server went on sending when its answer was over. */
+  #surplus = 0;
+  /** Of these, those that a download met, and began anew. */
+  #met = 0;
   /** Files that were asked for in this run already. */
   readonly #fresh = new Map<string, Promise<CopyRecord & { path: string; changed: boolean }>>();
 
@@ -64,7 +71,10 @@ export class HttpUpstream implements TrackedUpstream {
     this.#base = new URL(options.base);
     this.#cache = options.cache;
     this.#unfinished = new UnfinishedRun(options.cache, options.now ?? Date.now);
-    this.#agent = new Agent({ connect: { lookup: guardedLookup(this.#base) } });
+    this.#agent = new Agent({ connect: guardedConnect(this.#base) });
+    this.#agent.on('disconnect', (_origin, _targets, error) => {
+      if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#surplus += 1;
+    });
     this.#gate = new HostGate(options.politeness ?? { concurrency: 4, intervalMs: 0 }, retry);
     this.#options = {
       ...retry,
@@ -74,6 +84,11 @@ export class HttpUpstream implements TrackedUpstream {
       maxRedirects: options.maxRedirects ?? 5,
       headersTimeoutMs: options.headersTimeoutMs ?? 60_000,
       bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
+      slowest: options.slowest ?? SLOWEST,
+      surplus: () => {
+        this.#met = this.#surplus;
+        return this.#surplus;
+      },
       userAgent: options.userAgent ?? 'Almanac/1.0 (nightly country statistics)',
       signal: options.signal,
     };
@@ -157,6 +172,7 @@ export class HttpUpstream implements TrackedUpstream {
   }
 
   fetched(): FetchedFile[] {
+    if (this.#surplus > this.#met) throw new UpstreamError(`${this.#base.host}: ${SURPLUS}`);
     return this.#log.list();
   }
 
