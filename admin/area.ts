@@ -9,7 +9,7 @@ import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { Manifest } from '../data/schema/snapshot.ts';
 import type { RequestStore } from '../gateway/account/requests.ts';
 import type { AccountStore } from '../gateway/account/store.ts';
-import type { AuditLog, Change } from '../gateway/web/audit-log.ts';
+import type { AuditLog, Change, Told } from '../gateway/web/audit-log.ts';
 import type { SessionStore } from '../gateway/web/sessions.ts';
 import type { PageView, Site } from '../gateway/web/site.ts';
 import type { Throttle } from '../gateway/web/throttle.ts';
@@ -56,14 +56,17 @@ export interface AdminArea extends AdminDependencies {
   view<Context extends object>(template: string): PageView<Context>;
 }
 
-/** Notes a change by whoever sent the request. */
-export function record(
+/** Carries out a change by whoever sent the request, with its entry in the audit log; see `AuditLog.attempt`. */
+export function change<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
-  change: Omit<Change, 'by' | 'request_id'>,
+  asked: Pick<Change, 'action' | 'subject'> & Partial<Change>,
+  work: () => Promise<Outcome>,
+  told: (outcome: Outcome) => Told | null = () => ({}),
   name: string | null = null,
-): Promise<void> {
-  return area.audit.record({ ...change, by: byOf(request), request_id: request.id }, name);
+): Promise<Outcome> {
+  const whole = { before: {}, after: {}, reason: '', ...asked, by: byOf(request), request_id: request.id };
+  return area.audit.attempt(whole, work, told, name);
 }
 
 export const byOf = (request: FastifyRequest): string => request.person?.email ?? '';

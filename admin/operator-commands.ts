@@ -36,31 +36,34 @@ function roleOf({ role: word }: Values, fallback: Role): Role {
 const find = async (operators: OperatorStore, address: string) =>
   (await operators.list()).find((operator) => operator.email === address) ?? null;
 
-function note(
+/** With its entry in the audit log. */
+function change<Outcome>(
   redis: RedisClient,
-  action: string,
-  address: string,
-  before: Facts,
-  after: Facts,
-): Promise<void> {
-  const change = {
-    by: BY,
-    action,
-    subject: `operator ${address}`,
-    before,
-    after,
-    reason: '',
-    request_id: '',
-  };
-  return new AuditLog(redis, Date.now).record(change);
+  asked: { action: string; address: string; before: Facts; after: Facts },
+  work: (operators: OperatorStore) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { address, ...facts } = asked;
+  const whole = { ...facts, by: BY, subject: `operator ${address}`, reason: '', request_id: '' };
+  const operators = new OperatorStore(redis, Date.now);
+  return new AuditLog(redis, Date.now).attempt(
+    whole,
+    () => work(operators),
+    () => ({}),
+  );
 }
 
 /** Writes an operator with a new password, and says it. */
 async function write(redis: RedisClient, address: string, newRole: Role, before: Role | null) {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  const { email: written } = await new OperatorStore(redis, Date.now).put(address, newRole, password);
-  const action = before === null ? 'operator.create' : 'operator.reset';
-  await note(redis, action, written, before === null ? {} : { role: before }, { role: newRole });
+  const asked = {
+    action: before === null ? 'operator.create' : 'operator.reset',
+    address,
+    before: before === null ? {} : { role: before },
+    after: { role: newRole },
+  };
+  const { email: written } = await change(redis, asked, (operators) =>
+    operators.put(address, newRole, password),
+  );
   return { email: written, role: newRole, password };
 }
 
@@ -93,12 +96,13 @@ const remove: OperatorCommand = {
   help: 'let an operator in no longer',
   options: { email },
   async run(redis, values) {
-    const operators = new OperatorStore(redis, Date.now);
-    const known = await find(operators, emailOf(values));
+    const known = await find(new OperatorStore(redis, Date.now), emailOf(values));
     if (!known) throw new AccountError('account_unknown', `There is no operator ${emailOf(values)}.`);
-    await operators.remove(known.email);
-    await note(redis, 'operator.remove', known.email, { role: known.role }, {});
-    return { email: known.email, removed: true };
+    const { email: address, role } = known;
+    await change(redis, { action: 'operator.remove', address, before: { role }, after: {} }, (operators) =>
+      operators.remove(address),
+    );
+    return { email: address, removed: true };
   },
 };
 

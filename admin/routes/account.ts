@@ -15,7 +15,7 @@ import type { AuditEntry } from '../../gateway/web/audit-log.ts';
 import { barChart, type Chart } from '../../gateway/web/chart.ts';
 import { readFields, text, verbatim } from '../../gateway/web/fields.ts';
 import { link } from '../../gateway/web/paging.ts';
-import { type AdminArea, accountSubject, byOf, goOn, record, userPath } from '../area.ts';
+import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../area.ts';
 import { accountExports } from './account-exports.ts';
 import { type CreditsForm, checkedDelta } from './credits-form.ts';
 
@@ -92,23 +92,21 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     return page(reply, id, freshForm(), before);
   });
 
-  for (const [move, action] of [
-    ['suspend', 'account.suspend'],
-    ['restore', 'account.restore'],
+  for (const [move, action, becomes] of [
+    ['suspend', 'account.suspend', 'suspended'],
+    ['restore', 'account.restore', 'active'],
   ] as const) {
     scope.post<{ Params: { id: string } }>(`/users/:id/${move}`, async (request, reply) => {
-      const before = await accounts.get(request.params.id);
-      const after = await accounts[move](before.account_id);
-      if (after.state !== before.state) {
-        await record(area, request, {
-          action,
-          subject: accountSubject(before.account_id),
-          before: { state: before.state },
-          after: { state: after.state },
-          reason: '',
-        });
-      }
-      return goOn(area, reply, userPath(before.account_id), `The account is ${after.state}.`);
+      const { account_id, state } = await accounts.get(request.params.id);
+      const subject = accountSubject(account_id);
+      const after = await change(
+        area,
+        request,
+        { action, subject, before: { state }, after: { state: becomes } },
+        () => accounts[move](account_id),
+        (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
+      );
+      return goOn(area, reply, userPath(account_id), `The account is ${after.state}.`);
     });
   }
 
@@ -137,21 +135,18 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     { reason, idem }: { reason: string; idem: string },
     request: Parameters<typeof byOf>[0],
   ): Promise<string> {
-    const { applied, shortfall, balance, repeated } = await accounts.adjust(id, {
-      delta,
-      by: byOf(request),
-      reason,
-      idem,
-    });
-    const change = {
-      action: 'credits.adjust',
-      subject: accountSubject(id),
-      before: { balance: balance - applied },
-      after: { balance, asked: delta, applied, shortfall },
-      reason,
-    };
-    // Named by its idem: a repetition writes the entry only when the first try died before it could.
-    await record(area, request, change, idem === '' ? null : `credits ${id} ${idem}`);
+    const { applied, shortfall, balance, repeated } = await change(
+      area,
+      request,
+      { action: 'credits.adjust', subject: accountSubject(id), after: { asked: delta }, reason },
+      () => accounts.adjust(id, { delta, by: byOf(request), reason, idem }),
+      ({ applied, shortfall, balance }) => ({
+        before: { balance: balance - applied },
+        after: { balance, asked: delta, applied, shortfall },
+      }),
+      // Named by its idem: a repetition writes the entry only when the first try died before it could.
+      idem === '' ? null : `credits ${id} ${idem}`,
+    );
     if (repeated) return `This adjustment had been made before; the balance after it was ${balance}.`;
     const short = shortfall > 0 ? ` ${shortfall} could not be taken back: they were spent.` : '';
     return `Adjusted by ${applied}; the balance is ${balance}.${short}`;

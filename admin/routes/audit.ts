@@ -47,6 +47,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
   scope.get('/audit', async (request, reply) => {
     const { before, limit, format } = readFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, everything(audit));
+    await audit.settle();
     const entries = await audit.list({ limit: limit + 1, ...(before !== '' && { before }) });
     const shown = entries.slice(0, limit);
     const last = entries.length > limit ? shown.at(-1) : undefined;

@@ -7,7 +7,7 @@ import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { SubjectRequest } from '../../gateway/account/requests.ts';
 import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { format, readFields, text } from '../../gateway/web/fields.ts';
-import { type AdminArea, accountSubject, byOf, goOn, record, userPath } from '../area.ts';
+import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../area.ts';
 
 const PATH = '/admin/gdpr';
 const query = z.object({ format });
@@ -59,16 +59,19 @@ export function gdprRoutes(scope: FastifyInstance, area: AdminArea): void {
     const before = await area.requests.get(id);
     if (status !== 'done' && status !== 'failed')
       return page(reply.code(422), 'A request is closed as done or as failed, nothing else.', { id, note });
-    const { request: closed, changed } = await area.requests.close(id, status, { note, by: byOf(request) });
-    if (changed) {
-      await record(area, request, {
+    await change(
+      area,
+      request,
+      {
         action: 'request.close',
-        subject: accountSubject(closed.account_id),
+        subject: accountSubject(before.account_id),
         before: { request: id, status: before.status },
         after: { request: id, status },
         reason: note,
-      });
-    }
+      },
+      () => area.requests.close(id, status, { note, by: byOf(request) }),
+      ({ changed }) => (changed ? {} : null),
+    );
     return goOn(area, reply, PATH, `Request ${id} is ${status}.`);
   });
 }

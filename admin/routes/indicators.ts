@@ -7,7 +7,7 @@ import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/web/fields.ts';
 import { difference } from '../../gateway/web/formats.ts';
 import { link, type Pager, pager } from '../../gateway/web/paging.ts';
-import { type AdminArea, byOf, goOn, record } from '../area.ts';
+import { type AdminArea, byOf, change, goOn } from '../area.ts';
 import { type DeskIndicator, EDITABLE, type Editable } from '../indicator-desk.ts';
 
 const PATH = '/admin/indicators';
@@ -118,14 +118,17 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     const before = await indicators.get(id);
     if (EDITABLE.every((field) => before[field] === sent[field]))
       return goOn(area, reply, pathOf(id), 'Nothing was changed.');
-    await indicators.edit(before, sent);
-    await record(area, request, {
-      action: 'indicator.edit',
-      subject: subjectOf(id),
-      before: { ...factsOf(before) },
-      after: { ...factsOf(sent) },
-      reason: '',
-    });
+    await change(
+      area,
+      request,
+      {
+        action: 'indicator.edit',
+        subject: subjectOf(id),
+        before: { ...factsOf(before) },
+        after: { ...factsOf(sent) },
+      },
+      () => indicators.edit(before, sent),
+    );
     return rebuilt(request, reply, pathOf(id), `${id} was changed`);
   });
 
@@ -137,14 +140,13 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     const enabled = to === '' ? !before.enabled : to === 'enabled';
     if (enabled === before.enabled)
       return goOn(area, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'} already.`);
-    await indicators.setEnabled(before, enabled);
-    await record(area, request, {
-      action: enabled ? 'indicator.enable' : 'indicator.disable',
-      subject: subjectOf(id),
-      before: { enabled: before.enabled },
-      after: { enabled },
-      reason: '',
-    });
+    const action = enabled ? 'indicator.enable' : 'indicator.disable';
+    await change(
+      area,
+      request,
+      { action, subject: subjectOf(id), before: { enabled: before.enabled }, after: { enabled } },
+      () => indicators.setEnabled(before, enabled),
+    );
     return rebuilt(request, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'}`);
   });
 

@@ -5,7 +5,7 @@ import type { OrderRecord, OrderState } from '../../gateway/account/account.ts';
 import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/web/fields.ts';
 import { link } from '../../gateway/web/paging.ts';
-import { type AdminArea, accountSubject, goOn, record, userPath } from '../area.ts';
+import { type AdminArea, accountSubject, change, goOn, userPath } from '../area.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
@@ -82,16 +82,22 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post<{ Params: { id: string } }>('/orders/:id/move', async (request, reply) => {
     const { to } = readFields(form, request.body);
     const before = await area.accounts.getOrder(request.params.id);
-    const { order, changed, balance } = await area.accounts.moveOrder(before.order_id, to);
-    if (changed) {
-      await record(area, request, {
+    const { order_id, account_id, state } = before;
+    const { order, balance } = await change(
+      area,
+      request,
+      {
         action: `order.${to}`,
-        subject: accountSubject(order.account_id),
-        before: { order: order.order_id, state: before.state },
-        after: { order: order.order_id, state: order.state, balance, shortfall: order.shortfall },
-        reason: '',
-      });
-    }
+        subject: accountSubject(account_id),
+        before: { order: order_id, state },
+        after: { order: order_id, state: to },
+      },
+      () => area.accounts.moveOrder(order_id, to),
+      ({ order, balance, changed }) =>
+        changed
+          ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }
+          : null,
+    );
     const short = order.shortfall > 0 ? ` ${order.shortfall} credits had been spent and stay.` : '';
     return goOn(
       area,

@@ -9,7 +9,7 @@ import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/web/fields.ts';
 import { PageProblem } from '../../gateway/web/page-problem.ts';
 import { link, type Pager, pager } from '../../gateway/web/paging.ts';
-import { type AdminArea, byOf, goOn, record } from '../area.ts';
+import { type AdminArea, byOf, change, goOn } from '../area.ts';
 import { type Follow, follow, followField } from '../follow.ts';
 import { allFreshness, type ProviderFreshness } from '../providers.ts';
 import { type RunFacts, runFacts, runPath } from '../run-facts.ts';
@@ -105,8 +105,13 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
     const { id } = request.params;
     if (!(await area.providers()).has(id)) throw new PageProblem(404, `There is no provider ${id}.`);
-    const asked = await area.jobs.ingest(id, { force: true, by: byOf(request) });
-    if (asked.state === 'queued') await note(request, 'provider.rerun', `provider ${id}`, { job: asked.job });
+    const asked = await change(
+      area,
+      request,
+      { action: 'provider.rerun', subject: `provider ${id}` },
+      () => area.jobs.ingest(id, { force: true, by: byOf(request) }),
+      ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
+    );
     return goOn(area, reply, PATH, answerTo(id, asked));
   });
 
@@ -114,25 +119,37 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     const { subject, run: id } = request.params;
     const run = await find(subject, id);
     if (run.status !== 'suspicious') throw new PageProblem(409, `Run ${id} is ${run.status}, not held.`);
-    const asked = await area.jobs.accept(subject, id, { by: byOf(request) });
-    if (asked.state === 'queued') await note(request, 'run.accept', `provider ${subject}`, { run: id });
+    const asked = await change(
+      area,
+      request,
+      { action: 'run.accept', subject: `provider ${subject}`, after: { run: id } },
+      () => area.jobs.accept(subject, id, { by: byOf(request) }),
+      ({ state }) => (state === 'queued' ? {} : null),
+    );
     return goOn(area, reply, PATH, answerTo(subject, asked));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/cancel', async (request, reply) => {
     const { subject, run: id } = request.params;
     const path = runPath(subject, id);
-    if (!(await runs.cancel(subject, id, byOf(request))))
-      return goOn(area, reply, path, 'The run had ended before it could be cancelled.');
-    await note(request, 'run.cancel', subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`, {
-      run: id,
-    });
-    return goOn(area, reply, path, 'The run is asked to end; it will within seconds.');
+    const what = subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`;
+    const isAsked = await change(
+      area,
+      request,
+      { action: 'run.cancel', subject: what, after: { run: id } },
+      () => runs.cancel(subject, id, byOf(request)),
+      (asked) => (asked ? {} : null),
+    );
+    const said = isAsked
+      ? 'The run is asked to end; it will within seconds.'
+      : 'The run had ended before it could be cancelled.';
+    return goOn(area, reply, path, said);
   });
 
   scope.post('/rebuild', async (request, reply) => {
-    await area.jobs.rebuild({ by: byOf(request) });
-    await note(request, 'snapshot.rebuild', SNAPSHOT_SUBJECT, {});
+    await change(area, request, { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT }, () =>
+      area.jobs.rebuild({ by: byOf(request) }),
+    );
     return goOn(area, reply, PATH, 'A rebuild is queued.');
   });
 
@@ -145,23 +162,19 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     if (!snapshots.some((snapshot) => snapshot.id === id))
       throw new PageProblem(404, `There is no snapshot ${id}.`);
     const before = snapshots.find(({ current }) => current)?.id ?? null;
-    await area.jobs.rollback(id, { by: byOf(request) });
-    await record(area, request, {
-      action: 'snapshot.rollback',
-      subject: SNAPSHOT_SUBJECT,
-      before: { snapshot: before },
-      after: { snapshot: id },
-      reason: '',
-    });
+    await change(
+      area,
+      request,
+      {
+        action: 'snapshot.rollback',
+        subject: SNAPSHOT_SUBJECT,
+        before: { snapshot: before },
+        after: { snapshot: id },
+      },
+      () => area.jobs.rollback(id, { by: byOf(request) }),
+    );
     return goOn(area, reply, PATH, `Snapshot ${id} will be served within seconds.`);
   }
-
-  const note = (
-    request: Parameters<typeof byOf>[0],
-    action: string,
-    subject: string,
-    after: Record<string, string | null>,
-  ): Promise<void> => record(area, request, { action, subject, before: {}, after, reason: '' });
 }
 
 /** Never two at once for one provider: what was asked for already is not asked for again. */

@@ -34,6 +34,7 @@
  *   throttle:SCOPE:WHO        hash    failures, last_ms: how long the next try must wait
  *   {audit}:log               stream  every change: who, action, subject, before, after, request id
  *   {audit}:of:SUBJECT        stream  the same entries, of one subject
+ *   {audit}:begun             hash    note -> JSON: changes that are under way, or were when their process died
  *   {audit}:carried           hash    through, entries: what the archive took over
  *   {audit}:once:WORD         string  set when the entry of that name has been written
  *   {requests}:all, :open     zset    subject-rights request ids by creation
@@ -106,6 +107,7 @@ export const redisKeys = {
   throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,
   audit: '{audit}:log',
   auditOf: (subject: string) => `{audit}:of:${encodeURIComponent(subject)}`,
+  auditBegun: '{audit}:begun',
   auditCarried: '{audit}:carried',
   auditOnce: (word: string) => `{audit}:once:${encodeURIComponent(word)}`,
   requests: '{requests}:all',

@@ -2,7 +2,9 @@
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { AccountError, type LedgerEntry, type OrderState } from './account.ts';
+import { AuditLog, type Facts, type Told } from '../web/audit-log.ts';
+import { AccountError, type LedgerEntry, type OrderRecord, type OrderState } from './account.ts';
+import { subjectOf } from './held-data.ts';
 import { RIGHTS_COMMANDS } from './rights-commands.ts';
 import type { AccountStore } from './store.ts';
 
@@ -63,6 +65,18 @@ async function accountOf(store: AccountStore, values: OptionValues): Promise<str
   return account_id;
 }
 
+/** Carries out a change of an account, with its entry in the audit log. */
+function change<Outcome>(
+  redis: RedisClient,
+  asked: { action: string; account_id: string; after?: Facts },
+  work: () => Promise<Outcome>,
+  told: (outcome: Outcome) => Told | null = () => ({}),
+): Promise<Outcome> {
+  const { action, account_id, after = {} } = asked;
+  const entry = { by: BY, action, subject: subjectOf(account_id), before: {}, after };
+  return new AuditLog(redis, Date.now).attempt({ ...entry, reason: '', request_id: '' }, work, told);
+}
+
 /** Sent where a time is answered: ISO 8601 in UTC. */
 const iso = (moment_ms: number | null): string | null =>
   moment_ms === null ? null : new Date(moment_ms).toISOString();
@@ -75,15 +89,22 @@ const create: AccountCommand = {
     verified: { type: 'boolean', help: 'its e-mail address counts as verified' },
     credits,
   },
-  async run(store, values) {
+  async run(store, values, redis) {
     const name = optionalText(values, 'name');
-    const { account_id, credits } = await store.create({
+    const account = {
       email: textOf(values, 'email'),
       ...(name !== undefined && { name }),
       verified: values.verified === true,
       credits: values.credits === undefined ? 0 : countOf(values, 'credits'),
       by: BY,
-    });
+    };
+    const after = { verified: account.verified, credits: account.credits };
+    const { account_id, credits } = await change(
+      redis,
+      { action: 'account.create', account_id: 'not known yet', after },
+      () => store.create(account),
+      (made) => ({ subject: subjectOf(made.account_id) }),
+    );
     return { account_id, balance: credits.balance };
   },
 };
@@ -91,8 +112,11 @@ const create: AccountCommand = {
 const verify: AccountCommand = {
   help: 'mark its e-mail address as verified',
   options: { email },
-  async run(store, values) {
-    const { account_id, verified, tier } = await store.verify(await accountOf(store, values), { by: BY });
+  async run(store, values, redis) {
+    const account_id = await accountOf(store, values);
+    const { verified, tier } = await change(redis, { action: 'account.verify', account_id }, () =>
+      store.verify(account_id, { by: BY }),
+    );
     return { account_id, verified, tier };
   },
 };
@@ -104,13 +128,16 @@ const key: AccountCommand = {
     label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
     expires: { type: 'string', value: 'MOMENT', help: 'when it ends, such as 2027-01-01T00:00:00Z' },
   },
-  async run(store, values) {
+  async run(store, values, redis) {
     const label = optionalText(values, 'label');
     const expires_at_ms = momentOf(values, 'expires');
-    const minted = await store.mintKey(await accountOf(store, values), {
-      ...(label !== undefined && { label }),
-      expires_at_ms,
-    });
+    const account_id = await accountOf(store, values);
+    const minted = await change(
+      redis,
+      { action: 'key.create', account_id, after: { expires_at_ms } },
+      () => store.mintKey(account_id, { ...(label !== undefined && { label }), expires_at_ms }),
+      ({ key_id }) => ({ after: { key_id, expires_at_ms } }),
+    );
     const { key, key_id } = minted;
     return { key, key_id, ...(expires_at_ms !== null && { expires_at: iso(expires_at_ms) }) };
   },
@@ -119,8 +146,14 @@ const key: AccountCommand = {
 const revoke: AccountCommand = {
   help: 'revoke a key, for good',
   options: { 'key-id': { type: 'string', value: 'ID', help: 'the 12 characters that name the key' } },
-  async run(store, values) {
-    const { key_id, state } = await store.revokeKey(textOf(values, 'key-id'));
+  async run(store, values, redis) {
+    const id = textOf(values, 'key-id');
+    const account_id = await store.accountOfKey(id);
+    const { key_id, state } = await change(
+      redis,
+      { action: 'key.revoke', account_id, after: { key_id: id, state: 'revoked' } },
+      () => store.revokeKey(id),
+    );
     return { key_id, state };
   },
 };
@@ -128,8 +161,15 @@ const revoke: AccountCommand = {
 const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): AccountCommand => ({
   help,
   options: { email },
-  async run(store, values) {
-    const { account_id, state } = await store[method](await accountOf(store, values));
+  async run(store, values, redis) {
+    const account_id = await accountOf(store, values);
+    const before = { state: (await store.get(account_id)).state };
+    const { state } = await change(
+      redis,
+      { action: `account.${method}`, account_id },
+      () => store[method](account_id),
+      (after) => (after.state === before.state ? null : { before, after: { state: after.state } }),
+    );
     return { account_id, state };
   },
 });
@@ -146,16 +186,18 @@ const grant: AccountCommand = {
       help: 'applies once for each account, however often it is repeated',
     },
   },
-  async run(store, values) {
+  async run(store, values, redis) {
     const account_id = await accountOf(store, values);
     const reason = optionalText(values, 'reason');
     const idem = optionalText(values, 'idem');
-    const { applied, balance } = await store.grant(account_id, {
-      credits: countOf(values, 'credits'),
-      by: BY,
-      ...(reason !== undefined && { reason }),
-      ...(idem !== undefined && { idem }),
-    });
+    const credits = countOf(values, 'credits');
+    const words = { ...(reason !== undefined && { reason }), ...(idem !== undefined && { idem }) };
+    const { applied, balance } = await change(
+      redis,
+      { action: 'credits.grant', account_id, after: { credits } },
+      () => store.grant(account_id, { credits, by: BY, ...words }),
+      (granted) => (granted.repeated ? null : { after: { credits, balance: granted.balance } }),
+    );
     return { account_id, granted: applied, balance };
   },
 };
@@ -171,7 +213,7 @@ const order: AccountCommand = {
     cancelled: { type: 'boolean', help: 'it was cancelled' },
     refunded: { type: 'boolean', help: 'its payment was given back: takes back what is left of its credits' },
   },
-  async run(store, values) {
+  async run(store, values, redis) {
     const moves = MOVES.filter((move) => values[move] === true);
     if (moves.length > 1)
       throw new UsageError('Only one of --paid, --failed, --cancelled and --refunded can be said.');
@@ -181,12 +223,20 @@ const order: AccountCommand = {
         ? await store.order(await accountOf(store, values), textOf(values, 'pack'))
         : await store.getOrder(textOf(values, 'order'));
     const { order_id, state, pack_id, credits, shortfall } = to
-      ? (await store.moveOrder(placed.order_id, to)).order
+      ? (await moved(store, redis, placed, to)).order
       : placed;
     const account = await store.get(placed.account_id);
     return { order_id, state, pack: pack_id, credits, shortfall, balance: account.credits.balance };
   },
 };
+
+const moved = (store: AccountStore, redis: RedisClient, placed: OrderRecord, to: (typeof MOVES)[number]) =>
+  change(
+    redis,
+    { action: `order.${to}`, account_id: placed.account_id, after: { order: placed.order_id, state: to } },
+    () => store.moveOrder(placed.order_id, to),
+    ({ changed }) => (changed ? { before: { order: placed.order_id, state: placed.state } } : null),
+  );
 
 const ledgerLine = ({ at_ms, ...entry }: LedgerEntry): Record<string, unknown> => ({
   at: iso(at_ms),

@@ -1,4 +1,5 @@
 /** What a worker does for the account pages. Every handler may be called again for a job that was done before. */
+import type { AuditLog } from '../web/audit-log.ts';
 import type { Alerts } from './alerts.ts';
 import type { JobHandlers, Jobs } from './jobs.ts';
 import * as letters from './letters.ts';
@@ -11,6 +12,7 @@ import type { SubjectRights } from './subject-rights.ts';
 export interface HandlerDependencies {
   accounts: AccountStore;
   alerts: Alerts;
+  audit: AuditLog;
   onboarding: Onboarding;
   requests: RequestStore;
   rights: SubjectRights;
@@ -20,7 +22,7 @@ export interface HandlerDependencies {
 }
 
 export function accountHandlers(to: HandlerDependencies): JobHandlers {
-  const { accounts, alerts, onboarding, requests, rights, jobs, mailer, publicUrl } = to;
+  const { accounts, alerts, audit, onboarding, requests, rights, jobs, mailer, publicUrl } = to;
   return {
     'sign-up': (sign_up) => onboarding.mailSignUp(sign_up),
     reset: ({ email }) => onboarding.mailReset(email),
@@ -51,6 +53,7 @@ export function accountHandlers(to: HandlerDependencies): JobHandlers {
     },
     // What was lost with a process between a change and its job is found here.
     sweep: async () => {
+      await audit.settle();
       for (const { request_id } of await rights.unprepared())
         await jobs.add('prepare', { request_id }, `prepare-${request_id}`);
       for await (const account_id of alerts.crossed())

@@ -86,11 +86,15 @@ export class KeyStore {
     }
   }
 
+  async accountOf(key_id: string): Promise<string> {
+    const text = await this.#to.redis.get(redisKeys.key(key_id)).catch(unavailable);
+    if (text === null) throw unknownKey(key_id);
+    return storedKey.parse(JSON.parse(text)).account_id;
+  }
+
   async revoke(key_id: string): Promise<KeyRecord> {
-    const { redis, now, run } = this.#to;
-    const text = await redis.get(redisKeys.key(key_id)).catch(unavailable);
-    const account_id = text === null ? null : storedKey.parse(JSON.parse(text)).account_id;
-    if (account_id === null) throw unknownKey(key_id);
+    const { now, run } = this.#to;
+    const account_id = await this.accountOf(key_id);
     const [outcome] = await run(REVOKE, [redisKeys.keys(account_id), now(), key_id]);
     const revoked = (await this.list(account_id)).find((key) => key.key_id === key_id);
     if (outcome === 'unknown' || !revoked) throw unknownKey(key_id);

@@ -65,7 +65,7 @@ export class Onboarding {
   async mailReset(email: string): Promise<void> {
     const { links, mailer, publicUrl } = this.#to;
     const account = await this.#find(email);
-    if (!account || account.state === 'closed') return;
+    if (!account) return;
     const token = await links.make('reset', { account_id: account.account_id }, RESET_LIFE_MS);
     await mailer.send(letters.newPassword(account.email, `${publicUrl()}/account/reset/${token}`));
   }
@@ -115,6 +115,9 @@ export class Onboarding {
     const facts = await links.use('reset', token);
     if (facts === null) return null;
     await people.setPassword(facts.account_id, password);
+    const account = await accounts.get(facts.account_id);
+    // Its person may still sign in, to their own data; there is nothing to grant any more.
+    if (account.state === 'closed') return account;
     return accounts.verify(facts.account_id, { credits: freeGrant, by: BY });
   }
 }

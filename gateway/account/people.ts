@@ -3,7 +3,8 @@
  * session is none of theirs.
  *
  * Only an account whose e-mail address was confirmed can be signed in to, so that an answer to a sign-in never tells
- * whether an address was free before. Closing an account ends its sessions with the next request.
+ * whether an address was free before. Closing an account ends its sessions with the next request; its person can sign
+ * in again, but only to what is theirs for as long as they are not erased: a download, and the erasure.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -16,6 +17,8 @@ import { expectAccount, unavailable } from './checks.ts';
 import { accountFrom } from './stored.ts';
 
 const SET_LOGIN = readScript(import.meta.url, 'lua/set-login.lua', 2);
+/** All that the person of a closed account sees. */
+export const RIGHTS_PAGE = '/account/data';
 /** Looked up where there is no account, so that this takes the same two commands. */
 const NOBODY = 'nobody';
 
@@ -32,16 +35,18 @@ export class People {
   async candidate(email: string): Promise<Candidate | null> {
     const account_id = (await this.#redis.get(redisKeys.email(email))) ?? NOBODY;
     const { account, password, epoch } = await this.#read(account_id);
-    if (!account || account.state === 'closed' || !account.verified || password === null) return null;
+    // A password is only ever set by way of a mailed link; a closed account is no longer confirmed by it.
+    if (!account || password === null || !(account.verified || account.state === 'closed')) return null;
     return { subject: account_id, password, epoch };
   }
 
-  /** The person of a session, unless the account was closed or its sessions were ended. */
+  /** The person of a session, unless its sessions were ended. */
   async personOf({ subject, epoch: began_in }: Session): Promise<Person | null> {
     const { account, epoch } = await this.#read(subject);
-    if (!account || account.state === 'closed' || epoch !== began_in) return null;
-    const role = account.state === 'suspended' ? 'suspended' : account.tier;
-    return { subject, email: account.email, role, mayChange: true };
+    if (!account || epoch !== began_in) return null;
+    const { state, tier, email } = account;
+    const only = state === 'closed' ? { onlyPage: RIGHTS_PAGE } : {};
+    return { subject, email, role: state === 'active' ? tier : state, mayChange: true, ...only };
   }
 
   async #read(account_id: string): Promise<Login> {

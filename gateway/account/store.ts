@@ -41,7 +41,7 @@ import { accountFrom, ledgerEntryFrom } from './stored.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify.lua', 2);
-const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 2);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 3);
 const CREDIT = readScript(import.meta.url, 'lua/credit.lua', 3);
 
 const ID_LENGTH = 16;
@@ -147,7 +147,7 @@ export class AccountStore {
     return this.#setState(account_id, 'active');
   }
 
-  /** For good; revokes every key. */
+  /** For good; revokes every key and ends every session. */
   close(account_id: string): Promise<AccountRecord> {
     return this.#setState(account_id, 'closed');
   }
@@ -155,7 +155,7 @@ export class AccountStore {
   async #setState(account_id: string, to: AccountState): Promise<AccountRecord> {
     // Noted before the change, so that whoever keeps a search index never misses one; see admin/account-index.ts.
     await this.#to.redis.zadd(redisKeys.accountsChanged, this.#to.now(), account_id).catch(unavailable);
-    const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
+    const names = [redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.login(account_id)];
     const [outcome] = await this.#run(SET_STATE, [...names, this.#to.now(), to]);
     expectAccount(outcome, account_id);
     if (outcome === 'refused') throw new AccountError('account_state', 'A closed account stays closed.');
@@ -224,6 +224,11 @@ export class AccountStore {
   /** For good, from the next request on. @throws {AccountError} `key_unknown` */
   revokeKey(key_id: string): Promise<KeyRecord> {
     return this.#keys.revoke(key_id);
+  }
+
+  /** Whose a key is. @throws {AccountError} `key_unknown` */
+  accountOfKey(key_id: string): Promise<string> {
+    return this.#keys.accountOf(key_id);
   }
 
   /** Oldest first. */

@@ -34,6 +34,8 @@ export interface Person {
   role: string;
   /** Whether forms may be sent at all. */
   mayChange: boolean;
+  /** The one page that is left to the person; every other leads there. */
+  onlyPage?: string;
 }
 
 declare module 'fastify' {
@@ -46,6 +48,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers without a session. */
     open?: boolean;
+    /** Belongs to the one page that is left to a person; see `Person.onlyPage`. */
+    onlyPage?: boolean;
     /** A form that everybody who is signed in may send. */
     everybody?: boolean;
   }
@@ -115,6 +119,11 @@ export async function installSite(scope: FastifyInstance, site: Site): Promise<v
     if (request.person === null && request.routeOptions.config.open !== true) {
       const next = request.method === 'GET' ? localPath(request.url, site.root) : localPath(null, site.root);
       return sendSignIn(reply.code(401), site, { next });
+    }
+    const { open, onlyPage } = request.routeOptions.config;
+    if (request.person?.onlyPage !== undefined && !open && !onlyPage) {
+      if (request.method === 'GET') return reply.redirect(request.person.onlyPage, 303);
+      throw new PageProblem(403, 'This can no longer be done here.');
     }
     return undefined;
   });
@@ -198,7 +207,9 @@ function shell(reply: FastifyReply, site: Site, title: string, token: string): R
     title,
     csrf: token,
     site: { name: site.name, root: site.root, stylesheet: STYLESHEET_PATH },
-    nav: site.nav.map((entry) => ({ ...entry, here: isHere(entry.path, path, site.root) })),
+    nav: site.nav
+      .filter((entry) => person?.onlyPage === undefined || entry.path === person.onlyPage)
+      .map((entry) => ({ ...entry, here: isHere(entry.path, path, site.root) })),
     person,
     notice: webSession?.notice ?? null,
   };

@@ -131,7 +131,48 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect((await close('wrong')).status).toBe(422);
       expect((await close(PASSWORD)).location).toBe('/account/closed');
       expect((await world.call(key, '/v1/ping')).status).toBe(401);
-      expect((await world.signIn(world.visitor(), hank.email)).status).toBe(401);
+      expect((await hank.visitor.get('/account/data')).status).toBe(401);
+    });
+
+    it('a closed account still lets its person in, to a download and the erasure and nothing else', async () => {
+      const ivy = await world.customer('Ivy');
+      const other = world.visitor();
+      await world.signIn(other, ivy.email);
+      await world.accounts.close(ivy.account_id);
+      expect((await other.get('/account/data')).status).toBe(401);
+      const { visitor } = ivy;
+      expect((await world.signIn(visitor, ivy.email)).status).toBe(303);
+      for (const path of ['/', '/keys', '/usage', '/wallet', '/orders', '/nothing'])
+        expect((await visitor.get(`/account${path}`)).location).toBe('/account/data');
+      const page = await visitor.get('/account/data');
+      expect(wordsOf(page)).toContain('This account is closed');
+      expect(page.html).not.toContain('href="/account/keys"');
+      for (const path of ['/keys', '/orders', '/wallet/alert', '/password', '/close'])
+        expect((await visitor.submit('/account/data', `/account${path}`, {})).status).toBe(403);
+      const ready = world.mailbox.next(ivy.email);
+      await visitor.submit('/account/data', '/account/data/export', {});
+      await ready;
+      const [file] = await world.area.requests.listOf(ivy.account_id);
+      const held = await visitor.get(`/account/data/${file?.request_id}/download`);
+      expect(JSON.parse(held.html)).toMatchObject({ account: { state: 'closed', email: ivy.email } });
+      await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
+      const asked = await world.area.requests.listOf(ivy.account_id);
+      const erasure = asked.find(({ kind }) => kind === 'erasure');
+      await world.area.rights.erase(String(erasure?.request_id), 'test');
+      expect((await visitor.get('/account/data')).status).toBe(401);
+      expect((await world.signIn(world.visitor(), ivy.email)).status).toBe(401);
+    });
+
+    it('a closed account gets a new password by mail, and nothing is granted with it', async () => {
+      const { account_id, email } = await world.accounts.create({ email: 'lost@example.org', by: 'test' });
+      await world.accounts.close(account_id);
+      const mail = world.mailbox.next(email);
+      await world.handlers.reset({ email });
+      const link = world.pathOf((await mail).link);
+      expect((await world.visitor().submit(link, link, { password: PASSWORD })).status).toBe(200);
+      expect(await world.accounts.get(account_id)).toMatchObject({ verified: false, state: 'closed' });
+      expect(await world.balance(account_id)).toBe(0);
+      expect((await world.signIn(world.visitor(), email)).status).toBe(303);
     });
   });
 

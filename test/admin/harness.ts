@@ -35,10 +35,15 @@ export interface Page {
   location: string;
 }
 
-export interface AdminService {
-  url: string;
+export interface AdminService extends AnyAdminService {
   redis: TestRedis;
+}
+
+export interface AnyAdminService {
+  url: string;
   client: RedisClient;
+  /** The connection of the area itself. */
+  adminClient: RedisClient;
   accounts: AccountStore;
   operators: OperatorStore;
   requests: RequestStore;
@@ -52,11 +57,21 @@ export interface AdminService {
   stop(): Promise<void>;
 }
 
+/** The area on one Redis. */
 export async function startAdmin(settings: Record<string, string> = {}): Promise<AdminService> {
+  const redis = await startRedis();
+  return { ...(await startAdminOn(redis, settings)), redis };
+}
+
+/** The area on any Redis, which it ends with. */
+export async function startAdminOn(
+  redis: Pick<TestRedis, 'url' | 'connect' | 'stop'>,
+  settings: Record<string, string> = {},
+): Promise<AnyAdminService> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-admin-'));
   await publishFixture(directory);
-  const redis = await startRedis();
   const client = await redis.connect();
+  const adminClient = await redis.connect();
   const clock = { ms: NOON };
   const now = (): number => clock.ms;
   const known = readSettings({ LOG_LEVEL: 'silent', VAR_DIR: directory, ...settings });
@@ -85,7 +100,7 @@ export async function startAdmin(settings: Record<string, string> = {}): Promise
     log: silentLog,
     randomId: () => `test-${requests++}`,
     admin: {
-      redis: await redis.connect(),
+      redis: adminClient,
       accounts,
       now,
       log: silentLog,
@@ -103,8 +118,8 @@ export async function startAdmin(settings: Record<string, string> = {}): Promise
   const visitor = (): Visitor => new Visitor(url, agent);
   return {
     url,
-    redis,
     client,
+    adminClient,
     accounts,
     operators,
     requests: new RequestStore({ redis: client, now, random: randomBytes }),

@@ -1,4 +1,4 @@
--- Gives an account a password, unless it is closed. Ends all of its sessions.
+-- Gives an account a password, unless its person was erased. Ends all of its sessions.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -6,15 +6,15 @@
 -- ARGV
 --   1 password    as it was hashed
 --   2 only_first  '1': only when it has none
--- Returns 'set' | 'kept' (it had one) | 'closed' | 'unknown'
+-- Returns 'set' | 'kept' (it had one) | 'closed' (and erased) | 'unknown'
 
 local account, login = unpack(KEYS)
 local password, only_first = ARGV[1], ARGV[2] == '1'
 
-local state = redis.call('HGET', account, 'state')
-if not state then
+local facts = redis.call('HMGET', account, 'state', 'erased_as')
+if not facts[1] then
   return 'unknown'
-elseif state == 'closed' then
+elseif facts[2] then
   return 'closed'
 elseif only_first and redis.call('HEXISTS', login, 'password') == 1 then
   return 'kept'

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
-import type { AuditLog, Facts } from '../../web/audit-log.ts';
+import type { AuditLog, Facts, Told } from '../../web/audit-log.ts';
 import { PageProblem } from '../../web/page-problem.ts';
 import type { SessionStore } from '../../web/sessions.ts';
 import type { PageView, Site } from '../../web/site.ts';
@@ -61,24 +61,28 @@ export interface Note {
   after?: Facts;
 }
 
-/** Notes what a person did to their own account. The person appears as the account: an erasure leaves no address. */
-export async function note(
+/** The person appears as the account: an erasure leaves no address. */
+function entryOf(request: FastifyRequest, account_id: string, { action, before = {}, after = {} }: Note) {
+  const subject = subjectOf(account_id);
+  return { by: subject, action, subject, before, after, reason: '', request_id: request.id };
+}
+
+/** Notes what a person did to their account, where only the doing told which account that is. */
+export const note = (
   area: AccountArea,
   request: FastifyRequest,
   account_id: string,
-  { action, before = {}, after = {} }: Note,
-): Promise<void> {
-  const subject = subjectOf(account_id);
-  await area.audit.record({
-    by: subject,
-    action,
-    subject,
-    before,
-    after,
-    reason: '',
-    request_id: request.id,
-  });
-}
+  said: Note,
+): Promise<void> => area.audit.record(entryOf(request, account_id, said));
+
+/** Carries out what a person does to their own account, with its entry in the audit log; see `AuditLog.attempt`. */
+export const change = <Outcome>(
+  area: AccountArea,
+  request: FastifyRequest,
+  asked: Note,
+  work: () => Promise<Outcome>,
+  told: (outcome: Outcome) => Told | null = () => ({}),
+): Promise<Outcome> => area.audit.attempt(entryOf(request, accountIdOf(request), asked), work, told);
 
 /** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
 export async function goOn(

@@ -80,7 +80,7 @@ export function createAccountPages(dependencies: AccountPagesDependencies): Acco
   const links = new Links({ redis, now, random });
   const freeGrant = settings.FREE_GRANT;
   const onboarding = new Onboarding({ accounts, people, links, mailer, jobs, freeGrant, publicUrl });
-  const stripe = stripePayment(settings, { accounts, publicUrl, now, log });
+  const stripe = stripePayment(settings, { accounts, audit, publicUrl, now, log });
   const sessions = new SessionStore(redis, now, 'account');
   const site: Site = {
     root: ACCOUNT_ROOT,
@@ -103,6 +103,7 @@ export function createAccountPages(dependencies: AccountPagesDependencies): Acco
   const handlers = accountHandlers({
     accounts,
     alerts,
+    audit,
     onboarding,
     requests,
     rights,
@@ -133,5 +134,5 @@ export function registerAccountPages(app: FastifyInstance, { area, stripe }: Acc
     },
     { prefix: ACCOUNT_ROOT },
   );
-  if (stripe) installStripeWebhook(app, stripe, area.audit, area.log);
+  if (stripe) installStripeWebhook(app, stripe, area.log);
 }

@@ -7,19 +7,13 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
-import type { AuditLog } from '../../web/audit-log.ts';
 import { AccountError } from '../account.ts';
 import type { Receipt, StripePayment } from '../payment/stripe.ts';
 
 export const STRIPE_WEBHOOK_PATH = '/account/stripe/webhook';
 const BODY_BYTES_AT_MOST = 1024 * 1024;
 
-export function installStripeWebhook(
-  app: FastifyInstance,
-  stripe: StripePayment,
-  audit: AuditLog,
-  log: Logger,
-): void {
+export function installStripeWebhook(app: FastifyInstance, stripe: StripePayment, log: Logger): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
@@ -32,8 +26,8 @@ export function installStripeWebhook(
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
       const signature = request.headers['stripe-signature'];
       try {
-        const receipt = await stripe.receive(body, typeof signature === 'string' ? signature : '');
-        await record(audit, receipt, request.id);
+        const held = typeof signature === 'string' ? signature : '';
+        const receipt = await stripe.receive(body, held, request.id);
         return answer(reply, receipt);
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
@@ -47,21 +41,4 @@ export function installStripeWebhook(
 function answer(reply: FastifyReply, receipt: Receipt): FastifyReply {
   if (receipt.kind === 'bad_signature') return reply.code(400).send({ received: false });
   return reply.send({ received: true });
-}
-
-async function record(audit: AuditLog, receipt: Receipt, request_id: string): Promise<void> {
-  if (receipt.kind !== 'moved') return;
-  const { event_id, order } = receipt;
-  await audit.record(
-    {
-      by: 'stripe',
-      action: `order.${order.state}`,
-      subject: `order ${order.order_id}`,
-      before: {},
-      after: { state: order.state, credits: order.credits },
-      reason: `event ${event_id}`,
-      request_id,
-    },
-    `stripe ${event_id}`,
-  );
 }

@@ -9,6 +9,7 @@
 import type { Logger } from 'pino';
 import { Stripe } from 'stripe';
 import type { Settings } from '../../../data/runtime/settings.ts';
+import type { AuditLog } from '../../web/audit-log.ts';
 import { AccountError, type OrderRecord, type OrderState } from '../account.ts';
 import type { AccountStore } from '../store.ts';
 import { type Checkout, orderPath, type PaymentMethod, PaymentUnavailable } from './payment.ts';
@@ -25,6 +26,7 @@ export type StripeSettings = Pick<
 
 export interface StripeDependencies {
   accounts: AccountStore;
+  audit: AuditLog;
   publicUrl: () => string;
   /** Unix milliseconds. */
   now: () => number;
@@ -104,13 +106,13 @@ export class StripePayment implements PaymentMethod {
    * Takes one webhook call. @param body the bytes as they came. @throws {AccountError} `unavailable`: Stripe will send
    * it again.
    */
-  async receive(body: Buffer, signature: string): Promise<Receipt> {
+  async receive(body: Buffer, signature: string, request_id: string): Promise<Receipt> {
     const event = this.#verified(body, signature);
     if (event === null) return { kind: 'bad_signature' };
     const target = targetOf(event);
     if (target === null) return { kind: 'ignored', why: `nothing to do for ${event.type}` };
     try {
-      return await this.#apply(event, target);
+      return await this.#apply(event, target, request_id);
     } catch (error) {
       if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
       return this.#ignored(event, target, error.message);
@@ -126,12 +128,22 @@ export class StripePayment implements PaymentMethod {
     }
   }
 
-  async #apply(event: Stripe.Event, target: Target): Promise<Receipt> {
-    const { accounts } = this.#to;
+  async #apply(event: Stripe.Event, target: Target, request_id: string): Promise<Receipt> {
+    const { accounts, audit } = this.#to;
     const placed = await accounts.getOrder(target.order_id);
     const misfit = misfitOf(placed, target);
     if (misfit !== null) return this.#ignored(event, target, misfit);
-    const { order, changed } = await accounts.moveOrder(target.order_id, target.to);
+    const { order_id, state } = placed;
+    const { order, changed } = await audit.attempt(
+      {
+        ...{ by: 'stripe', action: `order.${target.to}`, subject: `order ${order_id}` },
+        ...{ before: { state }, after: { state: target.to } },
+        ...{ reason: `event ${event.id}`, request_id },
+      },
+      () => accounts.moveOrder(order_id, target.to),
+      (move) => (move.changed ? { after: { state: move.order.state, credits: move.order.credits } } : null),
+      `stripe ${event.id}`,
+    );
     return { kind: changed ? 'moved' : 'unchanged', event_id: event.id, order };
   }
 

@@ -27,6 +27,7 @@ export function entryRoutes(scope: FastifyInstance, area: AccountArea): void {
 
 function signInRoutes(scope: FastifyInstance, { site, sessions, people, throttle }: AccountArea): void {
   const open = { config: { open: true } };
+  const kept = { config: { onlyPage: true } };
 
   scope.get('/sign-in', open, async (request, reply) =>
     request.person
@@ -57,11 +58,11 @@ function signInRoutes(scope: FastifyInstance, { site, sessions, people, throttle
     dropSession(reply, site);
     return reply.redirect(`${site.root}/sign-in`, 303);
   };
-  scope.post('/sign-out', async (request, reply) => {
+  scope.post('/sign-out', kept, async (request, reply) => {
     if (request.webSession) await sessions.end(request.webSession);
     return leave(reply);
   });
-  scope.post('/sign-out-everywhere', async (request, reply) => {
+  scope.post('/sign-out-everywhere', kept, async (request, reply) => {
     await people.endSessions(accountIdOf(request));
     return leave(reply);
   });

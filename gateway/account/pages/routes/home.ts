@@ -7,7 +7,7 @@ import { readFields, verbatim } from '../../../web/fields.ts';
 import { hashPassword, isPassword } from '../../../web/passwords.ts';
 import { holdSession } from '../../../web/site.ts';
 import { ACTIVE_KEYS_AT_MOST, type AccountRecord } from '../../account.ts';
-import { type AccountArea, accountIdOf, accountOf, goOn, note } from '../area.ts';
+import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../area.ts';
 import { passwordProblem } from './mail-pace.ts';
 
 const DAYS_SHOWN = 30;
@@ -66,8 +66,10 @@ export function homeRoutes(scope: FastifyInstance, area: AccountArea): void {
     if (!(await isPassword(current, await area.people.passwordOf(account_id))))
       return show(request, reply.code(422), 'The current password is not right.');
     await area.throttle.forgive('account-password', account_id);
-    await area.people.setPassword(account_id, await hashPassword(password));
-    await note(area, request, account_id, { action: 'account.password' });
+    const hashed = await hashPassword(password);
+    await change(area, request, { action: 'account.password' }, () =>
+      area.people.setPassword(account_id, hashed),
+    );
     return beginAnew(request, reply);
   });
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import { readFields, text } from '../../../web/fields.ts';
 import { ACTIVE_KEYS_AT_MOST, AccountError, type KeyRecord } from '../../account.ts';
-import { type AccountArea, accountIdOf, goOn, note } from '../area.ts';
+import { type AccountArea, accountIdOf, change, goOn } from '../area.ts';
 
 const LABEL_AT_MOST = 100;
 const keyForm = z.object({ label: text(LABEL_AT_MOST), expires: text(10) });
@@ -39,11 +39,15 @@ function makeRoutes(scope: FastifyInstance, area: AccountArea): void {
 
   scope.post('/keys', async (request, reply) => {
     const { label, expires } = readFields(keyForm, request.body);
-    const account_id = accountIdOf(request);
     try {
       const expires_at_ms = endOf(expires);
-      const { key, key_id } = await area.accounts.mintKey(account_id, { label, expires_at_ms });
-      await note(area, request, account_id, { action: 'key.create', after: { key_id, expires_at_ms } });
+      const { key, key_id } = await change(
+        area,
+        request,
+        { action: 'key.create', after: { expires_at_ms } },
+        () => area.accounts.mintKey(accountIdOf(request), { label, expires_at_ms }),
+        (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
+      );
       const curl = `curl -H 'Authorization: Bearer ${key}' ${area.publicUrl()}/v1/ping`;
       return made(reply, 'Your new key', { key, key_id, label, curl });
     } catch (error) {
@@ -78,12 +82,8 @@ function revokeRoutes(scope: FastifyInstance, area: AccountArea): void {
 
   scope.post(path, async (request, reply) => {
     const { key_id, state } = await own(request);
-    await area.accounts.revokeKey(key_id);
-    await note(area, request, accountIdOf(request), {
-      action: 'key.revoke',
-      before: { key_id, state },
-      after: { key_id, state: 'revoked' },
-    });
+    const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
+    await change(area, request, { action: 'key.revoke', ...facts }, () => area.accounts.revokeKey(key_id));
     return goOn(area, reply, '/account/keys', `Key ${key_id} is revoked.`);
   });
 }

@@ -12,7 +12,7 @@ import {
   type PaymentMethod,
   PaymentUnavailable,
 } from '../../payment/payment.ts';
-import { type AccountArea, accountIdOf, accountOf, goOn, note } from '../area.ts';
+import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../area.ts';
 
 const orderForm = z.object({ pack: text(100), payment: z.enum(PAYMENTS) });
 
@@ -75,12 +75,13 @@ function listRoutes(scope: FastifyInstance, area: AccountArea): void {
     const { pack, payment } = readFields(orderForm, request.body);
     methodOf(area, { payment });
     const account_id = accountIdOf(request);
-    const order = await area.accounts.order(account_id, pack, payment);
-    const { order_id, credits } = order;
-    await note(area, request, account_id, {
-      action: 'order.place',
-      after: { order_id, pack, credits, payment },
-    });
+    const order = await change(
+      area,
+      request,
+      { action: 'order.place', after: { pack, payment } },
+      () => area.accounts.order(account_id, pack, payment),
+      ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
+    );
     return leaving(request, reply, order);
   });
 }
@@ -129,11 +130,14 @@ function orderRoutes(scope: FastifyInstance, area: AccountArea): void {
     const { order_id, state, payment } = await ownOrder(area, request);
     // Its session may be being paid at this moment; it ends there, and Stripe tells.
     if (payment !== 'invoice') throw new PageProblem(409, 'Cancel this order where it is paid.');
-    const { changed } = await area.accounts.moveOrder(order_id, 'cancelled');
-    if (changed) {
-      const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
-      await note(area, request, accountIdOf(request), { action: 'order.cancel', ...facts });
-    }
+    const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
+    await change(
+      area,
+      request,
+      { action: 'order.cancel', ...facts },
+      () => area.accounts.moveOrder(order_id, 'cancelled'),
+      ({ changed }) => (changed ? {} : null),
+    );
     return goOn(area, reply, orderPath(order_id), 'The order is cancelled.');
   });
 }

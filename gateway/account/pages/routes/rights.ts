@@ -7,7 +7,7 @@ import { isPassword } from '../../../web/passwords.ts';
 import { dropSession } from '../../../web/site.ts';
 import { AccountError } from '../../account.ts';
 import type { RequestKind, SubjectRequest } from '../../requests.ts';
-import { type AccountArea, accountIdOf, goOn, note } from '../area.ts';
+import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../area.ts';
 
 const sureForm = z.object({ password: verbatim(1_000) });
 const PACE = { free: 5, longest_ms: 300_000 };
@@ -15,8 +15,12 @@ const PACE = { free: 5, longest_ms: 300_000 };
 interface DataPage {
   requests: (SubjectRequest & { file: string | null })[];
   open: { export: boolean; erasure: boolean };
+  isClosed: boolean;
   problem: string;
 }
+
+/** What stays with the person of a closed account. */
+const kept = { config: { onlyPage: true } };
 
 export function rightsRoutes(scope: FastifyInstance, area: AccountArea): void {
   const view = area.view<DataPage>('data.njk');
@@ -27,12 +31,13 @@ export function rightsRoutes(scope: FastifyInstance, area: AccountArea): void {
     const isOpen = (kind: RequestKind): boolean =>
       requests.some((one) => one.kind === kind && (one.status === 'pending' || one.status === 'ready'));
     const open = { export: isOpen('export'), erasure: isOpen('erasure') };
-    return view(reply, 'Your data', { requests: held, open, problem });
+    const { state } = await accountOf(area, request);
+    return view(reply, 'Your data', { requests: held, open, isClosed: state === 'closed', problem });
   };
 
-  scope.get('/data', (request, reply) => show(request, reply));
+  scope.get('/data', kept, (request, reply) => show(request, reply));
 
-  scope.post('/data/export', async (request, reply) => {
+  scope.post('/data/export', kept, async (request, reply) => {
     await ask(area, request, 'export');
     return goOn(
       area,
@@ -42,14 +47,14 @@ export function rightsRoutes(scope: FastifyInstance, area: AccountArea): void {
     );
   });
 
-  scope.post('/data/erasure', async (request, reply) => {
+  scope.post('/data/erasure', kept, async (request, reply) => {
     const problem = await unsure(area, request);
     if (problem !== null) return show(request, reply.code(422), problem);
     await ask(area, request, 'erasure');
     return goOn(area, reply, '/account/data', 'Your erasure is asked for. It is carried out within days.');
   });
 
-  scope.get('/data/:request_id/download', async (request, reply) => {
+  scope.get('/data/:request_id/download', kept, async (request, reply) => {
     const { request_id } = request.params as { request_id: string };
     const one = await area.requests.get(request_id);
     if (one.account_id !== accountIdOf(request) || one.kind !== 'export')
@@ -66,8 +71,9 @@ export function rightsRoutes(scope: FastifyInstance, area: AccountArea): void {
     const problem = await unsure(area, request);
     if (problem !== null) return show(request, reply.code(422), problem);
     const account_id = accountIdOf(request);
-    await area.accounts.close(account_id);
-    await note(area, request, account_id, { action: 'account.close', after: { state: 'closed' } });
+    await change(area, request, { action: 'account.close', after: { state: 'closed' } }, () =>
+      area.accounts.close(account_id),
+    );
     if (request.webSession) await area.sessions.end(request.webSession);
     dropSession(reply, area.site);
     return reply.redirect('/account/closed', 303);
@@ -82,8 +88,13 @@ export function rightsRoutes(scope: FastifyInstance, area: AccountArea): void {
 /** Opens the request and has it prepared. The sweep prepares it too, should this job be lost. */
 async function ask(area: AccountArea, request: FastifyRequest, kind: RequestKind): Promise<void> {
   const account_id = accountIdOf(request);
-  const { request_id } = await area.requests.open(account_id, kind);
-  await note(area, request, account_id, { action: `request.${kind}`, after: { request_id } });
+  const { request_id } = await change(
+    area,
+    request,
+    { action: `request.${kind}` },
+    () => area.requests.open(account_id, kind),
+    (opened) => ({ after: { request_id: opened.request_id } }),
+  );
   await area.jobs.add('prepare', { request_id }, `prepare-${request_id}`);
 }
 

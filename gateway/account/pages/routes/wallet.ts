@@ -6,7 +6,7 @@ import { format, readFields, text } from '../../../web/fields.ts';
 import { link } from '../../../web/paging.ts';
 import type { AccountRecord, LedgerEntry } from '../../account.ts';
 import { wholeLedger } from '../../held-data.ts';
-import { type AccountArea, accountIdOf, accountOf, goOn, note } from '../area.ts';
+import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../area.ts';
 
 const PAGE = 50;
 const query = z.object({
@@ -81,12 +81,10 @@ export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
     }
     const account_id = accountIdOf(request);
     const before = await area.alerts.get(account_id);
-    await area.alerts.set(account_id, low_at);
-    await note(area, request, account_id, {
-      action: 'account.alert',
-      before: { low_at: before },
-      after: { low_at },
-    });
+    const facts = { before: { low_at: before }, after: { low_at } };
+    await change(area, request, { action: 'account.alert', ...facts }, () =>
+      area.alerts.set(account_id, low_at),
+    );
     const said =
       low_at === null ? 'No mail is sent.' : `A mail is sent when fewer than ${low_at} credits are left.`;
     return goOn(area, reply, '/account/wallet', said);
