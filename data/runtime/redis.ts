@@ -14,6 +14,10 @@ import type { Settings } from './settings.ts';
 
 export type RedisClient = Redis | Cluster;
 
+/** Replicas that must hold a change of money before it is acknowledged, by connection. */
+const awaited = new WeakMap<RedisClient, number>();
+export const replicasAwaited = (client: RedisClient): number => awaited.get(client) ?? 0;
+
 /** Longest wait for one answer; after it the caller is told that the outcome is unknown. */
 export const COMMAND_TIMEOUT_MS = 2_000;
 /** A connection that stays silent this long with commands outstanding is dropped and made anew. */
@@ -69,7 +73,7 @@ const backoff = (attempt: number): number =>
  * Losing and regaining Redis is logged once each, not once a try.
  */
 export function connectRedis(
-  settings: Pick<Settings, 'REDIS_URL' | 'REDIS_CLUSTER'>,
+  settings: Pick<Settings, 'REDIS_URL' | 'REDIS_CLUSTER'> & Partial<Pick<Settings, 'REDIS_WAIT_REPLICAS'>>,
   log: Logger,
   role: RedisRole,
 ): RedisClient {
@@ -101,6 +105,7 @@ export function connectRedis(
         retryStrategy: backoff,
       } satisfies RedisOptions);
   if (client instanceof Cluster) connectNodesEarly(client);
+  awaited.set(client, settings.REDIS_WAIT_REPLICAS ?? 0);
   logOutages(client, log, role);
   return client;
 }

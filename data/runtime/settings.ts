@@ -40,6 +40,13 @@ const schema = z.object({
     .optional()
     .describe('Redis or Valkey; without it a private one is started under VAR_DIR'),
   REDIS_CLUSTER: z.stringbool().default(false).describe('REDIS_URL names one node of a cluster'),
+  REDIS_WAIT_REPLICAS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe('Replicas of a Redis of your own that must hold a change of money before it is acknowledged'),
   VAR_DIR: z.string().default('var').describe('Everything a run writes'),
   SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
   CURATED_DIR: z.string().default('data').describe('The curated data: countries, topics, providers, overlay'),

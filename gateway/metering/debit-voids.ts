@@ -95,7 +95,7 @@ export class DebitVoids {
     const { route, request_id, key } = admission;
     const values = [account, ledger, usage, debits, now_ms, debit_id, price, route, request_id, key.key_id];
     try {
-      const given_back = await this.#to.runner.run(VOID, values);
+      const given_back = await this.#to.runner.run(VOID, values, true);
       this.#to.log.warn({ request_id, given_back }, 'a debit of unknown fate was voided');
     } catch {
       this.#owed.push(debit);

@@ -157,7 +157,7 @@ export class RedisMetering implements Metering {
       request_id,
       ...this.#limits,
     ];
-    const reply = await this.#runner.runRepeatable(ADMIT, values).catch((cause: unknown) => {
+    const reply = await this.#runner.runRepeatable(ADMIT, values, price > 0).catch((cause: unknown) => {
       if (price > 0 && fateOf(cause) === 'unknown')
         this.#voids.add({ names, debit_id, price, admission, now_ms });
       throw this.#unavailable(cause);

@@ -10,7 +10,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster, Command } from 'ioredis';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { whenReady } from '../../data/runtime/redis.ts';
+import { replicasAwaited, whenReady } from '../../data/runtime/redis.ts';
+import { Replication } from './replication.ts';
 
 export interface Script {
   sha: string;
@@ -53,41 +54,56 @@ type Corkable = Pick<NodeJS.WritableStream & { cork(): void; uncork(): void }, '
 
 export class ScriptRunner {
   readonly #redis: RedisClient;
+  /** Null where nothing waits for replicas. */
+  readonly #replication: Replication | null;
   #corked: Corkable[] | null = null;
   #returning: Promise<boolean> | null = null;
 
   constructor(redis: RedisClient) {
     this.#redis = redis;
+    const replicas = replicasAwaited(redis);
+    this.#replication = replicas > 0 ? new Replication(redis, replicas) : null;
   }
 
-  /** Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `fateOf`. */
-  run(script: Script, values: ScriptArguments): Promise<unknown> {
+  /**
+   * Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `fateOf`.
+   * @param lasting waits until as many replicas hold what was written as the connection's settings ask for.
+   */
+  run(script: Script, values: ScriptArguments, lasting = false): Promise<unknown> {
     this.#cork();
-    return this.#send('evalsha', script.sha, script.keys, values).catch((error: unknown) => {
+    return this.#send('evalsha', script.sha, script.keys, values, lasting).catch((error: unknown) => {
       if (!isUnknownScript(error)) throw error;
-      return this.#send('eval', script.text, script.keys, values);
+      return this.#send('eval', script.text, script.keys, values, lasting);
     });
   }
 
   /**
    * Like `run`, and once more when the fate of the first try is unknown. Only for scripts that do the same thing
-   * once, however often they arrive.
+   * once, however often they arrive. What they change is lasting unless said otherwise.
    */
-  async runRepeatable(script: Script, values: ScriptArguments): Promise<unknown> {
+  async runRepeatable(script: Script, values: ScriptArguments, lasting = true): Promise<unknown> {
     try {
-      return await this.run(script, values);
+      return await this.run(script, values, lasting);
     } catch (error) {
       if (fateOf(error) !== 'unknown') throw error;
       await this.#back();
       // Whatever the second try meets, what became of the first stays unknown.
-      return this.run(script, values).catch(() => {
+      return this.run(script, values, lasting).catch(() => {
         throw error;
       });
     }
   }
 
-  #send(name: string, body: string, keys: number, values: ScriptArguments): Promise<unknown> {
-    const command = new Command(name, [body, keys, ...values], AS_TEXT);
+  #send(
+    name: string,
+    body: string,
+    keys: number,
+    values: ScriptArguments,
+    lasting: boolean,
+  ): Promise<unknown> {
+    const make = (): Command => new Command(name, [body, keys, ...values], AS_TEXT);
+    if (lasting && this.#replication) return this.#replication.run(make);
+    const command = make();
     this.#redis.sendCommand(command);
     return command.promise;
   }

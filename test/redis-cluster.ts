@@ -1,0 +1,178 @@
+/**
+ * A real Redis Cluster for one test file: three masters that share the slots evenly, with as many replicas each as are
+ * asked for, on free loopback ports.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisClient } from '../data/runtime/redis.ts';
+import { connected, end, launch, UP_WITHIN_MS, untilUp } from './redis.ts';
+
+const MASTERS = 3;
+const SLOTS = 16_384;
+const FORMED_WITHIN_MS = 30_000;
+const POLL_MS = 20;
+
+export interface ClusterOptions {
+  /** Of each master. */
+  replicas?: number;
+  /** An append-only file that survives `kill` and `restart`. */
+  persistent?: boolean;
+  /** Silence after which a node is held to have failed. */
+  nodeTimeoutMs?: number;
+}
+
+export interface TestCluster {
+  /** Of one node that is never killed while others are alive: the first by port order that runs. */
+  readonly url: string;
+  /** A connection as the service makes it; money waits for so many replicas. */
+  connect(waitReplicas?: number): Promise<Cluster>;
+  /** Empties every node. */
+  flush(): Promise<void>;
+  /** Port of the master that holds a key, as the nodes that run see it. */
+  masterOf(key: string): Promise<number>;
+  /** Ends a node at once, as a crash would. */
+  kill(port: number): Promise<void>;
+  /** Starts a node again on its files; resolves when it is part of the cluster, as a replica in step with its master. */
+  restart(port: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRedisCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  const { replicas = 0, persistent = false, nodeTimeoutMs = 5_000 } = options;
+  const dir = await mkdtemp(join(tmpdir(), 'alm-cluster-'));
+  const ports = await freePorts(MASTERS * (1 + replicas));
+  const servers = new Map<number, ChildProcess>();
+  const start = async (port: number): Promise<void> => {
+    servers.set(port, await launch(dir, nodeArguments(port, persistent, nodeTimeoutMs)));
+  };
+  await Promise.all(ports.map(start));
+  await formCluster(ports);
+  const clients: RedisClient[] = [];
+  const running = (): number => [...servers.keys()].find((port) => servers.get(port)?.exitCode === null) ?? 0;
+  const url = (): string => `redis://127.0.0.1:${running()}`;
+  return {
+    get url() {
+      return url();
+    },
+    connect: async (waitReplicas = 0) => {
+      const client = await connected(url(), true, clients, waitReplicas);
+      if (client instanceof Cluster) return client;
+      throw new Error('a cluster was asked for');
+    },
+    flush: async () => {
+      for (const port of ports.slice(0, MASTERS)) await onNode(port, (node) => node.flushall());
+    },
+    masterOf: (key) => onNode(running(), (node) => masterOf(node, key)),
+    kill: async (port) => {
+      const server = servers.get(port);
+      servers.delete(port);
+      if (server) await end(server);
+    },
+    restart: async (port) => {
+      await start(port);
+      await untilUp(() => nodeAt(port));
+      await onNode(port, untilInStep);
+    },
+    stop: async () => {
+      for (const client of clients) client.disconnect();
+      await Promise.all([...servers.values()].map(end));
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+const nodeArguments = (port: number, persistent: boolean, nodeTimeoutMs: number): string[] => [
+  ...['--port', String(port), '--bind', '127.0.0.1'],
+  ...['--appendonly', persistent ? 'yes' : 'no', '--appenddirname', `aof-${port}`],
+  ...['--dbfilename', `dump-${port}.rdb`],
+  ...['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
+  ...['--cluster-node-timeout', String(nodeTimeoutMs), '--repl-diskless-sync-delay', '0'],
+];
+
+const nodeAt = (port: number): Redis =>
+  new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
+
+async function onNode<T>(port: number, work: (node: Redis) => Promise<T>): Promise<T> {
+  const node = nodeAt(port);
+  node.on('error', () => {});
+  try {
+    await node.connect();
+    return await work(node);
+  } finally {
+    node.disconnect();
+  }
+}
+
+async function masterOf(node: Redis, key: string): Promise<number> {
+  const slot = Number(await node.call('CLUSTER', 'KEYSLOT', key));
+  const ranges = (await node.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
+  const range = ranges.find(([from, to]) => from <= slot && slot <= to);
+  if (!range) throw new Error(`nobody holds slot ${slot}`);
+  return range[2][1];
+}
+
+async function untilInStep(node: Redis): Promise<void> {
+  const deadline_ms = Date.now() + FORMED_WITHIN_MS;
+  while (Date.now() < deadline_ms) {
+    const info = await node.info('replication');
+    if (info.includes('role:slave') && info.includes('master_link_status:up')) return;
+    await pause(POLL_MS);
+  }
+  throw new Error('a replica does not follow its master');
+}
+
+async function formCluster(ports: number[]): Promise<void> {
+  const nodes = ports.map((port) => nodeAt(port));
+  const masters = nodes.slice(0, MASTERS);
+  const share = Math.ceil(SLOTS / MASTERS);
+  for (const [index, node] of nodes.entries()) {
+    await untilUp(() => node.duplicate());
+    await node.connect();
+    await node.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+    if (index >= MASTERS) continue;
+    await node.call('CLUSTER', 'ADDSLOTSRANGE', index * share, Math.min(SLOTS, (index + 1) * share) - 1);
+  }
+  for (const port of ports.slice(1)) await nodes[0]?.call('CLUSTER', 'MEET', '127.0.0.1', port);
+  await Promise.all(nodes.map((node) => untilWhole(node, nodes.length)));
+  const ids = await Promise.all(masters.map((master) => master.call('CLUSTER', 'MYID')));
+  for (const [index, replica] of nodes.slice(MASTERS).entries()) {
+    await replica.call('CLUSTER', 'REPLICATE', String(ids[index % MASTERS]));
+    await untilInStep(replica);
+  }
+  for (const node of nodes) node.disconnect();
+}
+
+/** A node sees the whole cluster: all slots served, every node known. */
+async function untilWhole(node: Redis, known: number): Promise<void> {
+  const deadline_ms = Date.now() + UP_WITHIN_MS;
+  while (Date.now() < deadline_ms) {
+    const info = String(await node.call('CLUSTER', 'INFO'));
+    const isWhole = [`cluster_state:ok`, `cluster_size:${MASTERS}`, `cluster_known_nodes:${known}`];
+    if (isWhole.every((line) => info.includes(line))) return;
+    await pause(POLL_MS);
+  }
+  throw new Error('the cluster did not form');
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, listenAnywhere));
+  const ports = servers.map((server) => {
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  });
+  await Promise.all(servers.map((server) => new Promise((settle) => server.close(settle))));
+  // The bus of a cluster node listens 10,000 above its port.
+  return ports.every((port) => port > 0 && port < 55_000) ? ports : freePorts(count);
+}
+
+function listenAnywhere(): Promise<ReturnType<typeof createServer>> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => settle(server));
+  });
+}
