@@ -1,0 +1,200 @@
+/**
+ * Every change is in the audit log, also when the process dies between the two: cut at the very command that would
+ * write the entry, whoever comes next finds what was asked for, by whom, and that nobody confirmed it.
+ */
+
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Cluster } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
+import { emptyRecord } from '../../build/ingest/lake.ts';
+import { RunMirror } from '../../build/run-mirror.ts';
+import { readOverrides } from '../../data/runtime/overrides.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { COMMANDS } from '../../gateway/account/commands.ts';
+import { AuditLog, CUT_SHORT_AFTER_MS } from '../../gateway/web/audit-log.ts';
+import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
+
+const AUDIT_SHA = hash('sha1', readFileSync('gateway/web/lua/audit.lua', 'utf8'));
+
+/** From the command that would write an entry on, nothing of a connection reaches Redis: its process is gone. */
+function dieBeforeTheEntry(client: RedisClient): void {
+  if (client instanceof Cluster) throw new Error('one server was expected');
+  const send = client.sendCommand.bind(client);
+  let isGone = false;
+  vi.spyOn(client, 'sendCommand').mockImplementation((command, stream) => {
+    isGone ||= command.args.includes(AUDIT_SHA);
+    if (!isGone) return send(command, stream);
+    command.reject(new Error('Connection is closed.'));
+    return command.promise;
+  });
+}
+
+let service: AdminService;
+let operator: Visitor;
+let account_id: string;
+let order_id: string;
+let request_id: string;
+let indicator: string;
+let snapshot: string;
+
+beforeAll(async () => {
+  service = await startAdmin();
+  operator = await service.signedIn();
+  const { accounts, requests, client } = service;
+  ({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
+  ({ order_id } = await accounts.order(account_id, 'starter'));
+  ({ request_id } = await requests.open(account_id, 'erasure'));
+  const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
+  indicator = first.split(',')[0] ?? '';
+  [snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
+  const mirror = new RunMirror(client, () => service.clock.ms);
+  const finished_at = formatTimestamp(NOON);
+  mirror.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
+  mirror.onRun(emptyRecord('live', 'imf', NOON));
+  await mirror.flush();
+  await mirror.close();
+});
+afterAll(() => service.stop());
+afterEach(() => vi.restoreAllMocks());
+
+/** The entries of the log, as an operator reads them some time later. */
+async function laterEntries() {
+  service.clock.ms += CUT_SHORT_AFTER_MS;
+  await service.operators.put('operator@example.org', 'operator', 'correct horse battery staple');
+  await operator.signIn('operator@example.org', 'correct horse battery staple');
+  expect((await operator.get('/admin/audit')).status).toBe(200);
+  return new AuditLog(service.client, () => service.clock.ms).list();
+}
+
+const CUT = 'not confirmed: the process ended before it could tell';
+const balance = async () => (await service.accounts.get(account_id)).credits.balance;
+const state = async () => (await service.accounts.get(account_id)).state;
+const override = async () => (await readOverrides(service.client)).get(indicator) ?? null;
+const jobs = async () => (await service.client.keys(`${redisKeys.jobs}:*`)).length;
+
+/** What an operator sends, and what shows that it was done. */
+const CHANGES: [
+  action: string,
+  path: () => string,
+  fields: Record<string, string>,
+  facts: () => Promise<unknown>,
+][] = [
+  // First, while the run is still heard of.
+  [
+    'run.cancel',
+    () => '/admin/runs/imf/live/cancel',
+    {},
+    () => service.client.get(redisKeys.runCancel('imf', 'live')),
+  ],
+  [
+    'credits.adjust',
+    () => `/admin/users/${account_id}/credits`,
+    { delta: '5', reason: 'sorry', idem: 'x' },
+    balance,
+  ],
+  ['account.suspend', () => `/admin/users/${account_id}/suspend`, {}, state],
+  ['account.restore', () => `/admin/users/${account_id}/restore`, {}, state],
+  ['order.paid', () => `/admin/orders/${order_id}/move`, { to: 'paid' }, balance],
+  [
+    'request.close',
+    () => `/admin/gdpr/${request_id}/close`,
+    { status: 'failed', note: 'n' },
+    async () => (await service.requests.get(request_id)).status,
+  ],
+  [
+    'indicator.edit',
+    () => `/admin/indicators/${indicator}`,
+    { name: 'Another', description: '', unit: '' },
+    override,
+  ],
+  ['indicator.disable', () => `/admin/indicators/${indicator}/toggle`, {}, override],
+  ['provider.rerun', () => '/admin/providers/gapminder/rerun', {}, jobs],
+  ['run.accept', () => '/admin/runs/undp/held/accept', {}, jobs],
+  ['snapshot.rebuild', () => '/admin/rebuild', {}, jobs],
+  ['snapshot.rollback', () => `/admin/snapshots/${snapshot}/rollback`, {}, jobs],
+];
+
+describe('a process that dies between a change and its entry', () => {
+  it.each(CHANGES)('%s', async (action, path, fields, facts) => {
+    const before = await facts();
+    const { html } = await operator.get('/admin/');
+    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    dieBeforeTheEntry(service.adminClient);
+    expect((await operator.post(path(), { _csrf, ...fields })).status).toBe(503);
+    vi.restoreAllMocks();
+    expect(await facts(), 'the change was made').not.toEqual(before);
+    const [entry, next] = await laterEntries();
+    expect(entry).toMatchObject({ action, by: 'operator@example.org', after: { outcome: CUT } });
+    expect(entry?.request_id).toMatch(/^test-\d+$/);
+    expect(entry?.at_ms).toBe(service.clock.ms - CUT_SHORT_AFTER_MS);
+    expect(next?.action).not.toBe(action);
+    expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
+  });
+
+  it('an adjustment that is sent again applies once, and then has its entry with all figures', async () => {
+    const had = await balance();
+    const path = `/admin/users/${account_id}`;
+    const send = () =>
+      operator.submit('/admin/', `${path}/credits`, { delta: '3', reason: 'again', idem: 'y' });
+    const { html } = await operator.get('/admin/');
+    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    dieBeforeTheEntry(service.adminClient);
+    await operator.post(`${path}/credits`, { _csrf, delta: '3', reason: 'again', idem: 'y' });
+    vi.restoreAllMocks();
+    expect((await send()).status).toBe(303);
+    expect((await send()).status).toBe(303);
+    expect(await balance()).toBe(had + 3);
+    const entries = (await laterEntries()).filter(({ reason }) => reason === 'again');
+    const after = { asked: 3, applied: 3, shortfall: 0, balance: had + 3 };
+    expect(entries.map((entry) => entry.after)).toEqual(expect.arrayContaining([after]));
+    expect(entries.filter((entry) => entry.after.outcome === undefined)).toHaveLength(1);
+  });
+
+  it.each([
+    ['operator.create', 'operator-create', { email: 'new@example.org', role: 'viewer' }],
+    ['operator.reset', 'operator-reset', { email: 'new@example.org' }],
+    ['operator.remove', 'operator-remove', { email: 'new@example.org' }],
+  ])('%s on the command line', async (action, command, values) => {
+    const client = await service.redis.connect();
+    dieBeforeTheEntry(client);
+    await expect(OPERATOR_COMMANDS[command]?.run(client, values)).rejects.toThrow('Redis did not answer');
+    // The command line has the true time.
+    const audit = new AuditLog(service.client, () => Date.now() + CUT_SHORT_AFTER_MS);
+    await audit.settle();
+    expect(await audit.of('operator new@example.org', { limit: 1 })).toMatchObject([
+      { action, by: 'command line', after: { outcome: CUT } },
+    ]);
+  });
+});
+
+describe('the audit log', () => {
+  it('has the changes of the command line, and none for what changed nothing or was refused', async () => {
+    const run = (command: string, values: Record<string, string | boolean>) =>
+      COMMANDS[command]?.run(
+        service.accounts,
+        { email: 'ann@example.org', ...values },
+        service.client,
+        {} as never,
+      );
+    await run('suspend', {});
+    await run('suspend', {});
+    await run('grant', { credits: '5', idem: 'g' });
+    await run('grant', { credits: '5', idem: 'g' });
+    await expect(run('grant', { credits: '6', idem: 'g' })).rejects.toThrow('already used');
+    await run('close', {});
+    await expect(run('restore', {})).rejects.toThrow('stays closed');
+    const audit = new AuditLog(service.client, () => service.clock.ms);
+    const entries = (await audit.of(`account ${account_id}`)).filter(({ by }) => by === 'command line');
+    expect(entries.map(({ action }) => action)).toEqual([
+      'account.close',
+      'credits.grant',
+      'account.suspend',
+    ]);
+    expect(entries.at(-1)).toMatchObject({ before: { state: 'active' }, after: { state: 'suspended' } });
+    expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
+  });
+});
