@@ -9,10 +9,12 @@ import type { AdminDependencies } from '../admin/area.ts';
 import { registerAdmin } from '../admin/plugin.ts';
 import { type Settings, splitList } from '../data/runtime/settings.ts';
 import { type AccountPages, registerAccountPages } from './account/pages/plugin.ts';
+import { boundConnections } from './http/connections.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { clientErrors, frameworkErrors, installFallback } from './http/fallback.ts';
 import { installHealth } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
+import { PRESSURE_LIMITS, Pressure } from './http/pressure.ts';
 import { parseQueryString } from './http/query-string.ts';
 import { requestIds } from './http/request-id.ts';
 import { installRequestLog } from './http/request-log.ts';
@@ -41,6 +43,8 @@ export interface AppDependencies {
   /** An id that was never given before, of `A-Za-z0-9._-`. */
   randomId: () => string;
   metrics?: Metrics;
+  /** Default: with the limits of a service. */
+  pressure?: Pressure;
   /**
    * How long a closing gateway goes on taking requests, each answered with `Connection: close`, so that callers with
    * open connections leave by themselves instead of being cut off. Default 0.
@@ -57,6 +61,8 @@ export interface AppDependencies {
 /** How long a client may take to send its headers, its whole request, and to be silent in between. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** So much later than its time a slow request may be cut off. */
+const CONNECTIONS_CHECKED_EVERY_MS = 3_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** A reader that takes nothing for this long is cut off. */
 const IDLE_TIMEOUT_MS = 60_000;
@@ -72,6 +78,7 @@ const EVERY_PAGE = {
 
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { settings, metering, snapshots, log, randomId } = dependencies;
+  const { pressure = new Pressure(PRESSURE_LIMITS, log) } = dependencies;
   const app = Fastify({
     logger: false,
     trustProxy: trustedProxies(settings.TRUST_PROXY),
@@ -79,7 +86,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -93,6 +100,9 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   });
   // A caller may close its sending side with its last request: it still gets, and has paid for, the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true });
+  boundConnections(app.server, log);
+  const unwatch = pressure.watch();
+  app.addHook('onClose', async () => unwatch());
   app.decorateReply('facts', null);
   const { onRoute } = dependencies;
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
@@ -111,7 +121,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
   for (const route of ROUTES) {
-    const handler = admit(route, dependencies);
+    const handler = admit(route, { ...dependencies, pressure });
     for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);
   }
   return app;

@@ -17,6 +17,7 @@ import {
   type Representation,
   ZSTD_OPTIONS,
 } from './representation.ts';
+import { slowReaders } from './slow-readers.ts';
 import type { ValidationDetail } from './validation.ts';
 
 /** Where an authenticated caller stands after the request; anonymous answers have none. */
@@ -70,6 +71,8 @@ const EXPOSED_KEYED = [
 
 /** Small bodies in several pieces go out as one. */
 const JOIN_MAX_BYTES = 64 * 1024;
+/** What the coder of one answer holds, roughly. */
+const CODER_BYTES = 1024 * 1024;
 
 function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
   const headers = [...base, 'X-Request-Id', exchange.requestId];
@@ -100,6 +103,7 @@ export function sendRepresentation(representation: Representation, exchange: Exc
     raw.writeHead(200, headers);
     const source = Readable.from(representation.chunks);
     pipeline(source, coder(representation.encoding), raw).catch(() => raw.destroy());
+    slowReaders.watch(raw, lengthOf(representation.chunks) + CODER_BYTES);
     return;
   }
   sendWhole(raw, 200, headers, representation.chunks);
@@ -111,19 +115,24 @@ function coder(encoding: Encoding): Transform {
   return createGzip(GZIP_OPTIONS);
 }
 
+const lengthOf = (chunks: readonly Buffer[]): number =>
+  chunks.reduce((total, chunk) => total + chunk.length, 0);
+
 /** The pieces of a large body are views that other answers share: they are handed over, never copied. */
 function sendWhole(raw: ServerResponse, status: number, headers: string[], chunks: readonly Buffer[]): void {
-  const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
+  const bytes = lengthOf(chunks);
   headers.push('Content-Length', String(bytes));
   raw.writeHead(status, headers);
   const only = chunks.length === 1 ? chunks[0] : undefined;
   if (only || bytes <= JOIN_MAX_BYTES) {
     raw.end(only ?? Buffer.concat(chunks));
+    if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
     return;
   }
   raw.cork();
   for (const chunk of chunks) raw.write(chunk);
   raw.end();
+  slowReaders.watch(raw, bytes);
 }
 
 /** `{ error: { code, message } }`. */

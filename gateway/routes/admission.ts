@@ -1,8 +1,10 @@
 /** The handler of a public route: it finds the snapshot that answers, and lets the request through the checks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parameterReader } from '../http/parameters.ts';
+import type { Pressure } from '../http/pressure.ts';
 import { type Exchange, sendRefusal } from '../http/send.ts';
 import { MeteringUnavailable } from '../metering/metering.ts';
+import { QueriesCrowded } from '../snapshot/query-runner.ts';
 import type { Snapshots } from '../snapshot/store.ts';
 import { type AdmissionDependencies, type Gate, Passage, type RequestFacts, UNAVAILABLE } from './passage.ts';
 import type { Route } from './route.ts';
@@ -10,14 +12,19 @@ import type { Route } from './route.ts';
 /** Routes are counted and billed under this prefix, whichever one a caller used. */
 const USAGE_PREFIX = '/v1';
 
+interface GateDependencies extends AdmissionDependencies {
+  snapshots: Snapshots;
+  pressure: Pressure;
+}
+
 /** Makes the handler of one route. It answers on the raw response, and never throws or rejects. */
-export function admit(route: Route, dependencies: AdmissionDependencies & { snapshots: Snapshots }) {
-  const { snapshots, log } = dependencies;
+export function admit(route: Route, dependencies: GateDependencies) {
+  const { snapshots, pressure, log } = dependencies;
   const template = USAGE_PREFIX + route.template;
   const gate: Gate = { route, template, readParameters: parameterReader(route.query) };
 
   const failed = (passage: Passage, requestId: string, error: unknown): void => {
-    if (!(error instanceof MeteringUnavailable)) {
+    if (!(error instanceof MeteringUnavailable || error instanceof QueriesCrowded)) {
       log.error({ err: error, request_id: requestId, route: template }, 'request failed');
     }
     passage.fault(error);
@@ -29,7 +36,7 @@ export function admit(route: Route, dependencies: AdmissionDependencies & { snap
     reply.facts = facts;
     const exchange: Exchange = { raw: reply.raw, requestId: request.id, standing: null, snapshotId: null };
     const snapshot = snapshots.current();
-    if (snapshot === null) {
+    if (snapshot === null || isTooMuch(request, pressure)) {
       sendRefusal(UNAVAILABLE, exchange);
       return;
     }
@@ -38,9 +45,13 @@ export function admit(route: Route, dependencies: AdmissionDependencies & { snap
     try {
       const running = passage.run();
       if (running instanceof Promise) {
+        pressure.enter();
         running
           .catch((error: unknown) => failed(passage, request.id, error))
-          .finally(() => snapshot.release());
+          .finally(() => {
+            pressure.leave();
+            snapshot.release();
+          });
         return;
       }
     } catch (error) {
@@ -48,4 +59,10 @@ export function admit(route: Route, dependencies: AdmissionDependencies & { snap
     }
     snapshot.release();
   };
+}
+
+/** A refusal here costs nothing and asks nobody. Without parameters a free answer is prerendered: never too much. */
+function isTooMuch({ headers, url }: FastifyRequest, pressure: Pressure): boolean {
+  if (headers.authorization !== undefined) return pressure.refusesKeyed();
+  return pressure.refusesAnonymous() && url.includes('?');
 }

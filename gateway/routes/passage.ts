@@ -31,7 +31,7 @@ import {
   MeteringUnavailable,
   type Verdict,
 } from '../metering/metering.ts';
-import { QueryTimeout } from '../snapshot/query-runner.ts';
+import { QueriesCrowded, QueryTimeout } from '../snapshot/query-runner.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Outcome, Route } from './route.ts';
 
@@ -229,12 +229,16 @@ export class Passage {
     try {
       return await this.#prepare();
     } catch (error) {
-      this.#dependencies.log.error(
-        { err: error, request_id: this.#request.id, route: this.#gate.template },
-        'request failed',
-      );
+      this.#logFailure(error);
       return { kind: 'refusal', refusal: refusalOf(error) };
     }
+  }
+
+  /** A crowd is no fault, and a line in the log for each of it would add to it. */
+  #logFailure(error: unknown): void {
+    if (error instanceof QueriesCrowded) return;
+    const { log } = this.#dependencies;
+    log.error({ err: error, request_id: this.#request.id, route: this.#gate.template }, 'request failed');
   }
 
   #represent(outcome: Outcome): Prepared | Promise<Prepared> {
@@ -276,6 +280,11 @@ function statusOf(prepared: Prepared): number {
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (error instanceof MeteringUnavailable || error instanceof QueryTimeout) return UNAVAILABLE;
+  if (
+    error instanceof MeteringUnavailable ||
+    error instanceof QueryTimeout ||
+    error instanceof QueriesCrowded
+  )
+    return UNAVAILABLE;
   return { code: 'internal_error' };
 }

@@ -19,8 +19,15 @@ export class QueryTimeout extends Error {
   override name = 'QueryTimeout';
 }
 
+/** More queries wait than can be run in good time; nothing is wrong with the request. */
+export class QueriesCrowded extends Error {
+  override name = 'QueriesCrowded';
+}
+
 const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
 const CONNECTIONS = 4;
+/** At a millisecond or two each, the last of them waits for half a second. */
+const WAITING_MOST = 512;
 /** DuckDB works in row groups of a file, and a published file has few: more threads only cost memory. */
 const THREADS = 2;
 const MEMORY_MB = 64;
@@ -74,7 +81,7 @@ export class QueryRunner {
     return new QueryRunner(instance, lanes, timeoutMs);
   }
 
-  /** Runs one statement with named values bound. @throws {QueryTimeout} */
+  /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {QueriesCrowded} */
   async run(
     sql: string,
     values: Record<string, DuckDBValue>,
@@ -130,6 +137,8 @@ export class QueryRunner {
 
   #nextFree(): Promise<Lane> {
     if (this.#closed) return Promise.reject(new Error('the snapshot was closed'));
+    if (this.#waiting.length >= WAITING_MOST)
+      return Promise.reject(new QueriesCrowded(`${WAITING_MOST} queries wait already`));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         take: (lane) => {

@@ -1,0 +1,96 @@
+/**
+ * When to turn requests away: at once and for free, before more is taken on than can be answered in good time.
+ *
+ * - A burst is answered: requests may pile up to `burst`. A line that does not get shorter is not: once more than
+ *   `standing` have been under way for `patience_ms` without a pause, only so many are let in until it is half as long.
+ *   Whoever is let in then waits for a fraction of a second, whatever else is sent.
+ * - Keyed requests are refused first. What needs no key is refused only when twice a burst is under way, or when the
+ *   event loop itself lags by more than `lag_ms`; prerendered answers and health not at all, since a refusal costs what
+ *   they cost.
+ *
+ * Counting costs nothing on the way of a request, which is why this is no hook of the framework: `@fastify/under-pressure`
+ * would run for every request, the prerendered ones too, and knows the process only by samples a second old.
+ */
+import type { Logger } from 'pino';
+
+export interface PressureLimits {
+  standing: number;
+  burst: number;
+  patience_ms: number;
+  lag_ms: number;
+}
+
+export const PRESSURE_LIMITS: PressureLimits = {
+  standing: 1_024,
+  burst: 10_000,
+  patience_ms: 1_000,
+  lag_ms: 1_000,
+};
+
+const LAG_SAMPLE_MS = 100;
+
+export class Pressure {
+  readonly #limits: PressureLimits;
+  readonly #now: () => number;
+  readonly #log: Logger;
+  #underWay = 0;
+  /** Since when more than `standing` are under way; null when they are fewer. */
+  #longSince_ms: number | null = null;
+  #isStanding = false;
+  #lag_ms = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param now monotonic milliseconds. */
+  constructor(limits: PressureLimits, log: Logger, now: () => number = () => performance.now()) {
+    this.#limits = limits;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** How many requests wait for Redis, Parquet or their turn. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  /** A request begins to wait; `leave` must follow. */
+  enter(): void {
+    this.#underWay += 1;
+    if (this.#underWay > this.#limits.standing) this.#longSince_ms ??= this.#now();
+  }
+
+  leave(): void {
+    this.#underWay -= 1;
+    const { standing } = this.#limits;
+    if (this.#underWay <= standing && !this.#isStanding) this.#longSince_ms = null;
+    if (this.#underWay > standing / 2 || !this.#isStanding) return;
+    this.#isStanding = false;
+    this.#longSince_ms = null;
+    this.#log.info('requests with a key are taken again');
+  }
+
+  refusesKeyed(): boolean {
+    const { standing, burst, patience_ms, lag_ms } = this.#limits;
+    if (this.#lag_ms > lag_ms) return true;
+    if (this.#longSince_ms === null) return false;
+    if (!this.#isStanding && this.#now() - this.#longSince_ms > patience_ms) {
+      this.#isStanding = true;
+      this.#log.warn({ under_way: this.#underWay }, 'more requests with a key than can be answered');
+    }
+    return this.#underWay >= (this.#isStanding ? standing : burst);
+  }
+
+  refusesAnonymous(): boolean {
+    return this.#lag_ms > this.#limits.lag_ms || this.#underWay >= 2 * this.#limits.burst;
+  }
+
+  /** Begins to watch the event loop; returns what ends it. */
+  watch(): () => void {
+    let due_ms = this.#now() + LAG_SAMPLE_MS;
+    this.#timer = setInterval(() => {
+      const now_ms = this.#now();
+      this.#lag_ms = now_ms - due_ms;
+      due_ms = now_ms + LAG_SAMPLE_MS;
+    }, LAG_SAMPLE_MS).unref();
+    return () => clearInterval(this.#timer ?? undefined);
+  }
+}
