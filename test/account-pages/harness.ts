@@ -193,7 +193,8 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     now,
     log: silentLog,
     publicUrl: () => place.url,
-    mailer: mailbox,
+    // With a server to hand it to, mail goes there.
+    ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
   });
   let requests = 0;
   const app = buildApp({

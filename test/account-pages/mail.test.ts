@@ -1,16 +1,13 @@
 /** Mail over a real socket to a stand-in for an SMTP server, and as files where there is none. */
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { confirmAddress, lowBalance } from '../../gateway/account/letters.ts';
 import { createMailer } from '../../gateway/account/mail.ts';
 import { silentLog } from '../redis.ts';
+import { startSmtp } from './smtp.ts';
 
 const now = (): number => Date.UTC(2026, 10, 21, 12);
 const LINK = 'https://almanac.example/account/confirm/abc';
@@ -19,42 +16,6 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'alm-mail-'));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
-
-/** Takes mails as the first mail server would; refuses the recipients that are named. */
-async function startSmtp(refused: string[] = []) {
-  const letters: { to: string; text: string }[] = [];
-  const serve = (socket: Socket): void => {
-    const say = (line: string) => socket.write(`${line}\r\n`);
-    const letter = { to: '', text: '' };
-    let inData = false;
-    say('220 stand-in');
-    createInterface({ input: socket }).on('line', (line) => {
-      if (inData) {
-        if (line !== '.') letter.text += `${line}\n`;
-        else {
-          inData = false;
-          letters.push({ ...letter });
-          say('250 taken');
-        }
-      } else if (/^RCPT TO/i.test(line)) {
-        letter.to = /<(.*)>/.exec(line)?.[1] ?? '';
-        say(refused.includes(letter.to) ? '550 nobody here' : '250 yes');
-      } else if (/^DATA/i.test(line)) {
-        inData = true;
-        say('354 go on');
-      } else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
-      else say('250 yes');
-    });
-    socket.on('error', () => {});
-  };
-  const server = createServer(serve).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    letters,
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () => server.close(),
-  };
-}
 
 describe('with SMTP_URL', () => {
   it('a mail is handed to the server, from MAIL_FROM, as plain text with its link whole', async () => {
