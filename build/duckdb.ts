@@ -14,7 +14,7 @@ import {
   type DuckDBValue,
   type Json,
 } from '@duckdb/node-api';
-import { ColumnAppender } from './column-appender.ts';
+import { type AppendColumn, ColumnAppender } from './column-appender.ts';
 
 export type SqlParameters = Record<string, DuckDBValue>;
 export type SqlRow = Record<string, Json>;
@@ -73,10 +73,30 @@ export class Duck {
     return reader.getRowObjectsJson();
   }
 
-  /** The columns of a result as arrays: for figures, which JSON would turn into text. */
-  async columns(name: string, parameters?: SqlParameters): Promise<Record<string, DuckDBValue[]>> {
-    const reader = await this.#connection.runAndReadAll(statement(name), parameters);
-    return reader.getColumnsObject();
+  /**
+   * Hands on the result of a statement piece by piece, as columns in its own order: for figures, which JSON would turn
+   * into text, and for more rows than should lie in memory twice.
+   */
+  async eachChunk(name: string, onChunk: (columns: DuckDBValue[][], rows: number) => void): Promise<void> {
+    const result = await this.#connection.stream(statement(name));
+    for (;;) {
+      const chunk = await result.fetchChunk();
+      if (chunk === null || chunk.rowCount === 0) return;
+      onChunk(chunk.getColumns(), chunk.rowCount);
+    }
+  }
+
+  /** Appends whole columns of one length to a table. */
+  async fill(table: string, columns: readonly { type: DuckDBType; values: AppendColumn }[]): Promise<void> {
+    const appender = await this.appender(
+      table,
+      columns.map(({ type }) => type),
+    );
+    appender.append(
+      columns.map(({ values }) => values),
+      columns[0]?.values.length ?? 0,
+    );
+    appender.close();
   }
 
   /** Appends to a table column by column. */

@@ -1,67 +1,99 @@
 /**
- * The figures of a snapshot: one Parquet file per indicator, and the tables over all of them.
+ * The figures of a snapshot: one Parquet file per indicator.
  *
  * An indicator whose inputs are those of the snapshot being served is hard-linked from it, so that a rebuild of the
- * catalogue takes seconds. The tables are read off the published files themselves: they cannot disagree with them.
+ * catalogue takes seconds. The others are read from the lake a batch at a time: neighbours in one lake file, so many
+ * that what a statement costs by itself hardly counts and so few that memory does not grow with the lake.
  */
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { Duck, SqlParameters } from '../duckdb.ts';
+import type { Duck } from '../duckdb.ts';
 import { hashFile } from './file-writer.ts';
 import type { PlannedIndicator } from './plan.ts';
 import type { Published } from './publish.ts';
 
-export const TABLE_FILES = {
-  latest: 'latest.parquet',
-  coverage: 'coverage.parquet',
-  catalogue: 'catalogue.parquet',
-} as const;
+/** Rows of the lake that are worked on at once; the statements of a batch hold a few copies of them. */
+const BATCH_ROWS = 1_000_000;
 
-/** Coverage of one indicator, and how many rows it has. */
-export interface IndicatorCoverage {
-  coverage: NonNullable<IndicatorRecord['coverage']>;
-  rows: number;
+/** What the statements of a batch need of an indicator. */
+export type Figured = Pick<
+  PlannedIndicator,
+  'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom'
+> & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
+
+/** Indicators of one lake file, in the order of their ids. Never empty. */
+export interface Batch<Indicator extends Figured = Figured> {
+  first: Indicator;
+  last: Indicator;
+  indicators: Indicator[];
 }
 
-/** The latest figures of all indicators as columns: row by row by indicator, then country. */
-export interface LatestColumns {
-  indicator: string[];
-  iso3: string[];
-  year: number[];
-  value: (number | null)[];
-  rank: (number | null)[];
-  rankDelta: (number | null)[];
+/** Deals indicators out into batches of at most `rows` rows (or one indicator), in the order of their ids. */
+export function inBatches<Indicator extends Figured>(
+  indicators: readonly Indicator[],
+  rows = BATCH_ROWS,
+): Batch<Indicator>[] {
+  const batches: Batch<Indicator>[] = [];
+  let room = 0;
+  for (const indicator of indicators.toSorted((a, b) => a.number - b.number)) {
+    const batch = batches.at(-1);
+    room -= indicator.lakeRows;
+    if (batch?.first.lake === indicator.lake && room >= 0) {
+      batch.indicators.push(indicator);
+      batch.last = indicator;
+    } else {
+      batches.push({ first: indicator, last: indicator, indicators: [indicator] });
+      room = rows - indicator.lakeRows;
+    }
+  }
+  return batches;
 }
 
-export interface CountryCoverage {
-  n_observations: number;
-  n_indicators: number;
-  yr_min: number | null;
-  yr_max: number | null;
-}
+/** The numbers of a batch as a bound value. */
+export const numbersOf = ({ indicators }: Batch) => listValue(indicators.map(({ number }) => number));
 
-const integerOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
+/** The published files of a batch as a bound value. */
+export const filesOf = (directory: string, { indicators }: Batch) =>
+  listValue(indicators.map(({ id }) => join(directory, observationsFile(id))));
 
-/** Parameters of the statements that read one indicator from the lake. */
-export function indicatorParameters(indicator: PlannedIndicator): SqlParameters {
-  return {
-    lake: indicator.lake,
-    slug: indicator.slug,
-    projected_from: indicator.projectedFrom,
-    ascending: indicator.record.higher_is_better === false,
-    no_rank: indicator.record.no_rank,
-  };
-}
-
-/** Makes the table of served countries that every statement of a build reads. */
-export async function prepareTables(duck: Duck, enabled: readonly string[]): Promise<void> {
+/** Makes the tables that every statement of a build reads: served countries and planned indicators. */
+export async function prepareTables(
+  duck: Duck,
+  enabled: readonly string[],
+  indicators: readonly Figured[],
+): Promise<void> {
   await duck.run('build-tables');
-  const appender = await duck.appender('enabled', [VARCHAR]);
-  appender.append([enabled], enabled.length);
-  appender.close();
+  await duck.fill('enabled', [{ type: VARCHAR, values: enabled }]);
+  await duck.fill('planned', [
+    { type: INTEGER, values: indicators.map(({ number }) => number) },
+    { type: VARCHAR, values: indicators.map(({ id }) => id) },
+    { type: VARCHAR, values: indicators.map(({ slug }) => slug) },
+    { type: INTEGER, values: indicators.map(({ projectedFrom }) => projectedFrom) },
+    { type: BOOLEAN, values: indicators.map(({ record }) => record.higher_is_better === false) },
+    { type: BOOLEAN, values: indicators.map(({ record }) => record.no_rank) },
+  ]);
+}
+
+/** Reads what the lake has of a batch into the table `lake_batch`. */
+export async function readLakeBatch(duck: Duck, batch: Batch): Promise<void> {
+  const { first, last } = batch;
+  await duck.run('lake-batch', {
+    lake: first.lake,
+    first: first.slug,
+    last: last.slug,
+    numbers: numbersOf(batch),
+  });
+}
+
+/** Writes the observation files of a batch. */
+export async function writeBatch(duck: Duck, directory: string, batch: Batch): Promise<void> {
+  await readLakeBatch(duck, batch);
+  await duck.run('ranked-batch');
+  for (const { id, number } of batch.indicators) {
+    await duck.run('observations', { number, file: join(directory, observationsFile(id)) });
+  }
 }
 
 /**
@@ -73,19 +105,33 @@ export async function writeObservations(
   directory: string,
   indicators: readonly PlannedIndicator[],
   previous: Published | null,
-  onFile: (done: number) => void,
+  onFiles: (done: number) => void,
 ): Promise<Set<string>> {
   await mkdir(join(directory, 'observations'), { recursive: true });
+  const linked = await linkUnchanged(directory, indicators, previous, onFiles);
+  let done = linked.size;
+  for (const batch of inBatches(indicators.filter(({ id }) => !linked.has(id)))) {
+    await writeBatch(duck, directory, batch);
+    done += batch.indicators.length;
+    onFiles(done);
+  }
+  return linked;
+}
+
+async function linkUnchanged(
+  directory: string,
+  indicators: readonly PlannedIndicator[],
+  previous: Published | null,
+  onFiles: (done: number) => void,
+): Promise<Set<string>> {
   const linked = new Set<string>();
-  for (const [index, indicator] of indicators.entries()) {
-    const file = observationsFile(indicator.id);
-    if (previous && (await isReusable(previous, file, indicator.inputs))) {
-      await link(join(previous.directory, file), join(directory, file));
-      linked.add(indicator.id);
-    } else {
-      await duck.run('observations', { ...indicatorParameters(indicator), file: join(directory, file) });
-    }
-    onFile(index + 1);
+  if (previous === null) return linked;
+  for (const { id, inputs } of indicators) {
+    const file = observationsFile(id);
+    if (!(await isReusable(previous, file, inputs))) continue;
+    await link(join(previous.directory, file), join(directory, file));
+    linked.add(id);
+    onFiles(linked.size);
   }
   return linked;
 }
@@ -96,120 +142,4 @@ async function isReusable(previous: Published, file: string, inputs: string): Pr
   if (known?.inputs !== inputs) return false;
   const actual = await hashFile(join(previous.directory, file)).catch(() => null);
   return actual?.sha256 === known.sha256;
-}
-
-/** Reads the published files into the table `held`. */
-export async function readHeld(
-  duck: Duck,
-  directory: string,
-  indicators: readonly PlannedIndicator[],
-): Promise<void> {
-  const files = indicators.map(({ id }) => join(directory, observationsFile(id)));
-  await duck.run('held', { files: listValue(files) });
-}
-
-/** Coverage by indicator; one without any row has none. */
-export async function readCoverage(duck: Duck): Promise<Map<string, IndicatorCoverage>> {
-  const rows = await duck.rows('coverage');
-  return new Map(
-    rows.map((row) => [
-      String(row.indicator),
-      {
-        rows: Number(row.n_rows),
-        coverage: {
-          n_countries: Number(row.n_countries),
-          yr_min: integerOrNull(row.yr_min),
-          yr_max: integerOrNull(row.yr_max),
-          latest_year: integerOrNull(row.latest_year),
-        },
-      },
-    ]),
-  );
-}
-
-/** Coverage by country; one without any row has none. */
-export async function readCountryCoverage(duck: Duck): Promise<Map<string, CountryCoverage>> {
-  const rows = await duck.rows('country-coverage');
-  return new Map(
-    rows.map((row) => [
-      String(row.iso3),
-      {
-        n_observations: Number(row.n_observations),
-        n_indicators: Number(row.n_indicators),
-        yr_min: integerOrNull(row.yr_min),
-        yr_max: integerOrNull(row.yr_max),
-      },
-    ]),
-  );
-}
-
-/** Countries with a value by topic. Needs the catalogue table. */
-export async function readTopicCountries(duck: Duck): Promise<Map<string, number>> {
-  const rows = await duck.rows('topic-countries');
-  return new Map(rows.map((row) => [String(row.topic), Number(row.n_countries)]));
-}
-
-export async function readLatest(duck: Duck): Promise<LatestColumns> {
-  const columns = await duck.columns('latest');
-  return {
-    indicator: columns.indicator as string[],
-    iso3: columns.iso3 as string[],
-    year: columns.year as number[],
-    value: columns.value as (number | null)[],
-    rank: columns.rank as (number | null)[],
-    rankDelta: columns.rank_delta_1y as (number | null)[],
-  };
-}
-
-/** Fills the catalogue table from the public records. */
-export async function fillCatalogue(duck: Duck, records: readonly IndicatorRecord[]): Promise<void> {
-  const text = (pick: (record: IndicatorRecord) => string | null) => ({
-    type: VARCHAR,
-    values: records.map(pick),
-  });
-  const flag = (pick: (record: IndicatorRecord) => boolean | null) => ({
-    type: BOOLEAN,
-    values: records.map(pick),
-  });
-  const whole = (pick: (record: IndicatorRecord) => number | null) => ({
-    type: INTEGER,
-    values: records.map(pick),
-  });
-  const columns = [
-    text((one) => one.id),
-    text((one) => one.name),
-    text((one) => one.description),
-    text((one) => one.unit),
-    text((one) => one.topic),
-    flag((one) => one.higher_is_better),
-    flag((one) => one.preferred),
-    flag((one) => one.featured),
-    text((one) => one.access_tier),
-    flag((one) => one.no_rank),
-    text((one) => one.licence),
-    text((one) => one.licence_url),
-    text((one) => one.attribution),
-    text((one) => one.provider.id),
-    text((one) => one.provider.name),
-    whole((one) => one.coverage?.n_countries ?? null),
-    whole((one) => one.coverage?.yr_min ?? null),
-    whole((one) => one.coverage?.yr_max ?? null),
-    whole((one) => one.coverage?.latest_year ?? null),
-  ];
-  const appender = await duck.appender(
-    'catalogue',
-    columns.map((column) => column.type),
-  );
-  appender.append(
-    columns.map((column) => column.values),
-    records.length,
-  );
-  appender.close();
-}
-
-/** Writes the tables over all indicators. */
-export async function writeTables(duck: Duck, directory: string): Promise<void> {
-  await duck.run('write-latest', { file: join(directory, TABLE_FILES.latest) });
-  await duck.run('write-coverage', { file: join(directory, TABLE_FILES.coverage) });
-  await duck.run('write-catalogue', { file: join(directory, TABLE_FILES.catalogue) });
 }

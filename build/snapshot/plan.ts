@@ -18,6 +18,8 @@ import type { SeriesFile } from '../ingest/series-facts.ts';
 
 export interface PlannedIndicator {
   id: string;
+  /** Place of the id among all planned ones. */
+  number: number;
   slug: string;
   providerId: string;
   /** The public record but for its coverage, which only the figures tell. */
@@ -27,9 +29,13 @@ export interface PlannedIndicator {
   projectedFrom: number;
   /** The Parquet file of the lake with its figures. */
   lake: string;
+  /** Rows of it there, those of countries that are not served included. */
+  lakeRows: number;
   /** Hash of everything that its published figures are made from. */
   inputs: string;
 }
+
+type UnnumberedIndicator = Omit<PlannedIndicator, 'number'>;
 
 export interface PlannedProvider {
   definition: ProviderDefinition;
@@ -84,7 +90,7 @@ export async function planSnapshot(
     .map((country) => country.iso3)
     .sort()
     .join();
-  const indicators: PlannedIndicator[] = [];
+  const indicators: UnnumberedIndicator[] = [];
   const withheld: string[] = [];
   for (const source of sources) {
     for (const entry of source.catalogue) {
@@ -97,10 +103,15 @@ export async function planSnapshot(
   return {
     countries,
     providers: sources.filter(isPublic).map((source) => source.provider),
-    indicators: indicators.sort((a, b) => compareByName(a.record, b.record)),
+    indicators: numbered(indicators).sort((a, b) => compareByName(a.record, b.record)),
     withheld: withheld.sort(),
   };
 }
+
+const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[] =>
+  indicators
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((indicator, number) => ({ ...indicator, number }));
 
 async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Source> {
   const lake = new ProviderLake(lakeDir, definition.id);
@@ -128,7 +139,7 @@ function planIndicator(
   curated: Curated,
   overrides: Overrides,
   spine: string,
-): PlannedIndicator | null {
+): UnnumberedIndicator | null {
   const { definition, run } = source.provider;
   const id = `${definition.id}.${entry.slug}`;
   const overlay = curated.overlay(definition.id, entry);
@@ -154,6 +165,7 @@ function planIndicator(
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
     lake: run.observations,
+    lakeRows: facts.rows,
     inputs: createHash('sha256').update(JSON.stringify(madeFrom)).digest('hex'),
   };
 }

@@ -33,7 +33,8 @@ export interface PublicData {
   indicators: IndexedIndicator[];
   freshness: FreshnessRecord[];
   coverage: CoverageRecord[];
-  details: CountryDetail[];
+  /** One for each country; may be gone through once. */
+  details: Iterable<CountryDetail>;
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
 }
@@ -61,8 +62,8 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
 }
 
 /** How many files `renderFiles` gives. */
-export const fileCount = ({ indicators, details }: PublicData): number =>
-  2 + Object.keys(ROUTE_FILES).length + indicators.length + details.length;
+export const fileCount = ({ indicators, countries }: PublicData): number =>
+  2 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
 /** The files, the largest first, so that the last ones to finish are small. */
 export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {

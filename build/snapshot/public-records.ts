@@ -18,8 +18,8 @@ import {
   topicRecord,
 } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
-import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './materialise.ts';
 import type { PlannedIndicator, SnapshotPlan } from './plan.ts';
+import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './tables.ts';
 
 /** By name, as the plan has them. */
 export function indicatorRecords(
@@ -90,27 +90,39 @@ export function coverageRecords(
 
 /**
  * The detail of every country: topics in the curated order, items by their curated place in the topic, then by name.
+ * Each is made when its turn comes: all of them hold an item for every indicator and country.
  */
 export function countryDetails(
   plan: SnapshotPlan,
   topics: Curated['topics'],
   indicators: readonly IndicatorRecord[],
   latest: LatestColumns,
-): CountryDetail[] {
+): Iterable<CountryDetail> {
   const order = new Map(plan.indicators.map(({ id, topicOrder }) => [id, topicOrder]));
   const place = new Map(
     indicators
       .toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0) || compareByName(a, b))
       .map((record, index) => [record.id, { record, index }]),
   );
-  const byCountry = new Map<string, { index: number; topic: string; item: TopicItem }[]>();
-  latest.indicator.forEach((id, row) => {
-    const found = place.get(id);
-    if (!found) return;
+  const rowsByCountry = Map.groupBy(latest.iso3.keys(), (row) => latest.iso3[row] ?? '');
+  return details();
+
+  function* details(): Generator<CountryDetail, void, undefined> {
+    for (const country of plan.countries) {
+      const items = (rowsByCountry.get(country.iso3) ?? []).flatMap(itemOf).sort((a, b) => a.index - b.index);
+      const byTopic = Map.groupBy(items, ({ topic }) => topic);
+      const held = topics.flatMap(({ slug }): [string, TopicItem[]][] => {
+        const own = byTopic.get(slug);
+        return own ? [[slug, own.map(({ item }) => item)]] : [];
+      });
+      yield countryDetail.parse({ ...country, topics: Object.fromEntries(held) });
+    }
+  }
+
+  function itemOf(row: number): { index: number; topic: string; item: TopicItem }[] {
+    const found = place.get(latest.indicator[row] ?? '');
+    if (!found) return [];
     const { record, index } = found;
-    const iso3 = latest.iso3[row] ?? '';
-    const items = byCountry.get(iso3) ?? [];
-    byCountry.set(iso3, items);
     const item: TopicItem = {
       indicator: record.id,
       name: record.name,
@@ -121,17 +133,8 @@ export function countryDetails(
       rank_delta_1y: latest.rankDelta[row] ?? null,
       featured: record.featured,
     };
-    items.push({ index, topic: record.topic, item });
-  });
-  return plan.countries.map((country) => {
-    const items = (byCountry.get(country.iso3) ?? []).sort((a, b) => a.index - b.index);
-    const held = topics.map(({ slug }): [string, TopicItem[]] => [
-      slug,
-      items.filter(({ topic }) => topic === slug).map(({ item }) => item),
-    ]);
-    const detail = { ...country, topics: Object.fromEntries(held.filter(([, list]) => list.length > 0)) };
-    return countryDetail.parse(detail);
-  });
+    return [{ index, topic: record.topic, item }];
+  }
 }
 
 export const countryRecords = (plan: SnapshotPlan) =>

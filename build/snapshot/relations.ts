@@ -3,17 +3,26 @@
  * countries (Spearman's |ρ| ≥ 0.7 over at least 30 common countries, on latest values); then the same topic by widest
  * coverage, then any topic, so that nobody is without a neighbour. Strongest first, at most twelve, never itself, never
  * twice. The same input gives the same answer.
+ *
+ * Every figure that is told is exact. Up to 1,200 indicators so is the choice; beyond, correlated ones are chosen among
+ * those that sketches put forward (see `order-sketch.ts`), while one concept is still looked for everywhere.
  */
 import type { CuratedLink } from '../../data/schema/curated.ts';
 import type { RelatedEntry } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import type { IndicatorCoverage, LatestColumns } from './materialise.ts';
+import { conceptPairs } from './concept-pairs.ts';
+import { likelyCorrelated } from './order-sketch.ts';
 import type { PlannedIndicator } from './plan.ts';
 import { type RankOrder, rankOrder, Spearman } from './rank-order.ts';
-import { type Agreement, describe, isSameConcept, MIN_COMMON } from './same-concept.ts';
+import { type Agreement, type Described, describe, isSameConcept, MIN_COMMON } from './same-concept.ts';
+import type { IndicatorCoverage, LatestColumns } from './tables.ts';
 
 export const MAX_RELATED = 12;
 const CORRELATED = 0.7;
+/** Up to so many indicators every pair is compared exactly: two or three seconds. */
+const COMPARED_WITH_ALL = 1_200;
+/** Beyond, each indicator is compared exactly with so many likely ones: ten times what it can show. */
+const SHORTLISTED = 128;
 
 interface Candidate {
   /** Position among the indicators. */
@@ -76,8 +85,30 @@ function offer(list: Candidate[], candidate: Candidate): void {
   if (list.length > MAX_RELATED) list.pop();
 }
 
-/** Compares all pairs once. */
-function findNeighbours(input: RelationInput): { found: Neighbours[]; concepts: ConceptLink[] } {
+/**
+ * Which pairs are compared exactly: for each indicator the later ones, in ascending order. All of them while they are
+ * few; else those whose words may mean one concept, and those whose order of countries is likely alike.
+ */
+function pairsToCompare(
+  values: readonly Float64Array[],
+  described: readonly Described[],
+  comparedWithAll: number,
+): Iterable<number>[] {
+  const size = values.length;
+  if (size <= comparedWithAll)
+    return values.map((_, a) => Array.from({ length: size - a - 1 }, (__, at) => a + 1 + at));
+  const pairs = conceptPairs(described);
+  for (const [a, partners] of likelyCorrelated(values, SHORTLISTED).entries()) {
+    for (const b of partners) pairs[Math.min(a, b)]?.push(Math.max(a, b));
+  }
+  return pairs.map((partners) => new Set(partners.sort((a, b) => a - b)));
+}
+
+/** Compares all pairs that are worth it once. */
+function findNeighbours(
+  input: RelationInput,
+  comparedWithAll: number,
+): { found: Neighbours[]; concepts: ConceptLink[] } {
   const values = valuesByCountry(input);
   const orders: RankOrder[] = values.map(rankOrder);
   const spearman = new Spearman(values[0]?.length ?? 0);
@@ -86,8 +117,8 @@ function findNeighbours(input: RelationInput): { found: Neighbours[]; concepts: 
   const described = input.indicators.map(({ providerId, record }) =>
     describe(providerId, record.name, record.unit),
   );
-  for (let a = 0; a < orders.length; a += 1) {
-    for (let b = a + 1; b < orders.length; b += 1) comparePair(a, b);
+  for (const [a, partners] of pairsToCompare(values, described, comparedWithAll).entries()) {
+    for (const b of partners) comparePair(a, b);
   }
   concepts.sort((one, other) => (other.rho ?? 0) - (one.rho ?? 0));
   return { found, concepts };
@@ -140,11 +171,14 @@ function linksById(links: readonly CuratedLink[]): Map<string, { id: string; rel
   return byId;
 }
 
-/** @param input `indicators` ordered by name: the order decides between equals. */
-export function findRelations(input: RelationInput): Relations {
+/**
+ * @param input `indicators` ordered by name: the order decides between equals.
+ * @param comparedWithAll up to so many indicators every pair is compared exactly.
+ */
+export function findRelations(input: RelationInput, comparedWithAll = COMPARED_WITH_ALL): Relations {
   const { indicators, coverage } = input;
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
-  const { found: neighbours, concepts } = findNeighbours(input);
+  const { found: neighbours, concepts } = findNeighbours(input, comparedWithAll);
   const curated = linksById(input.links);
   const width = (index: number): number =>
     coverage.get(indicators[index]?.id ?? '')?.coverage.n_countries ?? 0;

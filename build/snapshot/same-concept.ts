@@ -34,15 +34,25 @@ export function describe(providerId: string, name: string, unit: string | null):
   return { providerId, ...readConcept(name, unit) };
 }
 
+/**
+ * What words say of two series: `no`, or that figures decide, given the same subject or only most of it.
+ * `name` means that the names are equal, too.
+ */
+export function mayBeOneConcept(a: Described, b: Described): 'no' | 'name' | 'subject' | 'most' {
+  if (a.providerId === b.providerId || a.parts !== b.parts || !unitsAgree(a.unit, b.unit)) return 'no';
+  if (a.name === b.name) return 'name';
+  const shared = wordsInCommon(a.subject, b.subject);
+  if (shared < MOST || a.unit === null) return 'no';
+  return shared === 1 ? 'subject' : 'most';
+}
+
 /** Whether two series of different providers are one concept; figures are only looked at where words allow it. */
 export function isSameConcept(a: Described, b: Described, agreement: () => Agreement): boolean {
-  if (a.providerId === b.providerId || a.parts !== b.parts || !unitsAgree(a.unit, b.unit)) return false;
-  const isSameName = a.name === b.name;
-  const shared = isSameName ? 1 : wordsInCommon(a.subject, b.subject);
-  if (shared < MOST || (!isSameName && a.unit === null)) return false;
+  const words = mayBeOneConcept(a, b);
+  if (words === 'no') return false;
   const { common, rho, medianDifference } = agreement();
-  if (common < MIN_COMMON) return isSameName;
-  return shared === 1
-    ? rho >= PLAUSIBLE_ORDER && medianDifference <= PLAUSIBLE_VALUES
-    : rho >= SAME_ORDER && medianDifference <= SAME_VALUES;
+  if (common < MIN_COMMON) return words === 'name';
+  return words === 'most'
+    ? rho >= SAME_ORDER && medianDifference <= SAME_VALUES
+    : rho >= PLAUSIBLE_ORDER && medianDifference <= PLAUSIBLE_VALUES;
 }

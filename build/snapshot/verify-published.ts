@@ -5,9 +5,10 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { Duck } from '../duckdb.ts';
 import { Refusal } from '../refusal.ts';
-import { prepareTables, readCoverage, readHeld } from './materialise.ts';
+import { prepareTables } from './materialise.ts';
 import { planSnapshot } from './plan.ts';
 import { SnapshotShelf } from './publish.ts';
+import { readCoverage, readHeld } from './tables.ts';
 import { verifyFigures, verifyFiles, verifyWithheld } from './verify.ts';
 
 const MEMORY_MB = 768;
@@ -44,10 +45,11 @@ export async function verifyPublished(
     await prepareTables(
       duck,
       plan.countries.map((country) => country.iso3),
+      same,
     );
     if (same.length > 0) {
       await readHeld(duck, directory, same);
-      await verifyFigures(duck, directory, same, await readCoverage(duck), () => {});
+      await verifyFigures(duck, directory, same, await readCoverage(duck, same), () => {});
     }
   } finally {
     await duck.close();

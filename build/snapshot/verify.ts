@@ -5,37 +5,50 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
-import type { Duck } from '../duckdb.ts';
+import { MANIFEST, type Manifest } from '../../data/schema/snapshot.ts';
+import type { Duck, SqlRow } from '../duckdb.ts';
 import { hashFile } from './file-writer.ts';
-import { type IndicatorCoverage, indicatorParameters } from './materialise.ts';
+import { filesOf, inBatches, numbersOf, readLakeBatch } from './materialise.ts';
 import type { PlannedIndicator, SnapshotPlan } from './plan.ts';
+import type { IndicatorCoverage } from './tables.ts';
 
 /** What is wrong with a snapshot. */
 export class SnapshotFault extends Error {
   override name = 'SnapshotFault';
 }
 
-/** Holds observation files against the lake. */
+/** Holds observation files against the lake, a batch at a time. */
 export async function verifyFigures(
   duck: Duck,
   directory: string,
   indicators: readonly PlannedIndicator[],
   coverage: ReadonlyMap<string, IndicatorCoverage>,
-  onIndicator: (done: number) => void,
+  onIndicators: (done: number) => void,
 ): Promise<void> {
-  for (const [index, indicator] of indicators.entries()) {
-    const file = join(directory, observationsFile(indicator.id));
-    const [row] = await duck.rows('verify-observations', { ...indicatorParameters(indicator), file });
-    const facts = Object.entries(row ?? {}).map(([name, count]): [string, number] => [name, Number(count)]);
-    const { n_rows = -1, n_expected = 0, ...faults } = Object.fromEntries(facts);
-    if (n_rows !== n_expected || n_rows !== (coverage.get(indicator.id)?.rows ?? 0)) {
-      throw new SnapshotFault(`${indicator.id}: ${n_rows} rows published, ${n_expected} in the lake`);
+  const ids = new Map(indicators.map(({ number, id }) => [number, id]));
+  let done = 0;
+  for (const batch of inBatches(indicators)) {
+    await readLakeBatch(duck, batch);
+    await duck.run('published-batch', { files: filesOf(directory, batch) });
+    const rows = await duck.rows('verify-batch', { numbers: numbersOf(batch) });
+    for (const { number, ...facts } of rows) {
+      const id = ids.get(Number(number)) ?? '';
+      judge(id, facts, coverage.get(id)?.rows ?? 0);
     }
-    const fault = Object.entries(faults).find(([, count]) => count !== 0);
-    if (fault) throw new SnapshotFault(`${indicator.id}: ${fault[1]} rows are wrong (${fault[0]})`);
-    onIndicator(index + 1);
+    done += batch.indicators.length;
+    onIndicators(done);
   }
+}
+
+/** @throws {SnapshotFault} unless the counts of one indicator say that all is well. */
+function judge(id: string, facts: SqlRow, covered: number): void {
+  const counts = Object.entries(facts).map(([name, count]): [string, number] => [name, Number(count)]);
+  const { n_rows = -1, n_expected = 0, ...faults } = Object.fromEntries(counts);
+  if (n_rows !== n_expected || n_rows !== covered) {
+    throw new SnapshotFault(`${id}: ${n_rows} rows published, ${n_expected} in the lake`);
+  }
+  const fault = Object.entries(faults).find(([, count]) => count !== 0);
+  if (fault) throw new SnapshotFault(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
 }
 
 /** All files below a directory, as the manifest names them. */
@@ -61,17 +74,8 @@ export async function verifyFiles(directory: string, files: Manifest['files']): 
   if (extra !== undefined) throw new SnapshotFault(`${extra} is not in the manifest`);
 }
 
-const ID_CHARACTER = /[A-Za-z0-9_.-]/;
-
-/** Whether the id stands in the text as a word of its own: `a.b` does not stand in `a.b.c`. */
-function standsIn(text: string, id: string): boolean {
-  for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {
-    const before = text[at - 1] ?? '';
-    const after = text[at + id.length] ?? '';
-    if (!ID_CHARACTER.test(before) && !ID_CHARACTER.test(after)) return true;
-  }
-  return false;
-}
+/** A run of characters that ids are made of: `a.b` does not stand in `a.b.c`. */
+const WORDS = /[A-Za-z0-9_.-]+/g;
 
 /** Searches every name and every readable byte for indicators that must not be published. */
 export async function verifyWithheld(directory: string, plan: SnapshotPlan): Promise<void> {
@@ -84,7 +88,8 @@ export async function verifyWithheld(directory: string, plan: SnapshotPlan): Pro
     if (id !== undefined && withheld.has(id)) throw new SnapshotFault(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
     const text = await readFile(join(directory, path), 'utf8');
-    const found = plan.withheld.find((one) => standsIn(text, one));
-    if (found !== undefined) throw new SnapshotFault(`${path} names ${found}, which must not be published`);
+    for (const [word] of text.matchAll(WORDS)) {
+      if (withheld.has(word)) throw new SnapshotFault(`${path} names ${word}, which must not be published`);
+    }
   }
 }

@@ -1,8 +1,8 @@
--- What each country holds of each indicator, from the published files. Years of values, not of empty rows;
+-- What each country holds of the indicators whose published files are given. Years of values, not of empty rows;
 -- `latest` is the newest observed value, or, where all observed rows are empty, the newest of those.
-CREATE OR REPLACE TABLE held AS
+INSERT INTO held
 SELECT
-  left(parse_filename(filename), -8) AS indicator,
+  planned.number,
   iso3,
   count(*)::INTEGER AS n_rows,
   count(value)::INTEGER AS n_values,
@@ -13,6 +13,7 @@ SELECT
     {year: year, value: value, ci_lo: ci_lo, ci_hi: ci_hi, rank: rank, rank_delta_1y: rank_delta_1y},
     year + CASE WHEN value IS NULL THEN 0 ELSE 1000000 END
   ) FILTER (NOT projected) AS latest
-FROM read_parquet($files, filename = true)
+FROM read_parquet($files, filename = true) AS published
+JOIN planned ON planned.id = left(parse_filename(published.filename), -8)
 GROUP BY ALL
-ORDER BY indicator, iso3;
+ORDER BY planned.number, iso3;

@@ -1,5 +1,6 @@
 COPY (
-  SELECT indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year
+  SELECT id AS indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year
   FROM held
-  ORDER BY indicator, iso3
+  JOIN planned USING (number)
+  ORDER BY number, iso3
 ) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1);

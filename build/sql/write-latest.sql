@@ -1,6 +1,7 @@
 COPY (
-  SELECT indicator, iso3, latest.*
+  SELECT id AS indicator, iso3, latest.*
   FROM held
+  JOIN planned USING (number)
   WHERE latest IS NOT NULL
-  ORDER BY indicator, iso3
+  ORDER BY number, iso3
 ) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1);

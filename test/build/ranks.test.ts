@@ -1,11 +1,12 @@
 /** Ranks and their changes as the statement computes them, against a count that shares nothing with it. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Duck } from '../../build/duckdb.ts';
-import { prepareTables } from '../../build/snapshot/materialise.ts';
+import { type Figured, inBatches, prepareTables, writeBatch } from '../../build/snapshot/materialise.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
 import { query, readObservations } from './parquet.ts';
 
 const PLACES = ['BRA', 'CHN', 'DEU', 'FRA', 'IND', 'JPN', 'USA'];
@@ -58,13 +59,27 @@ function expected(cells: readonly Cell[], better: 1 | -1) {
     .sort((a, b) => (a.iso3 < b.iso3 ? -1 : a.iso3 > b.iso3 ? 1 : a.year - b.year));
 }
 
+/** The same series twice in one lake, ranked from above and from below; and one that nobody asks for. */
+const SERIES = [true, false].map(
+  (higherIsBetter, number): Figured => ({
+    id: `p.s${number}`,
+    number,
+    slug: `s${number}`,
+    lake: '',
+    lakeRows: 0,
+    projectedFrom: 3000,
+    record: { higher_is_better: higherIsBetter, no_rank: false },
+  }),
+);
+
 describe('ranks', () => {
   let directory: string;
   let duck: Duck;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'almanac-ranks-'));
     duck = await Duck.open({ scratch: join(directory, 'scratch') });
-    await prepareTables(duck, PLACES);
+    await mkdir(join(directory, 'observations'));
+    await prepareTables(duck, PLACES, SERIES);
   });
   afterAll(async () => {
     await duck.close();
@@ -73,45 +88,62 @@ describe('ranks', () => {
 
   let runs = 0;
 
-  async function publish(cells: readonly Cell[], ascending: boolean) {
+  async function publish(cells: readonly Cell[]) {
     runs += 1;
-    const [lake, file] = [join(directory, `${runs}.lake.parquet`), join(directory, `${runs}.parquet`)];
+    const lake = join(directory, `${runs}.lake.parquet`);
     // Quoted, because a bare number would be read as a decimal first and lose its last bits.
     const literal = (value: number | null): string => (value === null ? 'NULL' : `'${value}'`);
-    const rows = cells.map(
-      ({ iso3, year, value }) => `('one', '${iso3}', ${year}, ${literal(value)}::DOUBLE)`,
+    const rows = ['s', 's0', 's1', 't'].flatMap((slug) =>
+      cells.map(({ iso3, year, value }) => `('${slug}', '${iso3}', ${year}, ${literal(value)}::DOUBLE)`),
     );
     await query(`COPY (
       SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::BOOLEAN AS projected
       FROM (VALUES ${rows.join()}) AS rows(indicator, iso3, year, value)
     ) TO '${lake}' (FORMAT parquet)`);
-    await duck.run('observations', {
-      lake,
-      slug: 'one',
-      projected_from: 3000,
-      ascending,
-      no_rank: false,
-      file,
-    });
-    const published = await readObservations(file);
-    return published.map(({ iso3, year, value, rank, rank_delta_1y }) => ({
-      iso3,
-      year,
-      value,
-      rank,
-      rank_delta_1y,
-    }));
+    const indicators = SERIES.map((one) => ({ ...one, lake }));
+    for (const batch of inBatches(indicators)) await writeBatch(duck, directory, batch);
+    return Promise.all(
+      indicators.map(async ({ id }) =>
+        (await readObservations(join(directory, observationsFile(id)))).map(
+          ({ iso3, year, value, rank, rank_delta_1y }) => ({ iso3, year, value, rank, rank_delta_1y }),
+        ),
+      ),
+    );
   }
 
-  it.each([
-    ['the highest first', 1],
-    ['the lowest first', -1],
-  ] as const)('equal an independent count on any figures, %s', async (_, better) => {
+  it('equal an independent count on any figures, the highest or the lowest first', async () => {
     await fc.assert(
       fc.asyncProperty(anyCells, async (cells) => {
-        expect(await publish(cells, better === -1)).toEqual(expected(cells, better));
+        expect(await publish(cells)).toEqual([expected(cells, 1), expected(cells, -1)]);
       }),
       { numRuns: 50 },
+    );
+  });
+});
+
+describe('batches', () => {
+  const anySeries = fc.array(fc.record({ lake: fc.constantFrom('a', 'b'), rows: fc.nat(12) })).map((given) =>
+    given
+      .toSorted((a, b) => (a.lake < b.lake ? -1 : a.lake > b.lake ? 1 : 0))
+      .map(({ lake, rows }, number): Figured => {
+        const [first] = SERIES;
+        if (!first) throw new RangeError('no series');
+        return { ...first, number, lake, lakeRows: rows };
+      }),
+  );
+
+  it('hold every indicator once, in order, of one lake file, within their rows unless alone', () => {
+    fc.assert(
+      fc.property(anySeries, (series) => {
+        const batches = inBatches(series.toReversed(), 20);
+        expect(batches.flatMap(({ indicators }) => indicators)).toEqual(series);
+        for (const { first, last, indicators } of batches) {
+          expect([first, last]).toEqual([indicators[0], indicators.at(-1)]);
+          expect(new Set(indicators.map(({ lake }) => lake)).size).toBe(1);
+          const rows = indicators.reduce((sum, { lakeRows }) => sum + lakeRows, 0);
+          expect(indicators.length === 1 || rows <= 20).toBe(true);
+        }
+      }),
     );
   });
 });

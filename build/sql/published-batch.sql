@@ -1,0 +1,5 @@
+-- Published files as they lie on disk.
+CREATE OR REPLACE TABLE published_batch AS
+SELECT planned.number, published.* EXCLUDE (filename)
+FROM read_parquet($files, filename = true) AS published
+JOIN planned ON planned.id = left(parse_filename(published.filename), -8);

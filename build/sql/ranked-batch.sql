@@ -1,0 +1,23 @@
+-- The rows of `lake_batch` as they are published: ranks within each year, change against the year before.
+-- Competition ranks (1, 2, 2, 4) among the countries with a value; the highest value is first unless `ascending`.
+CREATE OR REPLACE TABLE ranked_batch AS
+WITH ranked AS (
+  SELECT
+    rows.*,
+    CASE WHEN value IS NOT NULL AND NOT planned.no_rank THEN
+      rank() OVER (
+        PARTITION BY number, year, value IS NULL
+        ORDER BY CASE WHEN planned.ascending THEN value ELSE -value END
+      )
+    END::INTEGER AS rank
+  FROM lake_batch AS rows
+  JOIN planned USING (number)
+)
+SELECT
+  now.number, now.iso3, now.year, now.value, now.ci_lo, now.ci_hi, now.rank,
+  (before.rank - now.rank)::INTEGER AS rank_delta_1y,
+  now.projected
+FROM ranked AS now
+LEFT JOIN ranked AS before
+  ON before.number = now.number AND before.iso3 = now.iso3 AND before.year = now.year - 1
+ORDER BY now.number, now.iso3, now.year;

@@ -1,0 +1,61 @@
+-- Holds `published_batch` against `lake_batch`, ranks computed in another way than when it was made: one more than the
+-- number of countries with a strictly better value. By indicator; n_rows and n_expected must be equal, the others zero.
+WITH steps AS (
+  SELECT number, year, value, count(*) AS countries
+  FROM lake_batch
+  JOIN planned USING (number)
+  WHERE value IS NOT NULL AND NOT no_rank
+  GROUP BY number, year, value
+), standing AS (
+  SELECT
+    number, year, value,
+    1 + coalesce(sum(countries) OVER (
+      PARTITION BY number, year ORDER BY CASE WHEN ascending THEN value ELSE -value END
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ), 0) AS rank
+  FROM steps
+  JOIN planned USING (number)
+), held AS (
+  SELECT number, count(*) AS rows FROM published_batch GROUP BY number
+), expected AS (
+  SELECT number, count(*) AS rows FROM lake_batch GROUP BY number
+), untraceable AS (
+  SELECT published.number, count(*) AS rows
+  FROM published_batch AS published
+  ANTI JOIN lake_batch AS source
+  ON published.number = source.number AND published.iso3 = source.iso3 AND published.year = source.year
+    AND published.value IS NOT DISTINCT FROM source.value
+    AND published.ci_lo IS NOT DISTINCT FROM source.ci_lo
+    AND published.ci_hi IS NOT DISTINCT FROM source.ci_hi
+    AND published.projected = source.projected
+  GROUP BY published.number
+), misranked AS (
+  SELECT published.number, count(*) AS rows
+  FROM published_batch AS published
+  LEFT JOIN standing ON standing.number = published.number AND standing.year = published.year
+    AND standing.value = published.value
+  WHERE published.rank IS DISTINCT FROM standing.rank
+  GROUP BY published.number
+), misplaced AS (
+  SELECT published.number, count(*) AS rows
+  FROM published_batch AS published
+  LEFT JOIN published_batch AS before
+  ON before.number = published.number AND before.iso3 = published.iso3 AND before.year = published.year - 1
+  WHERE published.rank_delta_1y IS DISTINCT FROM before.rank - published.rank
+  GROUP BY published.number
+)
+SELECT
+  planned.number,
+  coalesce(held.rows, 0)::INTEGER AS n_rows,
+  coalesce(expected.rows, 0)::INTEGER AS n_expected,
+  coalesce(untraceable.rows, 0)::INTEGER AS n_untraceable,
+  coalesce(misranked.rows, 0)::INTEGER AS n_misranked,
+  coalesce(misplaced.rows, 0)::INTEGER AS n_misplaced
+FROM planned
+LEFT JOIN held USING (number)
+LEFT JOIN expected USING (number)
+LEFT JOIN untraceable USING (number)
+LEFT JOIN misranked USING (number)
+LEFT JOIN misplaced USING (number)
+WHERE planned.number IN (SELECT unnest($numbers))
+ORDER BY planned.number;
