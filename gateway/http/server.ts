@@ -1,0 +1,96 @@
+/**
+ * The Fastify instance that every server of this project begins as: its limits of time and size, ids, headers of every
+ * page, and the request log. It has no routes yet.
+ */
+import { setTimeout } from 'node:timers/promises';
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { type Settings, splitList } from '../../data/runtime/settings.ts';
+import type { RequestFacts } from '../routes/passage.ts';
+import { boundConnections } from './connections.ts';
+import { clientErrors, frameworkErrors } from './fallback.ts';
+import type { Metrics } from './metrics.ts';
+import { parseQueryString } from './query-string.ts';
+import { requestIds } from './request-id.ts';
+import { installRequestLog } from './request-log.ts';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** What the request log tells of the request; null until a route has it. */
+    facts: RequestFacts | null;
+  }
+}
+
+export interface ServerDependencies {
+  settings: Settings;
+  log: Logger;
+  /** An id that was never given before, of `A-Za-z0-9._-`. */
+  randomId: () => string;
+  metrics?: Metrics;
+  /**
+   * How long a closing server goes on taking requests, each answered with `Connection: close`, so that callers with
+   * open connections leave by themselves instead of being cut off. Default 0.
+   */
+  drainMs?: number;
+  /** Told of every route as it is made, for tests that walk all of them. */
+  onRoute?: (route: { method: string; url: string }) => void;
+}
+
+/** How long a client may take to send its headers, its whole request, and to be silent in between. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** So much later than its time a slow request may be cut off. */
+const CONNECTIONS_CHECKED_EVERY_MS = 3_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** A reader that takes nothing for this long is cut off. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Longer than any header block may be, so that no path is too long for its route: it is not found instead. */
+const PATH_PARAMETER_MAX = 32_768;
+
+/** What even a page of a plugin carries. */
+const EVERY_PAGE = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'same-origin',
+};
+
+export function openServer(dependencies: ServerDependencies): FastifyInstance {
+  const { settings, log, randomId, onRoute, drainMs = 0, metrics = null } = dependencies;
+  const app = Fastify({
+    logger: false,
+    trustProxy: trustedProxies(settings.TRUST_PROXY),
+    genReqId: requestIds(randomId),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionTimeout: IDLE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: {
+      caseSensitive: true,
+      maxParamLength: PATH_PARAMETER_MAX,
+      querystringParser: (text) => parseQueryString(text),
+    },
+    frameworkErrors,
+    clientErrorHandler: clientErrors(randomId),
+  });
+  // A caller may close its sending side with its last request: it still gets, and has paid for, the answer.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  boundConnections(app.server, log);
+  app.decorateReply('facts', null);
+  if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
+  if (drainMs > 0) app.addHook('preClose', () => setTimeout(drainMs));
+  // Public answers are written by `send.ts` and never come by here.
+  app.addHook('onSend', async (request, reply) => {
+    reply.headers({ 'X-Request-Id': request.id, ...EVERY_PAGE });
+  });
+  installRequestLog(app, log, metrics);
+  return app;
+}
+
+/** Addresses and CIDR ranges only: a number of hops or "all" would let anyone choose an address. */
+function trustedProxies(setting: string): string[] | false {
+  const ranges = splitList(setting);
+  return ranges.length > 0 ? ranges : false;
+}
