@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { connected, end, launch, UP_WITHIN_MS, untilUp } from './redis.ts';
+import { connected, end, launch, untilUp } from './redis.ts';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
 const FORMED_WITHIN_MS = 30_000;
+const MEETING_TIMEOUT_MS = 1_500;
 const POLL_MS = 20;
 
 export interface ClusterOptions {
@@ -35,6 +36,11 @@ export interface TestCluster {
   flush(): Promise<void>;
   /** Port of the master that holds a key, as the nodes that run see it. */
   masterOf(key: string): Promise<number>;
+  /** Port of the first replica of the master that holds a key. */
+  replicaOf(key: string): Promise<number>;
+  /** Stops a node in its tracks until it is thawed: its connections stay, and nothing comes. */
+  freeze(port: number): void;
+  thaw(port: number): void;
   /** Ends a node at once, as a crash would. */
   kill(port: number): Promise<void>;
   /** Starts a node again on its files; resolves when it is part of the cluster, as a replica in step with its master. */
@@ -47,11 +53,14 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
   const dir = await mkdtemp(join(tmpdir(), 'alm-cluster-'));
   const ports = await freePorts(MASTERS * (1 + replicas));
   const servers = new Map<number, ChildProcess>();
-  const start = async (port: number): Promise<void> => {
-    servers.set(port, await launch(dir, nodeArguments(port, persistent, nodeTimeoutMs)));
+  const start = async (port: number, timeout_ms = nodeTimeoutMs): Promise<void> => {
+    servers.set(port, await launch(dir, nodeArguments(port, persistent, timeout_ms)));
   };
-  await Promise.all(ports.map(start));
+  // Nodes tell of each other every half node timeout: a short one while they meet.
+  await Promise.all(ports.map((port) => start(port, MEETING_TIMEOUT_MS)));
   await formCluster(ports);
+  for (const port of ports)
+    await onNode(port, (node) => node.config('SET', 'cluster-node-timeout', nodeTimeoutMs));
   const clients: RedisClient[] = [];
   const running = (): number => [...servers.keys()].find((port) => servers.get(port)?.exitCode === null) ?? 0;
   const url = (): string => `redis://127.0.0.1:${running()}`;
@@ -67,7 +76,10 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
     flush: async () => {
       for (const port of ports.slice(0, MASTERS)) await onNode(port, (node) => node.flushall());
     },
-    masterOf: (key) => onNode(running(), (node) => masterOf(node, key)),
+    masterOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[0] ?? 0,
+    replicaOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[1] ?? 0,
+    freeze: (port) => servers.get(port)?.kill('SIGSTOP'),
+    thaw: (port) => servers.get(port)?.kill('SIGCONT'),
     kill: async (port) => {
       const server = servers.get(port);
       servers.delete(port);
@@ -108,12 +120,14 @@ async function onNode<T>(port: number, work: (node: Redis) => Promise<T>): Promi
   }
 }
 
-async function masterOf(node: Redis, key: string): Promise<number> {
+/** Ports of the nodes that hold a key, its master first. */
+async function nodesOf(node: Redis, key: string): Promise<number[]> {
   const slot = Number(await node.call('CLUSTER', 'KEYSLOT', key));
-  const ranges = (await node.call('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
+  const ranges = (await node.call('CLUSTER', 'SLOTS')) as [number, number, ...[string, number][]][];
   const range = ranges.find(([from, to]) => from <= slot && slot <= to);
   if (!range) throw new Error(`nobody holds slot ${slot}`);
-  return range[2][1];
+  const [, , ...nodes] = range;
+  return nodes.map(([, port]) => port);
 }
 
 async function untilInStep(node: Redis): Promise<void> {
@@ -140,16 +154,29 @@ async function formCluster(ports: number[]): Promise<void> {
   for (const port of ports.slice(1)) await nodes[0]?.call('CLUSTER', 'MEET', '127.0.0.1', port);
   await Promise.all(nodes.map((node) => untilWhole(node, nodes.length)));
   const ids = await Promise.all(masters.map((master) => master.call('CLUSTER', 'MYID')));
-  for (const [index, replica] of nodes.slice(MASTERS).entries()) {
+  const replicas = nodes.slice(MASTERS);
+  for (const [index, replica] of replicas.entries())
     await replica.call('CLUSTER', 'REPLICATE', String(ids[index % MASTERS]));
-    await untilInStep(replica);
-  }
+  await Promise.all(replicas.map(untilInStep));
+  const holders = nodes.length / MASTERS;
+  await Promise.all(nodes.map((node) => untilEveryoneKnows(node, holders)));
   for (const node of nodes) node.disconnect();
+}
+
+/** A node has heard of every replica. */
+async function untilEveryoneKnows(node: Redis, holders: number): Promise<void> {
+  const deadline_ms = Date.now() + FORMED_WITHIN_MS;
+  while (Date.now() < deadline_ms) {
+    const ranges = (await node.call('CLUSTER', 'SLOTS')) as unknown[][];
+    if (ranges.every((range) => range.length === 2 + holders)) return;
+    await pause(POLL_MS);
+  }
+  throw new Error('the replicas are not known');
 }
 
 /** A node sees the whole cluster: all slots served, every node known. */
 async function untilWhole(node: Redis, known: number): Promise<void> {
-  const deadline_ms = Date.now() + UP_WITHIN_MS;
+  const deadline_ms = Date.now() + FORMED_WITHIN_MS;
   while (Date.now() < deadline_ms) {
     const info = String(await node.call('CLUSTER', 'INFO'));
     const isWhole = [`cluster_state:ok`, `cluster_size:${MASTERS}`, `cluster_known_nodes:${known}`];

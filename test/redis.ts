@@ -16,7 +16,7 @@ export { startRedisCluster, type TestCluster } from './redis-cluster.ts';
 export const silentLog = pino({ level: 'silent' });
 
 const BINARIES = ['redis-server', 'valkey-server'];
-export const UP_WITHIN_MS = 10_000;
+const UP_WITHIN_MS = 10_000;
 
 export interface TestRedis {
   url: string;

@@ -35,6 +35,12 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
+    name: 'cluster',
+    fault: 'masters of a Redis Cluster, three with a replica each, killed under load one after another',
+    limit_s: 240,
+    load: async () => (await import('./cluster.ts')).clusterFaults,
+  },
+  {
     name: 'attack',
     fault:
       'odd requests and forms by the thousand, requests hidden in others, guesses whose time might tell something',

@@ -29,7 +29,7 @@ export interface RedisScale {
   costRounds: number;
 }
 
-const FULL: RedisScale = { calls: 10_000, kills: 12, otherKills: 3, costRounds: 4 };
+const FULL: RedisScale = { calls: 10_000, kills: 10, otherKills: 2, costRounds: 4 };
 const CUSTOMERS = 8;
 const CONNECTIONS_AT_MOST = 10_000;
 const RECOVERY_WITHIN_MS = 20_000;

@@ -14,9 +14,9 @@ export interface RepliesScale {
   workers: number;
 }
 
-const FULL: RepliesScale = { duration_ms: 40_000, workers: 200 };
+const FULL: RepliesScale = { duration_ms: 30_000, workers: 200 };
 const CUSTOMERS = 8;
-const ODDS = { cut: 0.002, delay: 0.02, silence: 0.0003 };
+const ODDS = { cut: 0.006, delay: 0.01, silence: 0.0006 };
 
 export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();

@@ -83,12 +83,13 @@ export class Site implements AsyncDisposable {
 
   /** A connection as the service's own tools make it. */
   async connect(): Promise<RedisClient> {
-    const cluster = this.#redis.REDIS_CLUSTER === 'true';
-    const client = connectRedis(
-      { REDIS_URL: await this.redisUrl(), REDIS_CLUSTER: cluster },
-      silentLog,
-      'tool',
-    );
+    const { REDIS_CLUSTER, REDIS_WAIT_REPLICAS = '0' } = this.#redis;
+    const settings = {
+      REDIS_URL: await this.redisUrl(),
+      REDIS_CLUSTER: REDIS_CLUSTER === 'true',
+      REDIS_WAIT_REPLICAS: Number(REDIS_WAIT_REPLICAS),
+    };
+    const client = connectRedis(settings, silentLog, 'tool');
     this.#stack.defer(async () => client.disconnect());
     if (!(await whenReady(client, CONNECT_WITHIN_MS))) throw new Error('Redis does not answer');
     return client;
@@ -109,11 +110,14 @@ export class Site implements AsyncDisposable {
 export const storeOn = (redis: RedisClient): AccountStore =>
   new AccountStore({ redis, now: Date.now, random: randomBytes, packs: PACKS, log: silentLog });
 
+/** Addresses of this process are told apart by these. */
+let people = 0;
+
 /** Verified accounts with one key each and more credits than any part spends. */
 export async function openAccounts(store: AccountStore, count: number): Promise<Customer[]> {
   const customers: Customer[] = [];
   for (let number = 0; number < count; number++) {
-    const email = `faults-${number}@example.org`;
+    const email = `faults-${people++}@example.org`;
     const { account_id } = await store.create({ email, verified: true, credits: CREDITS, by: 'faults' });
     const { key } = await store.mintKey(account_id);
     customers.push({ account_id, key });

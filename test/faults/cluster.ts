@@ -1,0 +1,176 @@
+/**
+ * A Redis Cluster of three masters and three replicas whose masters are killed under load, one after another.
+ *
+ * Redis replicates after it has answered, so a failover may lose what was acknowledged a moment before; with
+ * `REDIS_WAIT_REPLICAS=1` every change of money waits until the replica holds it, and must survive. What was lost
+ * without it is told, and is no broken promise: nothing was promised.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { requestText } from '../bench/http-client.ts';
+import type { LoadJob, LoadResult } from '../bench/load.ts';
+import { startHelper } from '../bench/processes.ts';
+import { median } from '../bench/report.ts';
+import { startRedisCluster, type TestCluster } from '../redis.ts';
+import { Buyers } from './buyers.ts';
+import { Clients, judgeSettled, told } from './clients.ts';
+import type { Reporter } from './parts.ts';
+import { type Customer, openAccounts, Site, storeOn } from './site.ts';
+
+export interface ClusterScale {
+  failovers: number;
+  /** Failovers without waiting; 0 leaves it out. */
+  careless: number;
+  /** Rounds of the cost of waiting; 0 leaves it unmeasured. */
+  costRounds: number;
+}
+
+const FULL: ClusterScale = { failovers: 6, careless: 3, costRounds: 4 };
+const CUSTOMERS = 12;
+const WORKERS = 100;
+const NODE_TIMEOUT_MS = 1_000;
+const BEFORE_KILL_MS = 1_500;
+const FAILOVER_WITHIN_MS = 30_000;
+const PROBE_EVERY_MS = 50;
+const COST_CONNECTIONS = 64;
+const COST_ROUND_MS = 1_500;
+
+export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const cluster = await startRedisCluster({ replicas: 1, persistent: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
+  stack.defer(() => cluster.stop());
+  await failOver(report, cluster, 1, scale.failovers);
+  if (scale.careless > 0) await failOver(report, cluster, 0, scale.careless);
+  if (scale.costRounds > 0) await tellCost(report, cluster, scale.costRounds);
+}
+
+const openSite = (cluster: TestCluster, replicas: number): Promise<Site> =>
+  Site.open({
+    REDIS_URL: cluster.url,
+    REDIS_CLUSTER: 'true',
+    REDIS_WAIT_REPLICAS: String(replicas),
+  });
+
+async function failOver(
+  report: Reporter,
+  cluster: TestCluster,
+  replicas: number,
+  failovers: number,
+): Promise<void> {
+  await using site = await openSite(cluster, replicas);
+  const gateway = await site.gateway();
+  const redis = await site.connect();
+  const store = storeOn(redis);
+  const customers = await openAccounts(store, CUSTOMERS);
+  await using clients = new Clients(gateway.port, customers, WORKERS);
+  const buyers = new Buyers(store, customers);
+  const outages_ms: number[] = [];
+  for (let failover = 0; failover < failovers; failover++) {
+    const victim = customers[failover % customers.length];
+    if (!victim) throw new Error('there is nobody');
+    outages_ms.push(await killMasterOf(cluster, gateway.port, victim, clients));
+  }
+  const books = await buyers.close(redis);
+  const judgement = await judgeSettled(clients.told, redis, customers);
+  const { calls, served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
+  const name = `Master of a cluster killed, REDIS_WAIT_REPLICAS=${replicas}`;
+  const lost = `${missing} debits, ${books.missing} grants and purchases`;
+  if (replicas === 0) {
+    report(
+      `${name}: no promise; every balance is the sum of its ledger, and nothing is doubled`,
+      `${failovers} failovers, ${told(judgement)}; lost ${lost}; ${doubled + books.doubled} doubled, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+      doubled + books.doubled + unbalanced === 0 && served > 0,
+    );
+    return;
+  }
+  report(
+    `${name}: no acknowledged debit, grant or purchase is lost, none is doubled`,
+    `${failovers} failovers, ${told(judgement)}, ${books.grants} grants, ${books.purchases} purchases; lost ${lost}; ${doubled + books.doubled} doubled, ${unanswered} refused but charged`,
+    missing + books.missing + doubled + books.doubled + unanswered === 0 && served > 0,
+  );
+  report(
+    `${name}: every balance is the sum of its ledger; every call is answered, or refused with 503 and Retry-After`,
+    `${unbalanced} of ${CUSTOMERS} accounts differ, ${strange + broken} of ${calls} calls otherwise`,
+    unbalanced + strange + broken === 0,
+  );
+  const longest_s = Math.max(...outages_ms) / 1000;
+  report(
+    `${name}: the gateway follows the failover by itself`,
+    `the accounts of the lost master were served again after ${(median(outages_ms) / 1000).toFixed(1)} s (at most ${longest_s.toFixed(1)} s), node timeout ${NODE_TIMEOUT_MS / 1000} s`,
+    longest_s * 1000 < FAILOVER_WITHIN_MS,
+  );
+}
+
+/** Kills the master of an account under load, and starts it again. Gives how long that account was not served, in ms. */
+async function killMasterOf(
+  cluster: TestCluster,
+  port: number,
+  victim: Customer,
+  clients: Clients,
+): Promise<number> {
+  let isOver = false;
+  const load = clients.keepCalling(WORKERS, () => !isOver);
+  await pause(BEFORE_KILL_MS * (0.5 + Math.random()));
+  const master = await cluster.masterOf(redisKeys.account(victim.account_id));
+  const killed_at_ms = performance.now();
+  await cluster.kill(master);
+  await using probe = new Clients(port, [victim], 1);
+  // With its only replica gone a shard can acknowledge nothing that must outlive it, until the lost node is back.
+  const isBack = untilTakenOver(cluster, master, victim).then(() => cluster.restart(master));
+  let outage_ms = 0;
+  do {
+    await pause(PROBE_EVERY_MS);
+    outage_ms = performance.now() - killed_at_ms;
+  } while ((await probe.call()).status !== 200 && outage_ms < FAILOVER_WITHIN_MS);
+  await isBack;
+  isOver = true;
+  await load;
+  clients.told.push(...probe.told);
+  return outage_ms;
+}
+
+async function untilTakenOver(cluster: TestCluster, lost: number, { account_id }: Customer): Promise<void> {
+  const deadline = performance.now() + FAILOVER_WITHIN_MS;
+  while ((await cluster.masterOf(redisKeys.account(account_id))) === lost) {
+    if (performance.now() > deadline) throw new Error('no replica took over');
+    await pause(PROBE_EVERY_MS);
+  }
+}
+
+/** Keyed calls a second with and without waiting, in turns, on the same cluster. */
+async function tellCost(report: Reporter, cluster: TestCluster, rounds: number): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const careless = stack.use(await openSite(cluster, 0));
+  const careful = stack.use(await openSite(cluster, 1));
+  const load = stack.use(startHelper('load.ts'));
+  const ports = [(await careless.gateway()).port, (await careful.gateway()).port] as const;
+  const customers = await openAccounts(storeOn(await careless.connect()), CUSTOMERS);
+  const requests = customers.map(({ key }) =>
+    requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
+  );
+  const measure = async (port: number): Promise<number> => {
+    const { answers, errors, duration_ms } = await load.ask<LoadJob, LoadResult>({
+      port,
+      requests,
+      connections: COST_CONNECTIONS,
+      duration_ms: COST_ROUND_MS,
+    });
+    if (errors > 0) throw new Error(`${errors} errors while the cost of waiting was measured`);
+    return (answers / duration_ms) * 1000;
+  };
+  const shares: number[] = [];
+  const rates: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const without = await measure(ports[0]);
+    const waiting = await measure(ports[1]);
+    // The first round only warms up.
+    if (round === 0) continue;
+    rates.push(without);
+    shares.push(waiting / without);
+  }
+  report(
+    'REDIS_WAIT_REPLICAS=1: what the promise costs, in keyed calls a second',
+    `${median(shares).toFixed(2)} × of 0 (${Math.round(median(rates)).toLocaleString('en')} a second)`,
+    true,
+  );
+}
