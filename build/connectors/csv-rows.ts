@@ -150,6 +150,10 @@ export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOpti
     await chunks.return?.();
     throw error;
   });
+  if (/^\uFEFF?\s*<[!?a-z]/i.test(line)) {
+    await chunks.return?.();
+    throw new CsvError('a page of HTML or XML in place of a table');
+  }
   const { delimiter: wanted = sniffDelimiter } = options;
   const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
   const batches = parseBatches(withHead(head, chunks), {

@@ -3,18 +3,17 @@ import { join } from 'node:path';
 import type { EffectiveSource } from '../connectors/source.ts';
 import { DirectoryUpstream, PACKAGES_ROOT } from './directory-upstream.ts';
 import type { TrackedUpstream } from './fetched-files.ts';
-import { HttpUpstream } from './http-upstream.ts';
-import type { PolitenessOptions } from './politeness.ts';
-import type { RetryOptions } from './retry.ts';
+import { type HttpOptions, HttpUpstream } from './http-upstream.ts';
 
 /** No upstream file of country statistics comes near it; a server that sends more is broken or hostile. */
 const MAX_FILE_BYTES = 1_000_000_000;
 
-export interface UpstreamOptions {
-  maxFileBytes?: number;
-  retry?: Partial<RetryOptions>;
-  politeness?: PolitenessOptions;
-}
+export type UpstreamOptions = Partial<
+  Pick<
+    HttpOptions,
+    'maxFileBytes' | 'retry' | 'politeness' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'slowest'
+  >
+>;
 
 export function openUpstream(
   source: EffectiveSource,
@@ -22,7 +21,7 @@ export function openUpstream(
   signal: AbortSignal,
   options: UpstreamOptions = {},
 ): TrackedUpstream {
-  const { maxFileBytes = MAX_FILE_BYTES, retry, politeness } = options;
+  const { maxFileBytes = MAX_FILE_BYTES, ...http } = options;
   const { base } = source;
   if (base.kind === 'directory') return new DirectoryUpstream(base.path, { maxFileBytes, signal });
   if (base.kind === 'none') return new DirectoryUpstream(PACKAGES_ROOT, { maxFileBytes, signal });
@@ -31,7 +30,6 @@ export function openUpstream(
     cache: join(providerDirectory, '.copies'),
     maxFileBytes,
     signal,
-    ...(retry ? { retry } : {}),
-    ...(politeness ? { politeness } : {}),
+    ...http,
   });
 }

@@ -4,7 +4,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { isPrivateAddress, refusePrivateHost } from '../../build/upstream/address-guard.ts';
+import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../build/upstream/address-guard.ts';
+import { HttpUpstream } from '../../build/upstream/http-upstream.ts';
 import { delayAfter, RETRY_DEFAULTS, retryAfterMs, Transient } from '../../build/upstream/retry.ts';
 import { UpstreamError } from '../../build/upstream/upstream-error.ts';
 import { played, read } from './played-server.ts';
@@ -235,6 +236,10 @@ describe('addresses', () => {
     'fc00::1',
     'ff02::1',
     '::ffff:8.8.8.8',
+    '::7f00:1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    'fec0::1',
   ])('%s is private', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
@@ -244,6 +249,19 @@ describe('addresses', () => {
   it('are allowed where the provider itself has them', () => {
     const origin = new URL('http://192.168.1.10/data/');
     expect(() => refusePrivateHost(new URL('http://192.168.1.10/other'), origin)).not.toThrow();
-    expect(() => refusePrivateHost(new URL('http://192.168.1.11/other'), origin)).toThrow(UpstreamError);
+    for (const other of ['http://192.168.1.11/other', 'http://192.168.1.10:6379/', 'https://192.168.1.10/'])
+      expect(() => refusePrivateHost(new URL(other), origin)).toThrow(UpstreamError);
+  });
+  it('are refused behind a name, but for the origin that was configured', async () => {
+    const looked = await new Promise<Error | null>((settle) => guardedLookup('localhost', {}, settle));
+    expect(looked?.message).toMatch(/localhost resolves to the private address .*: refused/);
+    played.handler = (_, response) => response.end('of a mirror on purpose');
+    const { port } = played;
+    const base = `http://localhost:${port}/data/`;
+    const cache = join(played.directory, 'named');
+    const signal = new AbortController().signal;
+    const upstream = new HttpUpstream({ base, cache, maxFileBytes: 1_000, signal });
+    expect(await upstream.text('a.csv')).toBe('of a mirror on purpose');
+    await upstream.close();
   });
 });

@@ -18,6 +18,7 @@ export const played = {
   directory: '',
   handler: (() => {}) as Handler,
   requests: [] as IncomingMessage[],
+  port: 0,
   /** Pauses that were asked for, in milliseconds; none was made. */
   waits: [] as number[],
 };
@@ -31,7 +32,8 @@ beforeEach(async () => {
     played.handler(request, response, played.requests.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/data/`;
+  ({ port: played.port } = server.address() as AddressInfo);
+  base = `http://127.0.0.1:${played.port}/data/`;
 });
 afterEach(async () => {
   server.closeAllConnections();

@@ -78,6 +78,17 @@ describe('a run that fails', () => {
     expect(await readdir(join(lake.directory, id))).toEqual(['run.json']);
   });
 
+  it('was good and broken off just before it was pointed at: it is pointed at by the next one', async () => {
+    await world.publish('atlas', { one: { cells: cells(5) } });
+    const first = await world.ingest('atlas');
+    world.tomorrow();
+    await world.publish('atlas', { one: { cells: cells(6) } });
+    const second = await world.ingest('atlas');
+    await writeFile(join(world.settings.LAKE_DIR, 'atlas', 'current'), first.run_id);
+    expect(await world.ingest('atlas')).toMatchObject({ status: 'unchanged', rows_written: 60 });
+    expect((await world.lake('atlas').current())?.record.run_id).toBe(second.run_id);
+  });
+
   it('starts anew where the last good run can no longer be read', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const first = await world.ingest('atlas');

@@ -1,0 +1,188 @@
+/**
+ * The disk fills up at every moment of an ingestion and of a build: what is served stays, the record says why, nothing
+ * half-written can be seen, and all goes on as soon as there is room.
+ */
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { localFault } from '../../build/local-fault.ts';
+import type { BuildRun } from '../../data/schema/jobs.ts';
+import { Service } from '../gateway/service.ts';
+import { mountSmall, type SmallDisk } from './disk-small.ts';
+import { playSpoiled, SHORT } from './spoiled-upstream.ts';
+import { checkVisible } from './visible.ts';
+import { cells, World } from './world.ts';
+
+const SIZE_BYTES = 8_000_000;
+const PAGE = 4_096;
+/** From none to more than either needs: closely where records and pointers are written, then in growing steps. */
+const FREE = [0, 1, 2, 4, 8, 16, 18, 20, 22, 24, 28, 32, 40, 56, 80, 120, 200, 400, 800].map(
+  (pages) => pages * PAGE,
+);
+/** Figures that do not compress, so that the files are larger than what is held for the record. */
+const figures = (edition: number) => ({
+  one: { cells: cells(600, (place, year) => Math.sin(place * 1_000 + year + edition)) },
+  two: { cells: cells(600, (place, year) => Math.cos(place * 1_000 + year)) },
+});
+const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one'];
+
+const probe = mountSmall(join(tmpdir(), `almanac-probe-${process.pid}`), SIZE_BYTES);
+probe?.unmount();
+
+describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may not be mounted)', () => {
+  let world: World;
+  let lake: SmallDisk;
+  let snapshots: SmallDisk;
+  let service: Service;
+  let key: string;
+  let before: string[];
+  const builds: BuildRun[] = [];
+
+  const answers = () =>
+    Promise.all(ROUTES.map(async (route) => (await service.get(route, { key })).bytes.toString('base64')));
+  const mount = (directory: string): SmallDisk => {
+    const disk = mountSmall(directory, SIZE_BYTES);
+    if (!disk) throw new Error('cannot be mounted any more');
+    return disk;
+  };
+  /** What is left of work that ended. */
+  const rubbish = async (directory: string): Promise<string[]> =>
+    (await readdir(directory)).filter((name) => /^\.(building|running|scratch|lock)|\.tmp$/.test(name));
+  const look = () => checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+
+  beforeAll(async () => {
+    world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
+    lake = mount(world.settings.LAKE_DIR);
+    snapshots = mount(world.settings.SNAPSHOT_DIR);
+    await world.publish('atlas', figures(1));
+    await world.ingest('atlas');
+    await world.build();
+    service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+    ({ key } = await service.account({ credits: 1_000_000 }));
+    before = await answers();
+  });
+  afterAll(async () => {
+    await service?.stop();
+    lake?.unmount();
+    snapshots?.unmount();
+    await world?.remove();
+  });
+
+  it('while a provider is read', async () => {
+    const outcomes: string[] = [];
+    for (const [index, free] of FREE.entries()) {
+      world.tomorrow();
+      await world.publish('atlas', figures(index + 2));
+      const current = (await world.lake('atlas').current())?.record.run_id;
+      lake.fill(free);
+      const ended = await world.ingest('atlas').catch((error: unknown) => error);
+      lake.empty();
+      const record = ended instanceof Error ? null : (ended as Awaited<ReturnType<World['ingest']>>);
+      outcomes.push(record?.status ?? 'none');
+      if (record?.status !== 'succeeded') {
+        expect(await rubbish(world.lake('atlas').directory)).toEqual([]);
+        expect(record?.reason ?? localFault(ended)).toMatch(/^The disk is full: /);
+        expect((await world.lake('atlas').current())?.record.run_id).toBe(current);
+      }
+      await look();
+    }
+    expect(await answers()).toEqual(before);
+    expect(new Set(outcomes)).toEqual(new Set(['none', 'failed', 'succeeded']));
+    expect(outcomes.filter((outcome) => outcome === 'failed').length).toBeGreaterThan(3);
+    world.tomorrow();
+    expect(await world.ingest('atlas')).toMatchObject({ status: 'unchanged' });
+  });
+
+  it('in a moment in which somebody else has taken the rest of it', async () => {
+    const current = (await world.lake('atlas').current())?.record.run_id;
+    world.tomorrow();
+    await world.publish('atlas', figures(100));
+    const log = pino({ level: 'info' }, { write: () => lake.fill(0) });
+    const record = await world.ingest('atlas', { log });
+    lake.empty();
+    expect(record).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^The disk is full: /) });
+    expect(await world.lake('atlas').record(record.run_id)).toEqual(record);
+    expect((await world.lake('atlas').current())?.record.run_id).toBe(current);
+    await look();
+  });
+
+  it('while a file is fetched: the run fails, not the one series', async () => {
+    const upstream = await playSpoiled();
+    upstream.publish(1);
+    let asked = 0;
+    upstream.spoil({
+      ...{ name: 'fills the disk', status: 'failed', reason: /^/ },
+      spoil: (request, response, body) => {
+        if (request.url?.includes('two')) {
+          asked += 1;
+          lake.fill(0);
+        }
+        response.end(body);
+      },
+    });
+    const mirror = world.settings.PROVIDER_MIRROR;
+    world.settings.PROVIDER_MIRROR = upstream.url;
+    // Were the series given up for the disk's sake, the rest of the run would find room again and end well.
+    const log = pino({ level: 'warn' }, { write: (line) => line.includes('part failed') && lake.empty() });
+    const record = await world.ingest('atlas', { upstream: SHORT, log });
+    world.settings.PROVIDER_MIRROR = mirror;
+    lake.empty();
+    await upstream.stop();
+    expect(record).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^The disk is full: /) });
+    expect(asked).toBe(1);
+  });
+
+  /** Builds while the disk is as it is. @returns the step at which it failed, or null when it published. */
+  async function buildOnFullDisk(onStep: (step: string) => void = () => {}): Promise<string | null> {
+    const current = await world.shelf.currentId();
+    let at = 'begin';
+    const write = (line: string): void => {
+      const { step } = JSON.parse(line);
+      if (step !== undefined) onStep(step);
+      at = step ?? at;
+    };
+    builds.length = 0;
+    const observer = { onBuild: (build: BuildRun) => void builds.push(build) };
+    const ended = await world
+      .build({ observer, log: pino({ level: 'debug' }, { write }) })
+      .catch((error: unknown) => error);
+    snapshots.empty();
+    await look();
+    if (!(ended instanceof Error)) return null;
+    const reason = expect.stringMatching(/^The disk is full: /);
+    expect(localFault(ended)).toEqual(reason);
+    if (builds.length > 0) expect(builds.at(-1)).toMatchObject({ status: 'failed', reason });
+    expect(await world.shelf.currentId()).toBe(current);
+    expect(await answers()).toEqual(before);
+    expect(await rubbish(world.settings.SNAPSHOT_DIR)).toEqual([]);
+    return at;
+  }
+
+  it('while a snapshot is built and published', async () => {
+    const failedAt: (string | null)[] = [];
+    for (const free of FREE) {
+      world.tomorrow();
+      snapshots.fill(free);
+      failedAt.push(await buildOnFullDisk());
+      if (failedAt.at(-1) === null) break;
+    }
+    expect(failedAt.at(-1)).toBeNull();
+    expect(failedAt).toEqual(expect.arrayContaining(['materialise', 'prerender']));
+    await service.snapshots.check();
+    before = await answers();
+    // The manifest, then the pointer: the disk fills up just before each is written.
+    for (const nth of [1, 2]) {
+      let left = nth;
+      world.tomorrow();
+      const step = await buildOnFullDisk((name) => {
+        if (name !== 'publish') return;
+        left -= 1;
+        if (left === 0) snapshots.fill(0);
+      });
+      expect(step).toBe('publish');
+    }
+    expect(await buildOnFullDisk()).toBeNull();
+  });
+});

@@ -1,0 +1,217 @@
+/**
+ * A provider over HTTP that serves a small DDFcsv data set well, and on demand does one of the things that providers do
+ * to those who read them. Each fault says what the run must come to and which words name its cause.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import { cells, ddfFiles, type Series } from './world.ts';
+
+export interface UpstreamFault {
+  name: string;
+  /** Does it, given the body that would have been sent. */
+  spoil: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+  status: RunRecord['status'];
+  /** Names the cause. */
+  reason: RegExp;
+}
+
+const PAGE =
+  '<!DOCTYPE html>\n<html><head><title>Sorry</title></head><body>Down for maintenance</body></html>';
+const isFigures = (request: IncomingMessage): boolean => request.url?.includes('datapoints') ?? false;
+
+/** Spoils the files of figures only; the rest is as ever. */
+const inFigures =
+  (change: (body: string) => string): UpstreamFault['spoil'] =>
+  (request, response, body) =>
+    void response.end(isFigures(request) ? change(body) : body);
+
+function redirect(to: string, reason: RegExp): UpstreamFault {
+  const spoil: UpstreamFault['spoil'] = (_, response) => void response.writeHead(302, { location: to }).end();
+  return { name: `redirects to ${to}`, spoil, status: 'failed', reason };
+}
+
+const oneLineLess = (body: string): string => body.slice(0, body.lastIndexOf('\n', body.length - 2) + 1);
+
+/** @param neighbour a port of this machine on which another service listens. */
+export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
+  {
+    name: 'is down',
+    spoil: (request) => void request.socket.destroy(),
+    status: 'failed',
+    reason: /datapackage\.json: .*(closed|ECONNRESET|socket).*\(tried 3 times\)/i,
+  },
+  {
+    name: 'answers 503',
+    spoil: (_, response) => void response.writeHead(503).end(),
+    status: 'failed',
+    reason: /answered 503 \(tried 3 times\)/,
+  },
+  {
+    name: 'never answers',
+    spoil: () => {},
+    status: 'failed',
+    reason: /Headers Timeout Error \(tried 3 times\)/,
+  },
+  {
+    name: 'drips',
+    spoil: (_, response, body) => {
+      response.writeHead(200, { 'content-length': body.length });
+      let at = 0;
+      const drip = setInterval(() => void response.write(body.slice(at, ++at)), 2);
+      response.on('close', () => clearInterval(drip));
+    },
+    status: 'failed',
+    reason: /datapackage\.json: too slow: \d+ bytes in \d+ s/,
+  },
+  {
+    name: 'breaks off half-way',
+    spoil: (_, response, body) => {
+      response.writeHead(200, { 'content-length': body.length });
+      response.write(body.slice(0, body.length / 2), () => response.destroy());
+    },
+    status: 'failed',
+    reason: /the answer broke off: .*\(tried 3 times\)/,
+  },
+  {
+    name: 'announces more than it sends',
+    spoil: (_, response, body) => {
+      response.writeHead(200, { 'content-length': body.length + 1000 });
+      response.write(body);
+    },
+    status: 'failed',
+    reason: /the answer broke off: Body Timeout Error \(tried 3 times\)/,
+  },
+  {
+    name: 'announces less than it sends, so that a line is missing',
+    spoil: (request, response, body) => {
+      const whole = isFigures(request) ? oneLineLess(body) : body;
+      request.socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(whole)}\r\n\r\n${body}`);
+      void response;
+    },
+    status: 'failed',
+    reason: /goes on past the length that it announces/,
+  },
+  {
+    name: 'sends an HTML page',
+    spoil: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE),
+    status: 'failed',
+    reason: /datapackage\.json: an HTML page in place of data/,
+  },
+  {
+    name: 'sends an HTML page that says it is CSV',
+    spoil: (request, response, body) =>
+      void response.writeHead(200, { 'content-type': 'text/csv' }).end(isFigures(request) ? PAGE : body),
+    status: 'failed',
+    reason: /a page of HTML or XML in place of a table/,
+  },
+  {
+    name: 'renames a column',
+    spoil: inFigures((body) => body.replace('"geo"', '"country"')),
+    status: 'failed',
+    reason: /no column "geo"; there are: country, time, one/,
+  },
+  {
+    name: 'sends another kind of file',
+    spoil: (_, response) => void response.end('{"resources": [{"name": "figures"}]}'),
+    status: 'failed',
+    reason: /datapackage\.json: resources\.0\.path/,
+  },
+  {
+    name: 'loses half of its rows',
+    spoil: inFigures((body) => {
+      const lines = body.trimEnd().split('\n');
+      return `${lines.slice(0, lines.length / 2).join('\n')}\n`;
+    }),
+    status: 'suspicious',
+    reason: /^Held against the last good run: rows fell by 5\d\.\d %/,
+  },
+  {
+    name: 'redirects in a circle',
+    spoil: (request, response) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
+    status: 'failed',
+    reason: /more than 5 redirects/,
+  },
+  redirect('http://169.254.169.254/latest/meta-data/', /private address 169\.254\.169\.254: refused/),
+  redirect('http://10.0.0.1/x.csv', /private address 10\.0\.0\.1: refused/),
+  redirect(`http://127.0.0.1:${neighbour}/x.csv`, /private address 127\.0\.0\.1: refused/),
+  redirect(`http://2130706433:${neighbour}/x.csv`, /private address 127\.0\.0\.1: refused/),
+  redirect(`http://[::1]:${neighbour}/x.csv`, /private address ::1: refused/),
+  redirect(`http://[::ffff:127.0.0.1]:${neighbour}/x.csv`, /private address ::ffff:7f00:1: refused/),
+  redirect(`http://localhost:${neighbour}/x.csv`, /private address localhost: refused/),
+  redirect('file:///etc/passwd', /redirects to "file:\/\/\/etc\/passwd": refused/),
+];
+
+/** What the provider publishes: ten places, ten years, two series. */
+export const published = (edition: number): Record<string, Series> => ({
+  one: { name: 'One', unit: 'things', cells: cells(10, (place, year) => place + year / 10 + edition) },
+  two: { name: 'Two', cells: cells(10, (place, year) => place * year) },
+});
+
+export interface SpoiledUpstream {
+  /** Stands in for every origin. */
+  url: string;
+  /** A port on which a neighbour listens that nobody may be led to. */
+  neighbour: number;
+  /** How often somebody was. */
+  visits: () => number;
+  publish: (edition: number) => void;
+  /** Null: as it should be. */
+  spoil: (fault: UpstreamFault | null) => void;
+  stop: () => Promise<void>;
+}
+
+const listen = (handler: (request: IncomingMessage, response: ServerResponse) => void) => {
+  const server = createServer(handler);
+  server.on('clientError', (_, socket) => socket.destroy());
+  return new Promise<{ port: number; stop: () => Promise<void> }>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      const stop = () =>
+        new Promise<void>((ended) => {
+          server.close(() => ended());
+          server.closeAllConnections();
+        });
+      resolve({ port, stop });
+    });
+  });
+};
+
+export async function playSpoiled(): Promise<SpoiledUpstream> {
+  let files: Record<string, string> = {};
+  let fault: UpstreamFault | null = null;
+  let visits = 0;
+  const neighbour = await listen((_, response) => {
+    visits += 1;
+    response.end('secret');
+  });
+  const server = await listen((request, response) => {
+    const body = files[decodeURIComponent(request.url?.split('/').at(-1) ?? '')];
+    if (body === undefined) response.writeHead(404).end();
+    else if (fault) fault.spoil(request, response, body);
+    else response.end(body);
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}/`,
+    neighbour: neighbour.port,
+    visits: () => visits,
+    publish: (edition) => {
+      files = ddfFiles(published(edition));
+    },
+    spoil: (next) => {
+      fault = next;
+    },
+    stop: async () => {
+      await server.stop();
+      await neighbour.stop();
+    },
+  };
+}
+
+/** Patience of a test. */
+export const SHORT = {
+  retry: { attempts: 3, random: () => 0, sleep: async () => {} },
+  headersTimeoutMs: 150,
+  bodyTimeoutMs: 150,
+  slowest: { bytesPerS: 1_000_000, graceMs: 40 },
+};
