@@ -11,7 +11,6 @@ COPY data ./data
 COPY build ./build
 COPY gateway ./gateway
 COPY admin ./admin
-COPY admin ./admin
 RUN install -d -o 1000 -g 1000 var
 
 # The `node` user of the image, by number, so that a cluster can see it is not root.

@@ -17,6 +17,7 @@ import { AccountStore } from './account/store.ts';
 import { buildApp } from './app.ts';
 import { greeting } from './greeting.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
+import { newIds } from './http/request-id.ts';
 import { createMetering } from './metering/redis-metering.ts';
 import { SnapshotStore } from './snapshot/store.ts';
 import type { Stop } from './stopping.ts';
@@ -102,9 +103,10 @@ export async function serve(
     snapshots,
     now,
     log,
-    randomId: requestIds(),
+    randomId: newIds(),
     drainMs: DRAIN_MS,
-    admin,
+    // With a port of its own, the area is another process's.
+    ...(settings.ADMIN_PORT === undefined && { admin }),
     account: account.pages,
     ...(metrics && { metrics }),
   });
@@ -118,7 +120,7 @@ export async function serve(
     async lead() {
       await mkdir(settings.VAR_DIR, { recursive: true });
       const demoKey = await demo(settings, redis, log);
-      const operator = await firstOperator(settings, redis, log);
+      const operator = settings.ADMIN_PORT === undefined ? await firstOperator(settings, redis, log) : null;
       account.work();
       await account.schedule();
       const mail = account.mailer.says;
@@ -154,10 +156,3 @@ async function demo(settings: Settings, redis: RedisClient, log: Logger): Promis
 /** Addresses that mean "every interface", and the loopback ones, are reached as localhost. */
 const visibleHost = (host: string): string =>
   ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host) ? 'localhost' : host;
-
-/** A random word of this process, then a counter: cheap, and no two processes can meet. */
-function requestIds(): () => string {
-  const word = randomBytes(9).toString('base64url');
-  let counter = 0;
-  return () => `${word}-${(counter++).toString(36)}`;
-}

@@ -136,7 +136,7 @@ function logOutages(client: RedisClient, log: Logger, role: RedisRole): void {
 }
 
 /** Whether commands would be sent: connected, in a cluster to every master. */
-function isReady(client: RedisClient): boolean {
+export function isReady(client: RedisClient): boolean {
   if (client.status !== 'ready') return false;
   if (client instanceof Redis) return true;
   const masters = client.nodes('master');

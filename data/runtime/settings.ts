@@ -33,6 +33,9 @@ const schema = z.object({
     .describe(
       'Processes that answer and share the port; default one per core, fewer where there is less than 512 MB for each',
     ),
+  ADMIN_PORT: port
+    .optional()
+    .describe('Port of the operator area alone, `npm run admin`; with it the gateway serves no `/admin`'),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
   REDIS_URL: z
     .string()

@@ -3,7 +3,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Metering } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';
 
-export function installHealth(app: FastifyInstance, snapshots: Snapshots, metering: Metering): void {
+export function installHealth(
+  app: FastifyInstance,
+  snapshots: Snapshots,
+  metering: Pick<Metering, 'ready'>,
+): void {
   const answer = (reply: FastifyReply, status: number, body: Record<string, unknown>): FastifyReply =>
     reply
       .code(status)

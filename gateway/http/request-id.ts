@@ -1,4 +1,5 @@
 /** The id of a request: the caller's own when it is safe to repeat, otherwise a new one. */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 const SAFE_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -9,4 +10,11 @@ export function requestIds(randomId: () => string): (request: IncomingMessage) =
     const sent = request.headers['x-request-id'];
     return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomId();
   };
+}
+
+/** New ids: a random word of this process, then a counter: cheap, and no two processes can meet. */
+export function newIds(): () => string {
+  const word = randomBytes(9).toString('base64url');
+  let counter = 0;
+  return () => `${word}-${(counter++).toString(36)}`;
 }

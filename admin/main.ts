@@ -1,0 +1,92 @@
+/**
+ * The operator area alone, on a port of its own: `npm run admin`. Where operators come in through another door than the
+ * public, the gateways are given the same `ADMIN_PORT` and serve no `/admin`.
+ *
+ * It needs what the gateway needs for its pages: Redis, the published snapshots, the curated data.
+ */
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { createLog } from '../data/runtime/log.ts';
+import { startPrivateRedis } from '../data/runtime/private-redis.ts';
+import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
+import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { AccountStore } from '../gateway/account/store.ts';
+import { installFallback } from '../gateway/http/fallback.ts';
+import { installHealth } from '../gateway/http/health.ts';
+import { newIds } from '../gateway/http/request-id.ts';
+import { openServer } from '../gateway/http/server.ts';
+import { SnapshotStore } from '../gateway/snapshot/store.ts';
+import { plainReason } from '../gateway/start-failure.ts';
+import { type Stop, stopAll, stopOnSignal } from '../gateway/stopping.ts';
+import { installStylesheet } from '../gateway/web/stylesheet.ts';
+import { ensureOperator } from './first-operator.ts';
+import { OperatorStore } from './operators.ts';
+import { registerAdmin } from './plugin.ts';
+
+const REDIS_WAIT_MS = 3_000;
+
+/** Starts to answer; resolves to what a person at the terminal is told. */
+async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
+  if (settings.ADMIN_PORT === undefined)
+    throw new SettingsError('ADMIN_PORT: expected the port of the operator area');
+  const redisUrl = settings.REDIS_URL ?? (await privateRedis(settings, stops));
+  const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
+  stops.push(async () => redis.disconnect());
+  const [snapshots] = await Promise.all([
+    SnapshotStore.open({
+      directory: settings.SNAPSHOT_DIR,
+      pollMs: settings.SNAPSHOT_POLL_MS,
+      hotCacheMb: settings.HOT_CACHE_MB,
+      queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
+      log,
+    }),
+    whenReady(redis, REDIS_WAIT_MS),
+  ]);
+  stops.push(() => snapshots.close());
+  const now = Date.now;
+  const app = openServer({ settings, log, randomId: newIds() });
+  installFallback(app, ['/healthz', '/readyz'], log);
+  installHealth(app, snapshots, { ready: () => isReady(redis) });
+  installStylesheet(app);
+  registerAdmin(app, {
+    redis,
+    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], log }),
+    now,
+    log,
+    snapshots,
+    snapshotDir: settings.SNAPSHOT_DIR,
+    curatedDir: settings.CURATED_DIR,
+  });
+  await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
+  stops.push(() => app.close());
+  await ensureOperator(new OperatorStore(redis, now), settings, false).catch((error: unknown) =>
+    log.warn({ err: error }, 'no operator could be made sure of'),
+  );
+  const { port } = app.server.address() as AddressInfo;
+  return `Operator area: http://${settings.HOST}:${port}/admin/\n`;
+}
+
+async function privateRedis(settings: Settings, stops: Stop[]): Promise<string> {
+  const server = await startPrivateRedis(settings.REDIS_DIR);
+  stops.push(() => server.stop());
+  return server.url;
+}
+
+try {
+  const settings = readSettings();
+  const log = createLog(settings);
+  const stops: Stop[] = [];
+  stopOnSignal(stops, log);
+  try {
+    process.stdout.write(await start(settings, log, stops));
+  } catch (error) {
+    await stopAll(stops, log);
+    throw error;
+  }
+} catch (error) {
+  const reason = plainReason(error);
+  if (reason === null) console.error(error);
+  else process.stderr.write(`${reason}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,78 @@
+/** The operator area as a program of its own, beside a gateway that serves none: two real processes on one Redis. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent } from 'undici';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { end, Program } from '../gateway/program.ts';
+import { startRedis, type TestRedis } from '../redis.ts';
+import { Visitor, wordsOf } from './harness.ts';
+
+const MAIN = new URL('../../admin/main.ts', import.meta.url).pathname;
+const OPERATOR = { email: 'ops@example.org', password: 'a password of ours' };
+
+let redis: TestRedis;
+let program: Program;
+const agent = new Agent();
+const running: ChildProcess[] = [];
+beforeAll(async () => {
+  [redis, program] = await Promise.all([startRedis(), Program.prepare()]);
+});
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await agent.close();
+  await program[Symbol.asyncDispose]();
+  await redis.stop();
+});
+
+/** Standard output, or standard error where it ends at once. */
+async function startArea(settings: Record<string, string>): Promise<{ child: ChildProcess; said: string }> {
+  const words = program.command(settings).slice(0, -1);
+  const child = spawn('env', [...words, MAIN], { stdio: ['ignore', 'pipe', 'pipe'] });
+  running.push(child);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (piece: string) => {
+      said += piece;
+    });
+  await expect.poll(() => said, { timeout: 20_000 }).toContain('\n');
+  return { child, said };
+}
+
+it('serves the area and nothing else; the gateway serves everything but the area', async () => {
+  const shared = {
+    REDIS_URL: redis.url,
+    ADMIN_PORT: '0',
+    ADMIN_EMAIL: OPERATOR.email,
+    ADMIN_PASSWORD: OPERATOR.password,
+  };
+  const [gateway, area] = await Promise.all([program.start({ ...shared, WORKERS: '1' }), startArea(shared)]);
+  const url = /http:\S+(?=\/admin\/)/.exec(area.said)?.[0] ?? '';
+  const operator = new Visitor(url, agent);
+  expect((await operator.get('/admin/')).status).toBe(401);
+  expect((await operator.signIn(OPERATOR.email, OPERATOR.password)).status).toBe(303);
+  const dashboard = await operator.get('/admin/');
+  expect(wordsOf(dashboard)).toContain('Snapshot');
+  expect(dashboard.headers['x-request-id']).toBeTruthy();
+  const style = /href="(\/pages-[^"]+)"/.exec(dashboard.html)?.[1] ?? '';
+  expect((await operator.get(style)).status).toBe(200);
+  for (const path of ['/admin/indicators', '/admin/runs', '/admin/users', '/admin/reconcile', '/readyz'])
+    expect([path, (await operator.get(path)).status]).toEqual([path, 200]);
+  for (const path of ['/v1/countries', '/account/', '/docs'])
+    expect((await operator.get(path)).status).toBe(404);
+
+  const outside = new Visitor(gateway.url, agent);
+  expect((await outside.get('/v1/countries')).status).toBe(200);
+  expect((await outside.get('/admin/')).status).toBe(404);
+  expect(gateway.greeting).not.toContain('Operator area');
+  // A change made over there is seen over here.
+  await operator.submit('/admin/', '/admin/providers/gapminder/rerun', {});
+  expect(wordsOf(await operator.get('/admin/audit'))).toContain('provider.rerun');
+  expect(await Promise.all([end(area.child, 'SIGTERM'), end(gateway.child, 'SIGTERM')])).toEqual([0, 0]);
+});
+
+it('without its port says what is missing', async () => {
+  const { child, said } = await startArea({ REDIS_URL: redis.url });
+  expect(said).toContain('ADMIN_PORT');
+  if (child.exitCode === null) await once(child, 'exit');
+  expect(child.exitCode).toBe(1);
+});
