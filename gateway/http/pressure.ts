@@ -23,7 +23,7 @@ export interface PressureLimits {
 export const PRESSURE_LIMITS: PressureLimits = {
   standing: 1_024,
   burst: 10_000,
-  patience_ms: 1_000,
+  patience_ms: 500,
   lag_ms: 1_000,
 };
 
@@ -69,8 +69,7 @@ export class Pressure {
   }
 
   refusesKeyed(): boolean {
-    const { standing, burst, patience_ms, lag_ms } = this.#limits;
-    if (this.#lag_ms > lag_ms) return true;
+    const { standing, burst, patience_ms } = this.#limits;
     if (this.#longSince_ms === null) return false;
     if (!this.#isStanding && this.#now() - this.#longSince_ms > patience_ms) {
       this.#isStanding = true;

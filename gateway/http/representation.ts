@@ -2,9 +2,9 @@
  * A body made ready to send: coded, tagged, typed. Everything that can fail happens here, before anything is charged.
  */
 import { hash } from 'node:crypto';
-import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { code } from './coding.ts';
 import { chooseEncoding, tagMatches } from './negotiation.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -25,8 +25,6 @@ export interface Representation {
   /** Strong entity tag; null on answers that no cache may keep. */
   tag: string | null;
   chunks: readonly Buffer[];
-  /** True when the chunks are still plain and are to be coded while they are sent. */
-  codeWhileSending: boolean;
 }
 
 export interface Wishes {
@@ -38,13 +36,6 @@ export interface Wishes {
 
 /** Smaller bodies gain nothing from coding. */
 const CODING_MIN_BYTES = 1500;
-/** Up to here coding at once costs less than a stream does. */
-const CODING_AT_ONCE_MAX_BYTES = 16 * 1024;
-
-/** Cheap levels: dynamic bodies are coded for one reader. */
-export const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } };
-export const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-export const GZIP_OPTIONS = { level: 1 };
 
 export function represent(
   body: Body,
@@ -64,40 +55,35 @@ function representFile(
   snapshot: Snapshot,
 ): Representation | Promise<Representation> {
   const tag = wishes.tagged ? snapshot.files.tag(path, encoding) : null;
-  const base = { type: JSON_TYPE, headers: [], encoding, tag, codeWhileSending: false };
+  const base = { type: JSON_TYPE, headers: [], encoding, tag };
   if (tag !== null && tagMatches(wishes.ifNoneMatch, tag)) return { ...base, status: 304, chunks: [] };
   const bytes = snapshot.files.bytes(path, encoding);
   if (bytes instanceof Promise) return bytes.then((read) => ({ ...base, status: 200, chunks: [read] }));
   return { ...base, status: 200, chunks: [bytes] };
 }
 
-function representBytes(body: Body & { kind: 'bytes' }, wanted: Encoding, wishes: Wishes): Representation {
+function representBytes(
+  body: Body & { kind: 'bytes' },
+  wanted: Encoding,
+  wishes: Wishes,
+): Representation | Promise<Representation> {
   const { chunks } = body;
   const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
   const encoding = bytes < CODING_MIN_BYTES ? 'identity' : wanted;
   const tag = wishes.tagged ? contentTag(chunks, encoding) : null;
   const base = { type: body.type, headers: body.headers ?? [], encoding, tag };
   if (tag !== null && tagMatches(wishes.ifNoneMatch, tag)) {
-    return { ...base, status: 304, chunks: [], codeWhileSending: false };
+    return { ...base, status: 304, chunks: [] };
   }
-  if (encoding === 'identity') return { ...base, status: 200, chunks, codeWhileSending: false };
-  if (bytes > CODING_AT_ONCE_MAX_BYTES) return { ...base, status: 200, chunks, codeWhileSending: true };
-  return {
-    ...base,
-    status: 200,
-    chunks: [codeAtOnce(Buffer.concat(chunks), encoding)],
-    codeWhileSending: false,
-  };
+  if (encoding === 'identity') return { ...base, status: 200, chunks };
+  const coded = code(chunks, encoding);
+  return coded instanceof Promise
+    ? coded.then((whole) => ({ ...base, status: 200, chunks: [whole] }))
+    : { ...base, status: 200, chunks: [coded] };
 }
 
 /** From the plain content and the coding, so that equal requests get equal tags from every replica. */
 function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
   const digest = hash('sha256', chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks), 'hex');
   return `"${digest.slice(0, 32)}-${encoding}"`;
-}
-
-function codeAtOnce(plain: Buffer, encoding: Exclude<Encoding, 'identity'>): Buffer {
-  if (encoding === 'br') return brotliCompressSync(plain, BROTLI_OPTIONS);
-  if (encoding === 'zstd') return zstdCompressSync(plain, ZSTD_OPTIONS);
-  return gzipSync(plain, GZIP_OPTIONS);
 }

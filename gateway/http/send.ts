@@ -4,19 +4,9 @@
  * The header lists are built once where they can be; a request adds its own id, length and standing.
  */
 import type { ServerResponse } from 'node:http';
-import { Readable, type Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib';
 import type { RateWindow } from '../metering/metering.ts';
-import type { Encoding } from '../snapshot/route-files.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
-import {
-  BROTLI_OPTIONS,
-  GZIP_OPTIONS,
-  JSON_TYPE,
-  type Representation,
-  ZSTD_OPTIONS,
-} from './representation.ts';
+import { JSON_TYPE, type Representation } from './representation.ts';
 import { slowReaders } from './slow-readers.ts';
 import type { ValidationDetail } from './validation.ts';
 
@@ -71,8 +61,6 @@ const EXPOSED_KEYED = [
 
 /** Small bodies in several pieces go out as one. */
 const JOIN_MAX_BYTES = 64 * 1024;
-/** What the coder of one answer holds, roughly. */
-const CODER_BYTES = 1024 * 1024;
 
 function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
   const headers = [...base, 'X-Request-Id', exchange.requestId];
@@ -99,20 +87,7 @@ export function sendRepresentation(representation: Representation, exchange: Exc
   }
   headers.push('Content-Type', representation.type, ...representation.headers);
   if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
-  if (representation.codeWhileSending) {
-    raw.writeHead(200, headers);
-    const source = Readable.from(representation.chunks);
-    pipeline(source, coder(representation.encoding), raw).catch(() => raw.destroy());
-    slowReaders.watch(raw, lengthOf(representation.chunks) + CODER_BYTES);
-    return;
-  }
   sendWhole(raw, 200, headers, representation.chunks);
-}
-
-function coder(encoding: Encoding): Transform {
-  if (encoding === 'br') return createBrotliCompress(BROTLI_OPTIONS);
-  if (encoding === 'zstd') return createZstdCompress(ZSTD_OPTIONS);
-  return createGzip(GZIP_OPTIONS);
 }
 
 const lengthOf = (chunks: readonly Buffer[]): number =>

@@ -3,7 +3,7 @@
  *
  * - A script goes by its SHA-1; a server that does not know it (new, restarted, failed over) is sent the text once.
  * - Commands issued in one turn of the event loop leave in one write per connection: the socket is corked until the
- *   turn ends. Nothing waits for an earlier reply, as ioredis' own auto-pipelining would.
+ *   turn ends or enough are together. Nothing waits for an earlier reply, as ioredis' own auto-pipelining would.
  * - A failure says what is known of the command's fate, because only an unknown fate needs care with money.
  */
 import { createHash } from 'node:crypto';
@@ -48,6 +48,9 @@ const isUnknownScript = (error: unknown): boolean =>
 /** How long a command of unknown fate waits for a lost connection to come back. */
 const RECONNECT_WAIT_MS = 1_000;
 
+/** Under a flood of requests a turn can last for seconds: Redis is not to stand idle until it ends. */
+const HELD_MOST = 64;
+
 const AS_TEXT = { replyEncoding: 'utf8' } as const;
 
 type Corkable = Pick<NodeJS.WritableStream & { cork(): void; uncork(): void }, 'cork' | 'uncork'>;
@@ -57,6 +60,8 @@ export class ScriptRunner {
   /** Null where nothing waits for replicas. */
   readonly #replication: Replication | null;
   #corked: Corkable[] | null = null;
+  /** Commands that wait for the turn to end. */
+  #held = 0;
   #returning: Promise<boolean> | null = null;
 
   constructor(redis: RedisClient) {
@@ -117,6 +122,8 @@ export class ScriptRunner {
   }
 
   #cork(): void {
+    this.#held += 1;
+    if (this.#held > HELD_MOST) this.#uncork();
     if (this.#corked) return;
     const nodes = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
     this.#corked = nodes.flatMap((node) => node.stream ?? []);
@@ -127,5 +134,6 @@ export class ScriptRunner {
   #uncork = (): void => {
     for (const stream of this.#corked ?? []) stream.uncork();
     this.#corked = null;
+    this.#held = 0;
   };
 }

@@ -1,10 +1,10 @@
 /** The handler of a public route: it finds the snapshot that answers, and lets the request through the checks. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Crowded } from '../crowded.ts';
 import { parameterReader } from '../http/parameters.ts';
 import type { Pressure } from '../http/pressure.ts';
 import { type Exchange, sendRefusal } from '../http/send.ts';
 import { MeteringUnavailable } from '../metering/metering.ts';
-import { QueriesCrowded } from '../snapshot/query-runner.ts';
 import type { Snapshots } from '../snapshot/store.ts';
 import { type AdmissionDependencies, type Gate, Passage, type RequestFacts, UNAVAILABLE } from './passage.ts';
 import type { Route } from './route.ts';
@@ -24,7 +24,7 @@ export function admit(route: Route, dependencies: GateDependencies) {
   const gate: Gate = { route, template, readParameters: parameterReader(route.query) };
 
   const failed = (passage: Passage, requestId: string, error: unknown): void => {
-    if (!(error instanceof MeteringUnavailable || error instanceof QueriesCrowded)) {
+    if (!(error instanceof MeteringUnavailable || error instanceof Crowded)) {
       log.error({ err: error, request_id: requestId, route: template }, 'request failed');
     }
     passage.fault(error);

@@ -11,6 +11,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { Crowded } from '../crowded.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import type { ParameterReader } from '../http/parameters.ts';
 import type { QueryParameters } from '../http/query-string.ts';
@@ -31,7 +32,7 @@ import {
   MeteringUnavailable,
   type Verdict,
 } from '../metering/metering.ts';
-import { QueriesCrowded, QueryTimeout } from '../snapshot/query-runner.ts';
+import { QueryTimeout } from '../snapshot/query-runner.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { Outcome, Route } from './route.ts';
 
@@ -70,6 +71,9 @@ const DECIDED_BY_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 export const UNAVAILABLE: Refusal = { code: 'unavailable', retryAfterS: RETRY_AFTER_S };
+
+/** Faults that pass by themselves. */
+const OF_THE_MOMENT = [MeteringUnavailable, QueryTimeout, Crowded] as const;
 
 /** What a request brings along. */
 export interface Passenger {
@@ -236,7 +240,7 @@ export class Passage {
 
   /** A crowd is no fault, and a line in the log for each of it would add to it. */
   #logFailure(error: unknown): void {
-    if (error instanceof QueriesCrowded) return;
+    if (error instanceof Crowded) return;
     const { log } = this.#dependencies;
     log.error({ err: error, request_id: this.#request.id, route: this.#gate.template }, 'request failed');
   }
@@ -280,11 +284,5 @@ function statusOf(prepared: Prepared): number {
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (
-    error instanceof MeteringUnavailable ||
-    error instanceof QueryTimeout ||
-    error instanceof QueriesCrowded
-  )
-    return UNAVAILABLE;
-  return { code: 'internal_error' };
+  return OF_THE_MOMENT.some((kind) => error instanceof kind) ? UNAVAILABLE : { code: 'internal_error' };
 }

@@ -13,15 +13,11 @@ import {
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { Crowded } from '../crowded.ts';
 
 /** A query did not end in time; nothing is wrong with the request. */
 export class QueryTimeout extends Error {
   override name = 'QueryTimeout';
-}
-
-/** More queries wait than can be run in good time; nothing is wrong with the request. */
-export class QueriesCrowded extends Error {
-  override name = 'QueriesCrowded';
 }
 
 const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
@@ -81,7 +77,7 @@ export class QueryRunner {
     return new QueryRunner(instance, lanes, timeoutMs);
   }
 
-  /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {QueriesCrowded} */
+  /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {Crowded} */
   async run(
     sql: string,
     values: Record<string, DuckDBValue>,
@@ -138,7 +134,7 @@ export class QueryRunner {
   #nextFree(): Promise<Lane> {
     if (this.#closed) return Promise.reject(new Error('the snapshot was closed'));
     if (this.#waiting.length >= WAITING_MOST)
-      return Promise.reject(new QueriesCrowded(`${WAITING_MOST} queries wait already`));
+      return Promise.reject(new Crowded(`${WAITING_MOST} queries wait already`));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         take: (lane) => {

@@ -6,6 +6,7 @@
  * nothing else. An answer with another status than the expected one is an error, and a row with errors is void.
  */
 import { connect, type Socket } from 'node:net';
+import { AnswerReader } from './answer-reader.ts';
 
 export interface LoadJob {
   port: number;
@@ -25,53 +26,6 @@ export interface LoadResult {
   duration_ms: number;
   latency_p50_ms: number;
   latency_p99_ms: number;
-}
-
-/** An answer that ends with its headers whatever they say. */
-const NO_BODY = 304;
-const HEAD_END = '\r\n\r\n';
-const CHUNKED_END = Buffer.from('0\r\n\r\n');
-
-/** Follows one answer after another on a connection; `push` returns true when an answer is complete. */
-class AnswerReader {
-  status = 0;
-  #head = '';
-  #remaining = 0;
-  #chunkedTail: Buffer | null = null;
-
-  push(bytes: Buffer): boolean {
-    if (this.status !== 0) return this.#body(bytes);
-    const end = bytes.indexOf(HEAD_END);
-    if (end === -1) {
-      this.#head += bytes.toString('latin1');
-      const late = this.#head.indexOf(HEAD_END);
-      return late === -1 ? false : this.#start(this.#head, Buffer.from(this.#head.slice(late + 4), 'latin1'));
-    }
-    return this.#start(this.#head + bytes.toString('latin1', 0, end), bytes.subarray(end + HEAD_END.length));
-  }
-
-  reset(): void {
-    this.status = 0;
-    this.#head = '';
-  }
-
-  #start(head: string, body: Buffer): boolean {
-    this.status = Number(head.slice(9, 12));
-    const length = this.status === NO_BODY ? '0' : /content-length: (\d+)/i.exec(head)?.[1];
-    this.#chunkedTail = length === undefined ? Buffer.alloc(0) : null;
-    this.#remaining = Number(length ?? 0);
-    return this.#body(body);
-  }
-
-  #body(bytes: Buffer): boolean {
-    if (this.#chunkedTail === null) {
-      this.#remaining -= bytes.length;
-      return this.#remaining <= 0;
-    }
-    const tail = Buffer.concat([this.#chunkedTail, bytes.subarray(-CHUNKED_END.length)]);
-    this.#chunkedTail = tail.subarray(-CHUNKED_END.length);
-    return this.#chunkedTail.equals(CHUNKED_END);
-  }
 }
 
 function run(job: LoadJob): Promise<LoadResult> {
