@@ -2,8 +2,8 @@
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { AuditLog, type Facts, type Told } from '../web/audit-log.ts';
 import { AccountError, type LedgerEntry, type OrderRecord, type OrderState } from './account.ts';
+import { BY, change } from './command-audit.ts';
 import { subjectOf } from './held-data.ts';
 import { RIGHTS_COMMANDS } from './rights-commands.ts';
 import type { AccountStore } from './store.ts';
@@ -28,7 +28,6 @@ export interface AccountCommand {
   ): Promise<Record<string, unknown>>;
 }
 
-const BY = 'command line';
 const SHOWN_LEDGER_ENTRIES = 20;
 const MOVES = ['paid', 'failed', 'cancelled', 'refunded'] as const satisfies readonly OrderState[];
 
@@ -63,18 +62,6 @@ function momentOf(values: OptionValues, name: string): number | null {
 async function accountOf(store: AccountStore, values: OptionValues): Promise<string> {
   const { account_id } = await store.findByEmail(textOf(values, 'email'));
   return account_id;
-}
-
-/** Carries out a change of an account, with its entry in the audit log. */
-function change<Outcome>(
-  redis: RedisClient,
-  asked: { action: string; account_id: string; after?: Facts },
-  work: () => Promise<Outcome>,
-  told: (outcome: Outcome) => Told | null = () => ({}),
-): Promise<Outcome> {
-  const { action, account_id, after = {} } = asked;
-  const entry = { by: BY, action, subject: subjectOf(account_id), before: {}, after };
-  return new AuditLog(redis, Date.now).attempt({ ...entry, reason: '', request_id: '' }, work, told);
 }
 
 /** Sent where a time is answered: ISO 8601 in UTC. */
