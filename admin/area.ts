@@ -9,6 +9,7 @@ import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { Manifest } from '../data/schema/snapshot.ts';
 import type { RequestStore } from '../gateway/account/requests.ts';
 import type { AccountStore } from '../gateway/account/store.ts';
+import type { Archive } from '../gateway/archive/archive.ts';
 import type { AuditLog, Change, Told } from '../gateway/web/audit-log.ts';
 import type { SessionStore } from '../gateway/web/sessions.ts';
 import type { PageView, Site } from '../gateway/web/site.ts';
@@ -31,6 +32,9 @@ export interface AdminDependencies {
   snapshotDir: string;
   /** Where the curated data lies. */
   curatedDir: string;
+  archive: Archive;
+  /** Where reconciliation keeps what it has read of the archive. */
+  reconcileDir: string;
 }
 
 export interface OpenSnapshot {

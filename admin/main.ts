@@ -12,6 +12,7 @@ import { startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/account/store.ts';
+import { Archive } from '../gateway/archive/archive.ts';
 import { installFallback } from '../gateway/http/fallback.ts';
 import { installHealth } from '../gateway/http/health.ts';
 import { newIds } from '../gateway/http/request-id.ts';
@@ -49,14 +50,18 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   installFallback(app, ['/healthz', '/readyz'], log);
   installHealth(app, snapshots, { ready: () => isReady(redis) });
   installStylesheet(app);
+  const archive = new Archive(settings.ARCHIVE_DIR);
+  stops.push(() => archive.close());
   registerAdmin(app, {
     redis,
-    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], log }),
+    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], log, archive }),
     now,
     log,
     snapshots,
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
+    archive,
+    reconcileDir: `${settings.VAR_DIR}/reconcile`,
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   stops.push(() => app.close());

@@ -18,7 +18,6 @@ import type { AdminArea, AdminDependencies } from './area.ts';
 import { IndicatorDesk } from './indicator-desk.ts';
 import { OperatorStore } from './operators.ts';
 import { providerReader } from './providers.ts';
-import { NO_ARCHIVE } from './reconcile/account-facts.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -48,7 +47,7 @@ const NAV = [
 
 /** Mounts the area. The pages' stylesheet is served by whoever owns the instance; see `gateway/web/stylesheet.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
-  const { redis, accounts, now, log } = dependencies;
+  const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
   const operators = new OperatorStore(redis, now);
   const site: Site = {
@@ -67,10 +66,10 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     sessions,
     operators,
     throttle: new Throttle(redis, now),
-    audit: new AuditLog(redis, now),
+    audit: new AuditLog(redis, now, archive),
     index: new AccountIndex(redis),
     requests: new RequestStore({ redis, now, random: randomBytes }),
-    reconciler: new Reconciler({ redis, accounts, archive: NO_ARCHIVE, now }, log),
+    reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
     indicators: new IndicatorDesk(redis, () => dependencies.snapshots.current()),
     jobs: new JobDesk(redis, now),
     runs: new RunBook(redis, now),

@@ -15,6 +15,7 @@ import { ensureDemoKey } from './account/demo.ts';
 import { openAccountService } from './account/service.ts';
 import { AccountStore } from './account/store.ts';
 import { buildApp } from './app.ts';
+import { Archive } from './archive/archive.ts';
 import { greeting } from './greeting.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { newIds } from './http/request-id.ts';
@@ -77,7 +78,11 @@ export async function serve(
   const now = Date.now;
   const metering = createMetering({ redis, settings, now, log });
   stops.push(() => metering.settle());
-  const accounts = new AccountStore({ redis: adminRedis, now, random: randomBytes, packs: [], log });
+  const archive = new Archive(settings.ARCHIVE_DIR);
+  stops.push(() => archive.close());
+  const accounts = new AccountStore({
+    ...{ redis: adminRedis, now, random: randomBytes, packs: [], log, archive },
+  });
   const admin: AdminDependencies = {
     redis: adminRedis,
     accounts,
@@ -86,6 +91,8 @@ export async function serve(
     snapshots,
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
+    archive,
+    reconcileDir: `${settings.VAR_DIR}/reconcile`,
   };
   const place = { url: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '' };
   const account = await openAccountService({
@@ -93,6 +100,7 @@ export async function serve(
     redis: adminRedis,
     now,
     log,
+    archive,
     publicUrl: () => place.url,
   });
   stops.push(() => account.stop());

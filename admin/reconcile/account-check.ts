@@ -1,17 +1,20 @@
 /**
  * Holds one account against itself, in every way that money can go astray:
  *
+ * - `archive`: what the archive holds against what was carried over to it, entry after entry and part after part.
  * - `balance`: the wallet's balance against the sum of its ledger, and each entry against the balance it leaves.
  * - `lifetime`: what was ever granted and spent against the ledger, and granted − spent against the balance.
  * - `orders`: what orders granted and took back against their ledger entries, and how many are paid.
  * - `usage`: credits counted as used on each day against that day's debits.
  *
- * Pure: facts in, disagreements out. Where the facts come from is `account-facts.ts`.
+ * Pure: facts in, disagreements out. Where the facts come from is `account-facts.ts` and `archived-books.ts`.
  */
 
+import type { CarriedLedger } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
 
+/** What Redis says of an account, as of one moment. */
 export interface AccountFacts {
   account_id: string;
   email: string;
@@ -20,17 +23,49 @@ export interface AccountFacts {
   spent: number;
   /** How many orders the account believes are paid. */
   paid_orders: number;
-  /** Oldest first, archive included; a `carry_forward` entry stands for what came before it. */
+  /** What has left the live ledger; null when nothing has. */
+  carried: CarriedLedger | null;
+  /** Live entries, oldest first. */
   ledger: readonly LedgerEntry[];
   orders: readonly OrderRecord[];
-  /** Credits counted as used, by UTC day, `2026-11-21`; days that are no longer kept are absent. */
-  used: ReadonlyMap<string, number>;
+  /** Credits counted as used, by number of the UTC day, of every day that is live. */
+  used: ReadonlyMap<number, number>;
+}
+
+/** A place in the archive that does not hold together. */
+export interface Tear {
+  what: string;
+  stands: number;
+  should_be: number;
+  since_ms: number;
+}
+
+/** What the archive holds of an account, as far as it was carried over. */
+export interface Archived {
+  entries: number;
+  /** The sum of all deltas. */
+  moved: number;
+  spent: number;
+  /** Id of the last entry; empty when there is none. */
+  last: string;
+  /** Oldest first. */
+  tears: readonly Tear[];
+  /** What the entries of each order moved. */
+  orders: ReadonlyMap<string, number>;
+}
+
+/** The same by number of the UTC day. */
+export interface ArchivedDays {
+  debited: ReadonlyMap<number, number>;
+  /** Credits used, of the days whose usage is archived. */
+  used: ReadonlyMap<number, number>;
+  isArchived(day: number): boolean;
 }
 
 export interface Disagreement {
   account_id: string;
   email: string;
-  check: 'balance' | 'lifetime' | 'orders' | 'usage';
+  check: 'archive' | 'balance' | 'lifetime' | 'orders' | 'usage';
   /** What is off, in words. */
   what: string;
   stands: number;
@@ -39,17 +74,19 @@ export interface Disagreement {
   since_ms: number | null;
 }
 
-type Finding = Pick<Disagreement, 'check' | 'what' | 'stands' | 'should_be' | 'since_ms'>;
+export type Finding = Pick<Disagreement, 'check' | 'what' | 'stands' | 'should_be' | 'since_ms'>;
 
-export function checkAccount(facts: AccountFacts): Disagreement[] {
-  const { account_id, email } = facts;
-  const findings = [
+/**
+ * Every check but that of usage.
+ * @param archived null when the archive cannot be read at all: what depends on it is left out.
+ */
+export function checkBooks(facts: AccountFacts, archived: Archived | null): Finding[] {
+  return [
+    ...(archived ? checkArchive(facts, archived) : []),
     ...checkBalance(facts),
-    ...checkLifetime(facts),
-    ...checkOrders(facts),
-    ...checkUsage(facts),
+    ...checkLifetime(facts, archived),
+    ...checkOrders(facts, archived),
   ];
-  return findings.map((finding) => ({ account_id, email, ...finding }));
 }
 
 const sumOf = (entries: readonly LedgerEntry[]): number => entries.reduce((sum, { delta }) => sum + delta, 0);
@@ -62,15 +99,42 @@ const finding = (
   since_ms: number | null,
 ): Finding[] => (stands === should_be ? [] : [{ check, what, stands, should_be, since_ms }]);
 
-function checkBalance({ balance, ledger }: AccountFacts): Finding[] {
-  let sum = 0;
+function checkArchive({ carried }: AccountFacts, { entries, moved, last, tears }: Archived): Finding[] {
+  const since_ms = tears[0]?.since_ms ?? carried?.at_ms ?? null;
+  const through = carried?.through ?? '';
+  const off = [
+    ...tears.flatMap((tear) => finding('archive', tear.what, tear.stands, tear.should_be, tear.since_ms)),
+    ...finding(
+      'archive',
+      'entries in the archive against those carried over',
+      entries,
+      carried?.entries ?? 0,
+      since_ms,
+    ),
+    ...finding(
+      'archive',
+      'sum of the archive against the balance carried over',
+      moved,
+      carried?.balance ?? 0,
+      since_ms,
+    ),
+  ];
+  if (off.length > 0 || last === through) return off;
+  const what = `the archive ends with entry ${last || 'none'}; carried over is ${through || 'none'}`;
+  return [{ check: 'archive', what, stands: msOf(last), should_be: msOf(through), since_ms }];
+}
+
+const msOf = (id: string): number => Number(id.split('-')[0]);
+
+function checkBalance({ balance, carried, ledger }: AccountFacts): Finding[] {
+  let sum = carried?.balance ?? 0;
   const broken = ledger.find((entry) => {
     sum += entry.delta;
     return entry.balance !== sum;
   });
-  const total = sumOf(ledger);
+  const total = (carried?.balance ?? 0) + sumOf(ledger);
   // An entry that does not add up says since when; otherwise it happened after the last one.
-  const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? null;
+  const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
   const off = finding('balance', 'balance against the sum of the ledger', balance, total, since_ms);
   if (off.length > 0 || !broken) return off;
   const what = `entry ${broken.id} against the entries before it`;
@@ -81,12 +145,12 @@ function checkBalance({ balance, ledger }: AccountFacts): Finding[] {
 const isSpending = (entry: LedgerEntry): boolean =>
   entry.kind === 'debit' || (entry.kind === 'refund' && 'route' in entry.cause);
 
-function checkLifetime({ balance, granted, spent, ledger }: AccountFacts): Finding[] {
-  const last_ms = ledger.at(-1)?.at_ms ?? null;
+function checkLifetime(facts: AccountFacts, archived: Archived | null): Finding[] {
+  const { balance, granted, spent, ledger, carried } = facts;
+  const last_ms = ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
   const off = finding('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
-  // What an archive carried forward is no longer told apart.
-  if (ledger.some(({ kind }) => kind === 'carry_forward')) return off;
-  const debited = -sumOf(ledger.filter(isSpending));
+  if (!archived) return off;
+  const debited = archived.spent - sumOf(ledger.filter(isSpending));
   return [...off, ...finding('lifetime', 'credits ever spent against the debits', spent, debited, last_ms)];
 }
 
@@ -96,21 +160,33 @@ function expectedOf({ state, credits, shortfall }: OrderRecord): number {
   return state === 'refunded' ? shortfall : 0;
 }
 
-function checkOrders({ orders, ledger, paid_orders }: AccountFacts): Finding[] {
-  const carried_ms =
-    ledger.findLast(({ kind }) => kind === 'carry_forward')?.at_ms ?? Number.NEGATIVE_INFINITY;
-  const moved = new Map<string, number>();
-  for (const { cause, delta } of ledger) {
-    if ('order_id' in cause) moved.set(cause.order_id, (moved.get(cause.order_id) ?? 0) + delta);
+function checkOrders(
+  { orders, ledger, paid_orders, carried }: AccountFacts,
+  archived: Archived | null,
+): Finding[] {
+  const moved = new Map(archived?.orders);
+  const since = new Map<string, number>();
+  for (const { cause, delta, at_ms } of ledger) {
+    if (!('order_id' in cause)) continue;
+    moved.set(cause.order_id, (moved.get(cause.order_id) ?? 0) + delta);
+    if (!since.has(cause.order_id)) since.set(cause.order_id, at_ms);
   }
   const known = new Set(orders.map(({ order_id }) => order_id));
-  const strangers = ledger.flatMap(({ cause, delta, at_ms }) =>
-    'order_id' in cause && !known.has(cause.order_id)
-      ? finding('orders', `order ${cause.order_id}, which the account does not have`, delta, 0, at_ms)
-      : [],
-  );
+  const strangers = [...moved]
+    .filter(([order_id]) => !known.has(order_id))
+    .flatMap(([order_id, delta]) =>
+      finding(
+        'orders',
+        `order ${order_id}, which the account does not have`,
+        delta,
+        0,
+        since.get(order_id) ?? null,
+      ),
+    );
+  // Without the archive, what it may hold of earlier orders is not known.
+  const from_ms = archived ? Number.NEGATIVE_INFINITY : (carried?.at_ms ?? Number.NEGATIVE_INFINITY);
   const off = orders
-    .filter(({ created_at_ms }) => created_at_ms > carried_ms)
+    .filter(({ created_at_ms }) => created_at_ms > from_ms)
     .flatMap((order) => {
       const stands = moved.get(order.order_id) ?? 0;
       const what = `order ${order.order_id} (${order.state})`;
@@ -120,25 +196,36 @@ function checkOrders({ orders, ledger, paid_orders }: AccountFacts): Finding[] {
   return [...off, ...strangers, ...finding('orders', 'number of paid orders', paid_orders, paid, null)];
 }
 
-function checkUsage({ used, ledger }: AccountFacts): Finding[] {
-  const debited = new Map<string, number>();
+/** What live entries debited, by number of the UTC day. */
+export function debitedByDay(ledger: readonly LedgerEntry[]): Map<number, number> {
+  const debited = new Map<number, number>();
   for (const entry of ledger) {
     if (!isSpending(entry)) continue;
-    const day = dateOfDay(dayOf(entry.at_ms));
+    const day = dayOf(entry.at_ms);
     debited.set(day, (debited.get(day) ?? 0) - entry.delta);
   }
-  // What was archived is summed up in one entry; the days before it have no debits to hold usage against.
-  const carried = ledger.findLast(({ kind }) => kind === 'carry_forward');
-  const first = carried ? dateOfDay(dayOf(carried.at_ms) + 1) : '';
-  return [...used]
-    .filter(([day]) => day >= first)
-    .flatMap(([day, credits]) =>
-      finding(
-        'usage',
-        `credits used on ${day} against its debits`,
-        credits,
-        debited.get(day) ?? 0,
-        Date.parse(day),
-      ),
-    );
+  return debited;
+}
+
+/** @param archived null when the archive cannot be read: only the days after it are held against their debits. */
+export function checkUsage(
+  { used, ledger, carried }: AccountFacts,
+  archived: ArchivedDays | null,
+): Finding[] {
+  const debited = debitedByDay(ledger);
+  for (const [day, credits] of archived?.debited ?? []) debited.set(day, (debited.get(day) ?? 0) + credits);
+  const first = !archived && carried ? dayOf(carried.at_ms) + 1 : Number.NEGATIVE_INFINITY;
+  const days = [...new Set([...used.keys(), ...debited.keys(), ...(archived?.used.keys() ?? [])])].sort(
+    (a, b) => a - b,
+  );
+  return days
+    .filter((day) => day >= first)
+    .flatMap((day) => {
+      const counted = archived?.isArchived(day) ? (archived.used.get(day) ?? 0) : used.get(day);
+      // A day that is neither live nor archived has no usage to hold anything against; the reconciler says so once.
+      if (counted === undefined) return [];
+      const date = dateOfDay(day);
+      const what = `credits used on ${date} against its debits`;
+      return finding('usage', what, counted, debited.get(day) ?? 0, Date.parse(date));
+    });
 }

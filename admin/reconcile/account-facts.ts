@@ -1,86 +1,95 @@
-/** Reads what reconciliation looks at: the account's wallet, ledger, orders and usage as of one moment. */
+/**
+ * Reads what Redis says of accounts: wallet, live ledger, what was carried over, orders and usage.
+ *
+ * One script an account reads wallet, usage, what was carried over and where the ledger ends as of one moment, so that a
+ * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
+ */
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry } from '../../gateway/account/account.ts';
-import type { AccountStore } from '../../gateway/account/store.ts';
-import { ledgerEntryFrom } from '../../gateway/account/stored.ts';
-import { foldUsage } from '../../gateway/metering/usage.ts';
+import { carriedLedger } from '../../data/schema/archive.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
+import { ledgerEntryFrom, orderFrom } from '../../gateway/account/stored.ts';
+import { readScript, ScriptRunner } from '../../gateway/metering/scripts.ts';
 import type { AccountFacts } from './account-check.ts';
 
-const PIECE = 1_000;
-/** Usage is kept for 100 days; the oldest may be going while it is read. */
-const USAGE_DAYS = 98;
+const FIRST_ENTRIES = 50;
+const PIECE = 500;
+const KEYS_BESIDE_USAGE = 4;
 
-/**
- * Where older entries of a ledger lie once they have been archived. They are put before the live ones, and the
- * `carry_forward` entry that took their place is then left out.
- */
-export interface LedgerArchive {
-  /** Archived entries of an account, oldest first. */
-  entries(account_id: string): Promise<LedgerEntry[]>;
-}
+type Reply = [
+  wallet: (string | null)[],
+  carried: string[],
+  last: string,
+  order_ids: string[],
+  used: number[],
+  entries: [string, string[]][],
+];
 
-export const NO_ARCHIVE: LedgerArchive = { entries: async () => [] };
+export class FactReader {
+  readonly #redis: RedisClient;
+  readonly #runner: ScriptRunner;
+  readonly #days: readonly number[];
+  readonly #script: ReturnType<typeof readScript>;
 
-export interface FactSources {
-  redis: RedisClient;
-  accounts: AccountStore;
-  archive: LedgerArchive;
-  now: () => number;
-}
-
-/** Wallet, usage and the end of the ledger are read in one transaction, so that a call in between is in all or none. */
-export async function readFacts(
-  { redis, accounts, archive, now }: FactSources,
-  account_id: string,
-): Promise<AccountFacts | null> {
-  const today = dayOf(now());
-  const days = Array.from({ length: USAGE_DAYS }, (_, index) => today - USAGE_DAYS + 1 + index);
-  const usageKeys = days.map((day) => redisKeys.usage(account_id, day));
-  // Most accounts of a large service have not called lately: one question instead of a hundred.
-  const hasUsage = (await redis.exists(...usageKeys)) > 0;
-  const transaction = redis.multi().hgetall(redisKeys.account(account_id));
-  transaction.xrevrange(redisKeys.ledger(account_id), '+', '-', 'COUNT', 1);
-  if (hasUsage) for (const key of usageKeys) transaction.hgetall(key);
-  const replies = (await transaction.exec()) ?? [];
-  const [hash, newest, ...usage] = replies.map(([error, reply]) => {
-    if (error) throw error;
-    return reply;
-  });
-  const account = hash as Record<string, string>;
-  if (!account.state) return null;
-  const [last] = newest as [string, string[]][];
-  const [live, archived, orders] = await Promise.all([
-    last ? readLedger(redis, account_id, last[0]) : [],
-    archive.entries(account_id),
-    accounts.listOrders(account_id),
-  ]);
-  const counters = usage as Record<string, string>[];
-  const { daily } = foldUsage(
-    days.map((day, index) => ({ date: dateOfDay(day), counters: counters[index] ?? {} })),
-  );
-  return {
-    account_id,
-    email: account.email ?? '',
-    balance: Number(account.balance),
-    granted: Number(account.granted),
-    spent: Number(account.spent),
-    paid_orders: Number(account.paid ?? 0),
-    ledger:
-      archived.length > 0 ? [...archived, ...live.filter(({ kind }) => kind !== 'carry_forward')] : live,
-    orders,
-    used: new Map(daily.map(({ date, credits }) => [date, credits])),
-  };
-}
-
-/** Entries up to one of them, oldest first, a piece at a time. */
-async function readLedger(redis: RedisClient, account_id: string, last: string): Promise<LedgerEntry[]> {
-  const entries: LedgerEntry[] = [];
-  for (let from = '-'; ; ) {
-    const piece = await redis.xrange(redisKeys.ledger(account_id), from, last, 'COUNT', PIECE);
-    entries.push(...piece.map(ledgerEntryFrom));
-    const end = piece.at(-1)?.[0];
-    if (piece.length < PIECE || end === undefined) return entries;
-    from = `(${end}`;
+  /** @param days numbers of the UTC days whose live usage is read */
+  constructor(redis: RedisClient, days: readonly number[]) {
+    this.#redis = redis;
+    this.#runner = new ScriptRunner(redis);
+    this.#days = days;
+    this.#script = readScript(import.meta.url, 'lua/account-books.lua', KEYS_BESIDE_USAGE + days.length);
   }
+
+  /** Null when Redis has no such account. */
+  async read(account_id: string): Promise<AccountFacts | null> {
+    const reply = await this.#runner.run(this.#script, [
+      redisKeys.account(account_id),
+      redisKeys.carried(account_id),
+      redisKeys.ledger(account_id),
+      redisKeys.accountOrders(account_id),
+      ...this.#days.map((day) => redisKeys.usage(account_id, day)),
+      FIRST_ENTRIES,
+    ]);
+    const [wallet, carried, last, order_ids, used, first] = reply as Reply;
+    const [state, email, balance, granted, spent, paid] = wallet;
+    if (!state) return null;
+    const [ledger, orders] = await Promise.all([
+      this.#restOfLedger(account_id, first.map(ledgerEntryFrom), last),
+      this.#orders(account_id, order_ids),
+    ]);
+    return {
+      account_id,
+      email: email ?? '',
+      balance: Number(balance),
+      granted: Number(granted),
+      spent: Number(spent),
+      paid_orders: Number(paid ?? 0),
+      carried: carried.length > 0 ? carriedLedger.parse(fieldsOf(carried)) : null,
+      ledger,
+      orders,
+      used: new Map(this.#days.map((day, index) => [day, used[index] ?? 0])),
+    };
+  }
+
+  /** Reads on to the entry that was the last one. */
+  async #restOfLedger(account_id: string, entries: LedgerEntry[], last: string): Promise<LedgerEntry[]> {
+    for (let end = entries.at(-1)?.id; end !== undefined && end !== last; ) {
+      const piece = await this.#redis.xrange(redisKeys.ledger(account_id), `(${end}`, last, 'COUNT', PIECE);
+      entries.push(...piece.map(ledgerEntryFrom));
+      end = piece.at(-1)?.[0];
+    }
+    return entries;
+  }
+
+  /** Orders whose hash is there; one that is missed is found by its entries. */
+  async #orders(account_id: string, ids: readonly string[]): Promise<OrderRecord[]> {
+    if (ids.length === 0) return [];
+    const hashes = await Promise.all(ids.map((id) => this.#redis.hgetall(redisKeys.order(account_id, id))));
+    return ids.flatMap((id, index) => orderFrom(id, account_id, hashes[index] ?? {}) ?? []);
+  }
+}
+
+function fieldsOf(flat: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < flat.length; i += 2) fields[flat[i] ?? ''] = flat[i + 1] ?? '';
+  return fields;
 }

@@ -1,14 +1,15 @@
 /** The lists of one account as files. */
 import type { FastifyReply } from 'fastify';
 import type { AccountRecord, LedgerEntry } from '../../gateway/account/account.ts';
+import { wholeLedger } from '../../gateway/account/ledger-history.ts';
+import { isGap } from '../../gateway/archive/page.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { type Cell, type Rows, sendCsv } from '../../gateway/web/csv-export.ts';
 import { PageProblem } from '../../gateway/web/page-problem.ts';
 import { type AdminArea, accountSubject } from '../area.ts';
-import { AUDIT_COLUMNS, auditRow } from './audit.ts';
+import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';
 
-const PIECE = 500;
 const USAGE_DAYS = 90;
 
 const iso = (ms: number | null): string => (ms === null ? '' : new Date(ms).toISOString());
@@ -38,6 +39,9 @@ const LEDGER_COLUMNS = [
   'reason',
 ];
 
+/** Between a ledger entry's kind and its reason. */
+const EMPTY_CELLS: Cell[] = Array.from({ length: LEDGER_COLUMNS.length - 4 }, () => '');
+
 /** @param format `keys.csv`, `ledger.csv`, `orders.csv`, `audit.csv` or `usage.csv` */
 export async function accountExports(
   area: AdminArea,
@@ -59,11 +63,7 @@ export async function accountExports(
   if (format === 'orders.csv')
     return send('orders', ORDER_COLUMNS, (await area.accounts.listOrders(account_id)).map(orderRow));
   if (format === 'audit.csv')
-    return send(
-      'audit',
-      AUDIT_COLUMNS,
-      (await area.audit.of(accountSubject(account_id), { limit: 1_000 })).map(auditRow),
-    );
+    return send('audit', AUDIT_COLUMNS, auditRows(area.audit, accountSubject(account_id)));
   if (format === 'usage.csv') {
     const { daily } = await readUsage(area.redis, account_id, USAGE_DAYS, area.now());
     const rows = daily.map(({ date, requests, errors, rows, credits }) => [
@@ -78,17 +78,10 @@ export async function accountExports(
   throw new PageProblem(422, `format: there is no list "${format}"`);
 }
 
-/** The whole ledger, newest first, read a piece at a time. */
+/** The whole ledger, newest first, read a piece at a time; a line says what is missing. */
 async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
-  let before: string | undefined;
-  do {
-    const piece = await area.accounts.ledger(account_id, {
-      limit: PIECE,
-      ...(before !== undefined && { before }),
-    });
-    for (const entry of piece) yield ledgerRow(entry);
-    before = piece.length === PIECE ? piece.at(-1)?.id : undefined;
-  } while (before !== undefined);
+  for await (const item of wholeLedger(area.accounts, account_id))
+    yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.says] : ledgerRow(item);
 }
 
 function ledgerRow({ id, at_ms, kind, delta, balance, cause, reason }: LedgerEntry): Cell[] {

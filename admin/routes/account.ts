@@ -37,10 +37,13 @@ interface AccountPage {
   path: string;
   keys: KeyRecord[];
   ledger: LedgerEntry[];
+  /** What comes after these entries and cannot be shown. */
+  gap: string | null;
   /** Link to older entries. */
   older: string | null;
   orders: OrderRecord[];
   audit: AuditEntry[];
+  auditGap: string | null;
   chart: Chart;
   endpoints: UsageReport['endpoints'];
   form: CreditsForm;
@@ -57,24 +60,27 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     before = '',
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
-    const [keys, ledger, orders, entries, usage] = await Promise.all([
+    const [keys, ledger, orders, changes, usage] = await Promise.all([
       accounts.listKeys(id),
-      accounts.ledger(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
+      accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.listOrders(id),
-      audit.of(accountSubject(id), { limit: AUDIT_PAGE }),
+      audit.page({ subject: accountSubject(id), limit: AUDIT_PAGE }),
       readUsage(redis, id, USAGE_DAYS, now()),
     ]);
-    const shown = ledger.slice(0, LEDGER_PAGE);
-    const last = ledger.length > LEDGER_PAGE ? shown.at(-1) : undefined;
+    const shown = ledger.entries.slice(0, LEDGER_PAGE);
+    const isLast = ledger.entries.length <= LEDGER_PAGE;
+    const last = isLast ? ledger.gap?.before : shown.at(-1)?.id;
     const path = userPath(id);
     return view(reply, account.email || account.account_id, {
       account,
       path,
       keys,
       ledger: shown,
-      older: last ? `${link(path, { before: last.id })}#ledger` : null,
+      gap: isLast ? (ledger.gap?.says ?? null) : null,
+      older: last ? `${link(path, { before: last })}#ledger` : null,
       orders,
-      audit: entries,
+      audit: changes.entries,
+      auditGap: changes.gap?.says ?? null,
       chart: barChart(
         'usage',
         'Requests',

@@ -1,14 +1,14 @@
 /** The audit log, newest first. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry, AuditLog } from '../../gateway/web/audit-log.ts';
+import { isGap } from '../../gateway/archive/page.ts';
+import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/web/audit-log.ts';
 import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { count, format, readFields } from '../../gateway/web/fields.ts';
 import { link } from '../../gateway/web/paging.ts';
 import type { AdminArea } from '../area.ts';
 
 const PATH = '/admin/audit';
-const PIECE = 500;
 
 const query = z.object({
   before: z
@@ -21,6 +21,8 @@ const query = z.object({
 
 interface AuditPage {
   audit: AuditEntry[];
+  /** What comes after these entries and cannot be shown. */
+  gap: string | null;
   older: string | null;
   csv: string;
 }
@@ -46,24 +48,23 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
 
   scope.get('/audit', async (request, reply) => {
     const { before, limit, format } = readFields(query, request.query);
-    if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, everything(audit));
+    if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit));
     await audit.settle();
-    const entries = await audit.list({ limit: limit + 1, ...(before !== '' && { before }) });
+    const { entries, gap } = await audit.page({ limit: limit + 1, ...(before !== '' && { before }) });
     const shown = entries.slice(0, limit);
-    const last = entries.length > limit ? shown.at(-1) : undefined;
+    const isLast = entries.length <= limit;
+    const last = isLast ? gap?.before : shown.at(-1)?.id;
     return view(reply, 'Audit log', {
       audit: shown,
-      older: last ? link(PATH, { before: last.id, limit }) : null,
+      gap: isLast ? (gap?.says ?? null) : null,
+      older: last ? link(PATH, { before: last, limit }) : null,
       csv: `${PATH}?format=csv`,
     });
   });
 }
 
-async function* everything(audit: AuditLog): AsyncGenerator<Cell[]> {
-  let before: string | undefined;
-  do {
-    const piece = await audit.list({ limit: PIECE, ...(before !== undefined && { before }) });
-    yield* piece.map(auditRow);
-    before = piece.length === PIECE ? piece.at(-1)?.id : undefined;
-  } while (before !== undefined);
+/** Of one subject, or of all, archive included; a line says what is missing. */
+export async function* auditRows(audit: AuditLog, subject?: string): AsyncGenerator<Cell[]> {
+  for await (const item of wholeAudit(audit, subject))
+    yield isGap(item) ? ['', '', 'missing', '', '', '', item.says, ''] : auditRow(item);
 }

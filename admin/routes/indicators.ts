@@ -44,6 +44,8 @@ interface EditPage {
   /** What operators changed, in words; empty when nothing. */
   changed: string;
   audit: AuditEntry[];
+  /** What of them cannot be shown. */
+  gap: string | null;
 }
 
 const pathOf = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
@@ -98,12 +100,14 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     problem = '',
   ): Promise<FastifyReply> {
     const indicator = await indicators.get(id);
+    const { entries, gap } = await audit.page({ subject: subjectOf(id), limit: AUDIT_PAGE });
     return editView(reply, indicator.name, {
       indicator,
       path: pathOf(id),
       changed: difference({ ...factsOf(indicator.original) }, { ...factsOf(indicator) }),
       form: { ...factsOf(sent ?? indicator), problem },
-      audit: await audit.of(subjectOf(id), { limit: AUDIT_PAGE }),
+      audit: entries,
+      gap: gap?.says ?? null,
     });
   }
 

@@ -29,7 +29,11 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
     await area.reconciler.refresh(PATIENCE_MS);
     const { last, progress } = area.reconciler;
     const found = last?.disagreements ?? [];
-    if (format === 'csv') return sendCsv(reply, 'reconcile', COLUMNS, found.map(row));
+    if (format === 'csv')
+      return sendCsv(reply, 'reconcile', COLUMNS, [
+        ...found.map(row),
+        ...(last?.problems ?? []).map(problemRow),
+      ]);
     const disagreements = found
       .slice(0, SHOWN)
       .map((one) => ({ ...one, user: userPath(one.account_id), off: one.stands - one.should_be }));
@@ -42,3 +46,6 @@ const row = ({ account_id, email, check, what, stands, should_be, since_ms }: Di
   ...[stands, should_be, stands - should_be],
   since_ms === null ? '' : new Date(since_ms).toISOString(),
 ];
+
+/** What is wrong with the archive itself stands below the accounts. */
+const problemRow = (says: string): Cell[] => ['', '', 'archive', says, '', '', '', ''];

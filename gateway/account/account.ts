@@ -82,6 +82,7 @@ export type AccountErrorCode =
   | 'account_exists'
   | 'account_unknown'
   | 'account_state'
+  | 'archive_damaged'
   | 'bad_input'
   | 'idem_conflict'
   | 'key_unknown'

@@ -238,7 +238,7 @@ const show: AccountCommand = {
     const { account_id } = account;
     const keys = await store.listKeys(account_id);
     const orders = await store.listOrders(account_id);
-    const ledger = await store.ledger(account_id, { limit: SHOWN_LEDGER_ENTRIES });
+    const { entries: ledger, gap } = await store.ledgerPage(account_id, { limit: SHOWN_LEDGER_ENTRIES });
     return {
       ...account,
       balance: account.credits.balance,
@@ -256,6 +256,7 @@ const show: AccountCommand = {
         moved_at: iso(moved_at_ms),
       })),
       ledger: ledger.map(ledgerLine),
+      ...(gap && { ledger_missing: gap.says }),
     };
   },
 };

@@ -12,6 +12,7 @@ import { CuratedError } from '../../data/curated.ts';
 import { PrivateRedisError, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../../data/runtime/settings.ts';
+import { Archive } from '../archive/archive.ts';
 import { type AccountCommand, COMMANDS, type OptionValues, sentenceFor, UsageError } from './commands.ts';
 import { readPacks } from './packs.ts';
 import { AccountStore } from './store.ts';
@@ -68,12 +69,17 @@ async function withStore<T>(
   const held = settings.REDIS_URL === undefined ? await startPrivateRedis(settings.REDIS_DIR) : null;
   const log = pino({ level: 'silent' });
   const redis = connectRedis({ ...settings, REDIS_URL: held?.url ?? settings.REDIS_URL }, log, 'tool');
+  const archive = new Archive(settings.ARCHIVE_DIR);
   try {
     if (!(await whenReady(redis, CONNECT_WITHIN_MS)))
       throw new UsageError('Redis (REDIS_URL) does not answer.');
-    return await work(new AccountStore({ redis, now: Date.now, random: randomBytes, packs, log }), redis);
+    return await work(
+      new AccountStore({ redis, now: Date.now, random: randomBytes, packs, log, archive }),
+      redis,
+    );
   } finally {
     redis.disconnect();
+    await archive.close();
     await held?.stop();
   }
 }

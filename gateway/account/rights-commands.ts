@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { Archive } from '../archive/archive.ts';
 import { AuditLog } from '../web/audit-log.ts';
 import { AccountError } from './account.ts';
 import { Alerts } from './alerts.ts';
@@ -34,9 +35,11 @@ function subjectRights({ store: accounts, redis, settings }: RightsTools) {
   const log = pino({ level: 'silent' });
   const requests = new RequestStore({ redis, now, random });
   const alerts = new Alerts(redis);
-  const audit = new AuditLog(redis, now);
+  const archive = new Archive(settings.ARCHIVE_DIR);
+  const audit = new AuditLog(redis, now, archive);
   const mailer = createMailer(settings, { now, log });
-  const rights = new SubjectRights({ redis, accounts, alerts, requests, audit, now, random, mailer, log });
+  const held = { redis, accounts, alerts, requests, audit, archive, now };
+  const rights = new SubjectRights({ ...held, random, mailer, log });
   return { requests, rights };
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { Archive } from '../archive/archive.ts';
 import { JobQueue, startWorker } from './jobs.ts';
 import { createMailer, type Mailer } from './mail.ts';
 import { readPacks } from './packs.ts';
@@ -26,6 +27,8 @@ export interface AccountServiceDependencies {
   publicUrl: () => string;
   /** Default: as the settings say. */
   mailer?: Mailer;
+  /** Default: where the settings say; closed by `stop` then. */
+  archive?: Archive;
 }
 
 export interface AccountService {
@@ -43,9 +46,11 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const { settings, redis, now, log, publicUrl } = dependencies;
   const packs = await readPacks(settings.CURATED_DIR);
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
+  const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);
-  const pages = createAccountPages({ redis, settings, now, log, packs, jobs, mailer, publicUrl });
+  const pages = createAccountPages({ redis, settings, now, log, packs, jobs, mailer, publicUrl, archive });
   const stops: (() => Promise<unknown>)[] = [() => jobs.close()];
+  if (!dependencies.archive) stops.push(() => archive.close());
   return {
     pages,
     mailer,

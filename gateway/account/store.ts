@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { Archive } from '../archive/archive.ts';
 import { readScript, ScriptRunner } from '../metering/scripts.ts';
 import {
   AccountError,
@@ -35,9 +36,10 @@ import {
 } from './checks.ts';
 import { type RandomBytes, randomId } from './key-format.ts';
 import { type KeyRequest, KeyStore, type NewKey } from './key-store.ts';
+import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
 import { type OrderMove, OrderStore } from './order-store.ts';
 import { type AccountPage, type AccountQuery, searchAccounts } from './search.ts';
-import { accountFrom, ledgerEntryFrom } from './stored.ts';
+import { accountFrom } from './stored.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify.lua', 2);
@@ -45,7 +47,7 @@ const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 3);
 const CREDIT = readScript(import.meta.url, 'lua/credit.lua', 3);
 
 const ID_LENGTH = 16;
-const PAGE_AT_MOST = 500;
+
 export interface StoreDependencies {
   redis: RedisClient;
   /** Unix milliseconds. */
@@ -53,6 +55,8 @@ export interface StoreDependencies {
   random: RandomBytes;
   packs: readonly CreditPack[];
   log: Logger;
+  /** Where older ledger entries are; without it they stand as one entry. */
+  archive?: Archive;
 }
 
 export interface NewAccount {
@@ -275,16 +279,16 @@ export class AccountStore {
     return account ?? unknownAccount(address);
   }
 
-  /** Newest first; `before` is the id of the last entry already seen. */
-  async ledger(
-    account_id: string,
-    { limit = 50, before }: { limit?: number; before?: string } = {},
-  ): Promise<LedgerEntry[]> {
-    const start = before === undefined ? '+' : `(${before}`;
-    const entries = await this.#to.redis
-      .xrevrange(redisKeys.ledger(account_id), start, '-', 'COUNT', Math.min(limit, PAGE_AT_MOST))
-      .catch(unavailable);
-    return entries.map(ledgerEntryFrom);
+  /** Newest first, archive included; `before` is the id of the last entry already seen. */
+  ledgerPage(account_id: string, query: LedgerQuery = {}): Promise<LedgerPage> {
+    return readLedgerPage(this.#to, account_id, query);
+  }
+
+  /** The entries of a page. @throws {AccountError} `archive_damaged` when entries among them cannot be read. */
+  async ledger(account_id: string, query: LedgerQuery = {}): Promise<LedgerEntry[]> {
+    const { entries, gap } = await this.ledgerPage(account_id, query);
+    if (gap) throw new AccountError('archive_damaged', gap.says);
+    return entries;
   }
 
   /** A search for people, not for a request path: it reads every account. */

@@ -90,6 +90,11 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
   const hash: Record<string, string> = {};
   for (let i = 0; i + 1 < fields.length; i += 2) hash[fields[i] ?? ''] = fields[i + 1] ?? '';
+  return ledgerEntryOf(id, hash);
+}
+
+/** An entry by its fields, wherever they are kept. */
+export function ledgerEntryOf(id: string, hash: Hash): LedgerEntry {
   return {
     id,
     at_ms: numberOr(hash.at_ms, 0),

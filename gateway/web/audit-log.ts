@@ -12,13 +12,17 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AccountError } from '../account/account.ts';
 import { unavailable } from '../account/checks.ts';
+import type { Archive } from '../archive/archive.ts';
+import type { Gap } from '../archive/page.ts';
+import type { Fields } from '../archive/rows.ts';
 import { readScript, ScriptRunner } from '../metering/scripts.ts';
+import { type AuditQuery, readAuditPage } from './audit-history.ts';
 import { PageProblem } from './page-problem.ts';
 
 const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 4);
 /** Longer than any change takes: a note of that age was left by a process that is gone. */
 export const CUT_SHORT_AFTER_MS = 60_000;
-const PAGE_AT_MOST = 1_000;
+const PIECE = 500;
 
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -38,6 +42,13 @@ export interface Change {
 export interface AuditEntry extends Change {
   id: string;
   at_ms: number;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  entries: AuditEntry[];
+  /** What comes after these entries and cannot be read; null when nothing is missing. */
+  gap: Gap | null;
 }
 
 /** What an entry says of an outcome, in the place of what was known before. */
@@ -65,11 +76,14 @@ export class AuditLog {
   readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
   readonly #now: () => number;
+  readonly #archive: Archive | null;
 
-  constructor(redis: RedisClient, now: () => number) {
+  /** @param archive where older entries are; without it pages say that they cannot be read here. */
+  constructor(redis: RedisClient, now: () => number, archive: Archive | null = null) {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
     this.#now = now;
+    this.#archive = archive;
   }
 
   /** What has been done already. @param name of an entry that must stand in the log once, however often it is recorded. */
@@ -140,38 +154,54 @@ export class AuditLog {
     else await this.#runner.runRepeatable(AUDIT, values);
   }
 
-  /** Newest first; `before` is the id of the last entry already seen. */
-  list(options: { limit?: number; before?: string } = {}): Promise<AuditEntry[]> {
-    return this.#read(redisKeys.audit, options);
+  /** Newest first, archive included; of one subject, or of all. */
+  async page(query: AuditQuery): Promise<AuditPage> {
+    const { entries, gap } = await readAuditPage(this.#redis, this.#archive, query);
+    return { entries: entries.map(entryFrom), gap };
   }
 
-  /** Entries of one subject, newest first. */
-  of(subject: string, options: { limit?: number; before?: string } = {}): Promise<AuditEntry[]> {
-    return this.#read(redisKeys.auditOf(subject), options);
+  /** The entries of a page. @throws {AccountError} `archive_damaged` when entries among them cannot be read. */
+  list(query: Omit<AuditQuery, 'subject'> = {}): Promise<AuditEntry[]> {
+    return this.#whole(query);
   }
 
-  async #read(
-    key: string,
-    { limit = 50, before }: { limit?: number; before?: string },
-  ): Promise<AuditEntry[]> {
-    const start = before === undefined ? '+' : `(${before}`;
-    const entries = await this.#redis.xrevrange(key, start, '-', 'COUNT', Math.min(limit, PAGE_AT_MOST));
-    return entries.map(entryFrom);
+  /** The same of one subject. */
+  of(subject: string, query: Omit<AuditQuery, 'subject'> = {}): Promise<AuditEntry[]> {
+    return this.#whole({ ...query, subject });
+  }
+
+  async #whole(query: AuditQuery): Promise<AuditEntry[]> {
+    const { entries, gap } = await this.page(query);
+    if (gap) throw new AccountError('archive_damaged', gap.says);
+    return entries;
   }
 }
 
-function entryFrom([id, fields]: [id: string, fields: string[]]): AuditEntry {
-  const hash: Record<string, string> = {};
-  for (let i = 0; i + 1 < fields.length; i += 2) hash[fields[i] ?? ''] = fields[i + 1] ?? '';
+function entryFrom({ id, fields }: { id: string; fields: Fields }): AuditEntry {
   return {
     id,
-    at_ms: Number(hash.at_ms),
-    by: hash.by ?? '',
-    action: hash.action ?? '',
-    subject: hash.subject ?? '',
-    before: JSON.parse(hash.before ?? '{}'),
-    after: JSON.parse(hash.after ?? '{}'),
-    reason: hash.reason ?? '',
-    request_id: hash.request ?? '',
+    at_ms: Number(fields.at_ms),
+    by: fields.by ?? '',
+    action: fields.action ?? '',
+    subject: fields.subject ?? '',
+    before: JSON.parse(fields.before ?? '{}'),
+    after: JSON.parse(fields.after ?? '{}'),
+    reason: fields.reason ?? '',
+    request_id: fields.request ?? '',
   };
+}
+
+/** All entries, or those of one subject, newest first; in between, what cannot be read. */
+export async function* wholeAudit(audit: AuditLog, subject?: string): AsyncGenerator<AuditEntry | Gap> {
+  for (let before: string | undefined; ; ) {
+    const { entries, gap } = await audit.page({
+      limit: PIECE,
+      ...(subject !== undefined && { subject }),
+      ...(before !== undefined && { before }),
+    });
+    yield* entries;
+    if (gap) yield gap;
+    before = gap ? (gap.before ?? undefined) : entries.length < PIECE ? undefined : entries.at(-1)?.id;
+    if (before === undefined) return;
+  }
 }

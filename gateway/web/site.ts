@@ -240,6 +240,7 @@ const STATUS_OF: Partial<Record<AccountErrorCode, number>> = {
   key_unknown: 404,
   request_unknown: 404,
   unavailable: 503,
+  archive_damaged: 500,
   bad_input: 422,
 };
 

@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Disagreement } from '../../admin/reconcile/account-check.ts';
-import { NO_ARCHIVE } from '../../admin/reconcile/account-facts.ts';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { tokenOf } from '../admin/harness.ts';
@@ -214,8 +213,9 @@ async function grantDuring(account_id: string, erase: () => Promise<unknown>): P
 }
 
 async function disagreements(): Promise<Disagreement[]> {
-  const { redis, accounts, clock } = world;
-  const reconciler = new Reconciler({ redis, accounts, archive: NO_ARCHIVE, now: () => clock.ms }, silentLog);
+  const { redis, clock, settings } = world;
+  const { ARCHIVE_DIR: archiveDir, VAR_DIR: workDir } = settings;
+  const reconciler = new Reconciler({ redis, now: () => clock.ms, archiveDir, workDir }, silentLog);
   await reconciler.refresh(30_000);
   expect(reconciler.last?.accounts).toBe(await redis.zcard(redisKeys.accounts));
   return reconciler.last?.disagreements ?? [];

@@ -15,6 +15,7 @@ import type { CreditPack } from '../../data/schema/curated.ts';
 import { RequestStore } from '../../gateway/account/requests.ts';
 import { AccountStore } from '../../gateway/account/store.ts';
 import { buildApp } from '../../gateway/app.ts';
+import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
@@ -45,6 +46,7 @@ export interface AnyAdminService {
   /** The connection of the area itself. */
   adminClient: RedisClient;
   accounts: AccountStore;
+  snapshots: SnapshotStore;
   operators: OperatorStore;
   requests: RequestStore;
   metering: RedisMetering;
@@ -63,32 +65,35 @@ export async function startAdmin(settings: Record<string, string> = {}): Promise
   return { ...(await startAdminOn(redis, settings)), redis };
 }
 
-/** The area on any Redis, which it ends with. */
+/** The area on any Redis, which it ends with. Without `SNAPSHOT_DIR` it serves the fixture. */
 export async function startAdminOn(
   redis: Pick<TestRedis, 'url' | 'connect' | 'stop'>,
   settings: Record<string, string> = {},
 ): Promise<AnyAdminService> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-admin-'));
-  await publishFixture(directory);
+  const snapshotDir = settings.SNAPSHOT_DIR ?? directory;
+  if (settings.SNAPSHOT_DIR === undefined) await publishFixture(directory);
   const client = await redis.connect();
   const adminClient = await redis.connect();
   const clock = { ms: NOON };
   const now = (): number => clock.ms;
   const known = readSettings({ LOG_LEVEL: 'silent', VAR_DIR: directory, ...settings });
   const snapshots = await SnapshotStore.open({
-    directory,
+    directory: snapshotDir,
     pollMs: 100_000,
     hotCacheMb: 4,
     queryTimeoutMs: 5_000,
     log: silentLog,
   });
   const metering = createMetering({ redis: client, settings: known, now, log: silentLog });
+  const archive = new Archive(known.ARCHIVE_DIR);
   const accounts = new AccountStore({
     redis: client,
     now,
     random: randomBytes,
     packs: PACKS,
     log: silentLog,
+    archive,
   });
   let requests = 0;
   const routes: { method: string; url: string }[] = [];
@@ -105,8 +110,10 @@ export async function startAdminOn(
       now,
       log: silentLog,
       snapshots,
-      snapshotDir: directory,
+      snapshotDir,
       curatedDir: known.CURATED_DIR,
+      archive,
+      reconcileDir: join(directory, 'reconcile'),
     },
     onRoute: (route) => routes.push(route),
   });
@@ -121,6 +128,7 @@ export async function startAdminOn(
     client,
     adminClient,
     accounts,
+    snapshots,
     operators,
     requests: new RequestStore({ redis: client, now, random: randomBytes }),
     metering,
@@ -138,6 +146,7 @@ export async function startAdminOn(
     stop: async () => {
       await agent.close();
       await app.close();
+      await archive.close();
       await snapshots.close();
       await redis.stop();
       await rm(directory, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
+import type { Archive } from '../../archive/archive.ts';
 import { AuditLog } from '../../web/audit-log.ts';
 import { SessionStore } from '../../web/sessions.ts';
 import { installSite, pageViews, type Site } from '../../web/site.ts';
@@ -47,6 +48,7 @@ export interface AccountPagesDependencies {
   packs: readonly CreditPack[];
   jobs: Jobs;
   mailer: Mailer;
+  archive: Archive;
   /** Where people reach the service, without a slash at the end. */
   publicUrl: () => string;
 }
@@ -69,14 +71,15 @@ const NAV = [
 
 /** Puts the parts together; installs nothing. */
 export function createAccountPages(dependencies: AccountPagesDependencies): AccountPages {
-  const { redis, settings, now, log, packs, jobs, mailer, publicUrl } = dependencies;
+  const { redis, settings, now, log, packs, jobs, mailer, publicUrl, archive } = dependencies;
   const random = randomBytes;
-  const accounts = new AccountStore({ redis, now, random, packs, log });
+  const accounts = new AccountStore({ redis, now, random, packs, log, archive });
   const people = new People(redis);
   const alerts = new Alerts(redis);
-  const audit = new AuditLog(redis, now);
+  const audit = new AuditLog(redis, now, archive);
   const requests = new RequestStore({ redis, now, random });
-  const rights = new SubjectRights({ redis, accounts, alerts, requests, audit, now, random, mailer, log });
+  const held = { redis, accounts, alerts, requests, audit, archive, now };
+  const rights = new SubjectRights({ ...held, random, mailer, log });
   const links = new Links({ redis, now, random });
   const freeGrant = settings.FREE_GRANT;
   const onboarding = new Onboarding({ accounts, people, links, mailer, jobs, freeGrant, publicUrl });

@@ -1,11 +1,12 @@
 /** The wallet: balance, every entry of the ledger with its cause, and when to be told that it runs low. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { isGap } from '../../../archive/page.ts';
 import { type Cell, sendCsv } from '../../../web/csv-export.ts';
 import { format, readFields, text } from '../../../web/fields.ts';
 import { link } from '../../../web/paging.ts';
 import type { AccountRecord, LedgerEntry } from '../../account.ts';
-import { wholeLedger } from '../../held-data.ts';
+import { wholeLedger } from '../../ledger-history.ts';
 import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../area.ts';
 
 const PAGE = 50;
@@ -34,6 +35,8 @@ const COLUMNS = [
 interface WalletPage {
   account: AccountRecord;
   ledger: LedgerEntry[];
+  /** What comes after these entries and cannot be shown. */
+  gap: string | null;
   newest: string | null;
   older: string | null;
   csv: string;
@@ -50,17 +53,19 @@ export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
     const low_at = await area.alerts.get(account_id);
-    const entries = await area.accounts.ledger(account_id, {
+    const { entries, gap } = await area.accounts.ledgerPage(account_id, {
       limit: PAGE + 1,
       ...(before !== undefined && { before }),
     });
     const ledger = entries.slice(0, PAGE);
-    const last = entries.length > PAGE ? ledger.at(-1) : undefined;
+    const isLast = entries.length <= PAGE;
+    const last = isLast ? gap?.before : ledger.at(-1)?.id;
     return view(reply, 'Wallet', {
       account: await accountOf(area, request),
       ledger,
       newest: before === undefined ? null : '/account/wallet',
-      older: last ? link('/account/wallet', { before: last.id }) : null,
+      gap: isLast ? (gap?.says ?? null) : null,
+      older: last ? link('/account/wallet', { before: last }) : null,
       csv: '/account/wallet?format=csv',
       form: form ?? { low_at: low_at === null ? '' : String(low_at), problem: '' },
     });
@@ -93,6 +98,10 @@ export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
 
 async function* rowsOf({ accounts }: AccountArea, account_id: string): AsyncGenerator<Cell[]> {
   for await (const entry of wholeLedger(accounts, account_id)) {
+    if (isGap(entry)) {
+      yield ['', '', 'missing', null, null, null, null, null, null, null, entry.says];
+      continue;
+    }
     const { id, at_ms, kind, delta, balance, cause, reason } = entry;
     const order_id = 'order_id' in cause ? cause.order_id : null;
     const call =

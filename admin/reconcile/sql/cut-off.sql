@@ -1,0 +1,9 @@
+-- What of a part has been carried over, of accounts of which only the beginning has: the entries themselves, as few
+-- accounts are ever caught in the middle.
+SELECT entry.account_id, id_ms, id_seq, at_ms, kind, delta, balance, route, "order"
+FROM read_parquet($entries) AS entry
+JOIN (
+  SELECT unnest($accounts) AS account_id, unnest($through_ms)::BIGINT AS ms, unnest($through_seq)::BIGINT AS seq
+) AS carried USING (account_id)
+WHERE id_ms < ms OR (id_ms = ms AND id_seq <= seq)
+ORDER BY entry.account_id, id_ms, id_seq

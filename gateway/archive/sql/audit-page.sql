@@ -1,0 +1,6 @@
+-- Entries of the audit log in one part before an id, newest first; of one subject, or of all.
+SELECT *
+FROM read_parquet($file)
+WHERE (id_ms < $ms OR (id_ms = $ms AND id_seq < $seq)) AND ($subject = '' OR subject = $subject)
+ORDER BY id_ms DESC, id_seq DESC
+LIMIT $limit
