@@ -35,6 +35,12 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
+    name: 'build',
+    fault: 'the build killed at fifty moments, its disk filled, its provider doing all that providers do',
+    limit_s: 240,
+    load: async () => (await import('./build.ts')).buildFaults,
+  },
+  {
     name: 'cluster',
     fault: 'masters of a Redis Cluster, three with a replica each, killed under load one after another',
     limit_s: 240,

@@ -1,0 +1,268 @@
+/**
+ * The build under everything that goes wrong in a night: killed at fifty moments that nobody chose, on a disk that fills
+ * up, and with a provider that does each of the things that providers do. A real gateway serves all the while, and every
+ * answer is held against the snapshot that it must be of.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { localFault } from '../../build/local-fault.ts';
+import { mountSmall, type SmallDisk } from '../build/disk-small.ts';
+import { playSpoiled, published, SHORT, upstreamFaults } from '../build/spoiled-upstream.ts';
+import { checkVisible } from '../build/visible.ts';
+import { type Cell, World } from '../build/world.ts';
+import { Service } from '../gateway/service.ts';
+import type { Reporter } from './parts.ts';
+
+const CHILD = new URL('../build/build-in-child.ts', import.meta.url).pathname;
+const KILLS = 50;
+/** Some come too late: the build has ended. */
+const MOST_ROUNDS = 80;
+/** The least that a process needs before it does anything. */
+const FIRST_KILL_MS = 80;
+const PAUSE_MS = 5;
+const GATES = { gates: { max_row_drop: 1, max_country_drop: 1 } };
+const DISK_BYTES = 8_000_000;
+const PAGE_BYTES = 4_096;
+const FREE_PAGES = [0, 1, 4, 16, 20, 24, 32, 48, 64, 96, 160, 320];
+const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one', '/v1/meta/freshness'];
+
+/** Asks a gateway on and on, and remembers what was not as it must be. */
+class Asker {
+  asked = 0;
+  failed = 0;
+  /** Answers that are of none of the snapshots that may be served. */
+  strange = 0;
+  readonly #ask: (route: string) => Promise<{ status: number; text: string }>;
+  readonly #good = new Set<string>();
+  #goesOn = true;
+  #last: Promise<void> = Promise.resolve();
+  #work: Promise<void> = Promise.resolve();
+
+  private constructor(service: Service, key: string) {
+    this.#ask = (route) => service.get(route, { key });
+  }
+
+  static async start(service: Service): Promise<Asker> {
+    const { key } = await service.account({ credits: 1_000_000_000 });
+    const asker = new Asker(service, key);
+    await asker.learn();
+    asker.#work = asker.#run();
+    return asker;
+  }
+
+  /** Takes what is answered now for good: after a publication. */
+  async learn(): Promise<void> {
+    for (const route of ROUTES) this.#good.add((await this.#ask(route)).text);
+  }
+
+  /** Does something between two requests, and learns what is answered after it. */
+  async between(work: () => Promise<void>): Promise<void> {
+    await this.#inTurn(async () => {
+      await work();
+      await this.learn();
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(work);
+    return this.#last;
+  }
+
+  async #run(): Promise<void> {
+    for (let turn = 0; this.#goesOn; turn++) {
+      await this.#inTurn(() => this.#look(ROUTES[turn % ROUTES.length] ?? ''));
+      await pause(PAUSE_MS);
+    }
+  }
+
+  async #look(route: string): Promise<void> {
+    const { status, text } = await this.#ask(route);
+    this.asked += 1;
+    if (status !== 200) this.failed += 1;
+    else if (!this.#good.has(text)) this.strange += 1;
+  }
+
+  async stop(): Promise<string> {
+    this.#goesOn = false;
+    await this.#work;
+    return `${this.asked} answers, ${this.failed} failed, ${this.strange} of no snapshot`;
+  }
+}
+
+/** A provider's world with a snapshot, and a gateway that serves it. All of it ends with the scene. */
+async function openScene(
+  stack: AsyncDisposableStack,
+  prepare: (world: World) => Promise<void> = async () => {},
+) {
+  const world = await World.create({ atlas: GATES });
+  stack.defer(() => world.remove());
+  await prepare(world);
+  await world.publish('atlas', published(1));
+  await world.ingest('atlas');
+  await world.build();
+  // Long enough that the gateway looks for another snapshot only when it is told to.
+  const settings = { SNAPSHOT_POLL_MS: '3600000' };
+  const service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR, settings });
+  stack.defer(() => service.stop());
+  return { world, service };
+}
+
+type Served = { iso3: string; year: number; value: number | null }[];
+
+/** The edition that all served figures are of; null when some are missing, or they are of several. */
+function editionOf(rows: Served): number | null {
+  const cells = (published(0).one?.cells ?? []) as Cell[];
+  // A place is a country by its code in any case; Kosovo's is the provider's own.
+  const keyOf = (place: string, year: Cell[1]): string =>
+    `${place.trim().toUpperCase().replace('KOS', 'XKX')} ${year}`;
+  const base = new Map(cells.map(([place, year, value]) => [keyOf(place, year), Number(value)]));
+  const editions = new Set(
+    rows.map(({ iso3, year, value }) =>
+      Math.round(Number(value) - (base.get(`${iso3} ${year}`) ?? Number.NaN)),
+    ),
+  );
+  const [edition = null] = editions;
+  return rows.length === base.size && editions.size === 1 ? edition : null;
+}
+
+/** Ingests and builds in a process of its own. @returns how long it ran, in milliseconds. */
+async function runChild(world: World, killAfter_ms: number | null): Promise<{ ms: number; killed: boolean }> {
+  const begun = performance.now();
+  const child = spawn(process.execPath, [CHILD, world.directory, String(world.clock)], { stdio: 'ignore' });
+  const timer = killAfter_ms === null ? null : setTimeout(() => child.kill('SIGKILL'), killAfter_ms);
+  const [, signal] = await once(child, 'exit');
+  if (timer) clearTimeout(timer);
+  return { ms: performance.now() - begun, killed: signal === 'SIGKILL' };
+}
+
+async function killedBuilds(report: Reporter): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const { world, service } = await openScene(stack);
+  const { key } = await service.account({ credits: 1_000_000_000 });
+  const publishNext = async (edition: number): Promise<void> => {
+    world.tomorrow();
+    await world.publish('atlas', published(edition));
+  };
+  await publishNext(2);
+  let { ms: whole_ms } = await runChild(world, null);
+  await service.snapshots.check();
+  const asker = await Asker.start(service);
+  let kills = 0;
+  let whole = 0;
+  let mixed = 0;
+  let edition = 2;
+  for (let round = 0; kills < KILLS && round < MOST_ROUNDS; round += 1) {
+    edition += 1;
+    await publishNext(edition);
+    const { killed, ms } = await runChild(world, FIRST_KILL_MS + Math.random() * whole_ms);
+    if (killed) kills += 1;
+    else whole_ms = Math.min(whole_ms, ms);
+    whole += await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
+    const served = editionOf(json.data);
+    if (served === null || served > edition) mixed += 1;
+    await asker.between(() => service.snapshots.check());
+  }
+  await publishNext(edition + 1);
+  const last = await runChild(world, null);
+  await asker.between(() => service.snapshots.check());
+  const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
+  const answers = await asker.stop();
+  report(
+    'A build that is killed leaves what is served as it was: whole, of one edition',
+    `${kills} kills at random moments; ${mixed} mixtures; ${answers}`,
+    kills === KILLS && mixed + asker.failed + asker.strange === 0,
+  );
+  report(
+    'After a kill nothing half-written can be seen, and the next build works',
+    `${whole} runs and snapshots held against their manifests; the last build published edition ${editionOf(json.data)}`,
+    !last.killed && editionOf(json.data) === edition + 1,
+  );
+}
+
+async function fullDisks(report: Reporter): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const disks: SmallDisk[] = [];
+  const mount = async (world: World): Promise<void> => {
+    for (const directory of [world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR]) {
+      const disk = mountSmall(directory, DISK_BYTES);
+      if (disk) disks.push(disk);
+      if (disk) stack.defer(async () => disk.unmount());
+    }
+  };
+  const { world, service } = await openScene(stack, mount);
+  const [lake, snapshots] = disks;
+  const promise = 'A full disk changes nothing that is served, and the record names it';
+  if (!lake || !snapshots) return report(promise, 'not tried: a tmpfs may not be mounted here', true);
+  const asker = await Asker.start(service);
+  let full = 0;
+  let named = 0;
+  const judge = (error: unknown, reason: string | null): void => {
+    full += 1;
+    if (/^The disk is full: /.test(reason ?? localFault(error) ?? '')) named += 1;
+  };
+  for (const [index, pages] of FREE_PAGES.entries()) {
+    world.tomorrow();
+    await world.publish('atlas', published(index + 2));
+    lake.fill(pages * PAGE_BYTES);
+    const ended = await world.ingest('atlas').catch((error: Error) => error);
+    lake.empty();
+    if (ended instanceof Error) judge(ended, null);
+    else if (ended.status === 'failed') judge(null, ended.reason);
+    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    world.tomorrow();
+    snapshots.fill(pages * PAGE_BYTES);
+    const built = await world.build().catch((error: Error) => error);
+    snapshots.empty();
+    if (built instanceof Error) judge(built, null);
+    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+  }
+  const answers = await asker.stop();
+  const isKept = full > 5 && named === full && asker.failed + asker.strange === 0;
+  report(promise, `full in ${full} runs and builds, named in ${named}; ${answers}`, isKept);
+}
+
+async function badProviders(report: Reporter): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const upstream = await playSpoiled();
+  stack.defer(upstream.stop);
+  upstream.publish(1);
+  const { world, service } = await openScene(stack, async (made) => {
+    await made.define('atlas');
+    made.settings.PROVIDER_MIRROR = upstream.url;
+  });
+  const asker = await Asker.start(service);
+  const faults = upstreamFaults(upstream.neighbour);
+  const missed: string[] = [];
+  for (const fault of faults) {
+    world.tomorrow();
+    upstream.publish(2);
+    upstream.spoil(fault);
+    const { status, reason } = await world.ingest('atlas', { upstream: SHORT });
+    upstream.spoil(null);
+    if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);
+    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+  }
+  const answers = await asker.stop();
+  report(
+    'Whatever a provider does, its last good figures stay and the record names the cause',
+    `${faults.length} kinds of fault; not named: ${missed.join(', ') || 'none'}; ${answers}`,
+    missed.length + asker.failed + asker.strange === 0,
+  );
+  report(
+    'No provider leads the build into the private network',
+    `${upstream.visits()} requests reached a neighbour on this machine`,
+    upstream.visits() === 0,
+  );
+  world.tomorrow();
+  const { status } = await world.ingest('atlas', { upstream: SHORT });
+  report('A provider that behaves again is read again', status, status === 'succeeded');
+}
+
+/** Two minutes at most, on loopback. */
+export async function buildFaults(report: Reporter): Promise<void> {
+  await killedBuilds(report);
+  await fullDisks(report);
+  await badProviders(report);
+}
