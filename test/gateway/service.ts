@@ -15,6 +15,7 @@ import type { KeyRequest } from '../../gateway/account/key-store.ts';
 import { AccountStore } from '../../gateway/account/store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
+import { PRESSURE_LIMITS, Pressure } from '../../gateway/http/pressure.ts';
 import { createMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
@@ -31,6 +32,8 @@ export interface ServiceOptions {
   settings?: Record<string, string>;
   /** Where the service logs; default nowhere. */
   log?: Logger;
+  /** Default: with the limits of a service. */
+  pressure?: Pressure;
 }
 
 export interface Answer {
@@ -118,7 +121,8 @@ export class Service {
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
     const metrics = createMetrics(snapshots, now);
-    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics });
+    const pressure = options.pressure ?? new Pressure(PRESSURE_LIMITS, log);
+    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, pressure });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [], log });
     const stop = async (): Promise<void> => {
