@@ -159,13 +159,8 @@ class Build {
         this.#progress('materialise', done, indicators.length, 'indicators'),
       ),
     );
-    const { data, coverage } = await this.#describe(duck, directory, plan);
     const writer = new FileWriter(directory);
-    await this.#step('prerender', () =>
-      writer.writeAll(renderFiles(data), (done) =>
-        this.#progress('prerender', done, fileCount(data), 'files'),
-      ),
-    );
+    const coverage = await this.#write(duck, writer, directory, plan);
     await this.#step('verify', async () => {
       // A linked file was held against the lake when it was made; its hash says that it is still that file.
       const fresh = indicators.filter(({ id }) => !linked.has(id));
@@ -178,8 +173,23 @@ class Build {
       await adoptFigures(writer, indicators);
       await writer.flush();
     });
-    const generatedAt = data.generatedAt;
-    return { manifest: this.#manifest(writer.files, plan, coverage, generatedAt), reused: linked.size };
+    return { manifest: this.#manifest(writer.files, plan, coverage), reused: linked.size };
+  }
+
+  /** Writes all that is read off the figures. Of what it takes in memory only the coverage outlives it. */
+  async #write(
+    duck: Duck,
+    writer: FileWriter,
+    directory: string,
+    plan: SnapshotPlan,
+  ): Promise<Map<string, IndicatorCoverage>> {
+    const { data, coverage } = await this.#describe(duck, directory, plan);
+    await this.#step('prerender', () =>
+      writer.writeAll(renderFiles(data), (done) =>
+        this.#progress('prerender', done, fileCount(data), 'files'),
+      ),
+    );
+    return coverage;
   }
 
   /** Everything that is said of the figures. */
@@ -240,7 +250,6 @@ class Build {
     files: Manifest['files'],
     plan: SnapshotPlan,
     coverage: ReadonlyMap<string, IndicatorCoverage>,
-    generatedAt: string,
   ): Manifest {
     const sorted = Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
     const hash = createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
@@ -251,7 +260,7 @@ class Build {
     return {
       format: SNAPSHOT_FORMAT,
       id: `${compactTime(this.#startedAt)}-${hash.slice(0, 8)}`,
-      generated_at: generatedAt,
+      generated_at: formatTimestamp(this.#startedAt),
       counts: {
         providers: providers.size,
         indicators: plan.indicators.length,

@@ -16,7 +16,7 @@ import type { Contender, Contest } from './throughput.ts';
 type Rows = (Row | Skipped)[];
 
 /** A call, what it costs and what a floor must reach for it. */
-interface Measured {
+export interface Measured {
   name: string;
   call: Call;
   status?: number;
@@ -70,7 +70,7 @@ async function bareFloor(
   return withGoal(contender('bare node:http', { port, cpu: bare.cpu }, measured), measured.atLeast);
 }
 
-async function bareContest(
+export async function bareContest(
   session: Session,
   gateway: Gateway,
   measured: Measured,
@@ -206,7 +206,7 @@ const flatCall = ({ key }: Account): Measured => ({
   call: { path: '/v1/countries/SWE', headers: { authorization: `Bearer ${key}` } },
 });
 
-async function keyedContest(
+export async function keyedContest(
   session: Session,
   gateway: Gateway,
   measured: Measured,

@@ -1,0 +1,118 @@
+/** The bench of scale: its copies are what they claim to be, and growth is judged by the doubling. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadCurated } from '../../data/curated.ts';
+import { query } from '../build/parquet.ts';
+import type { Size } from './scale/measure.ts';
+import { Replicator } from './scale/replica.ts';
+import { judge, perDoubling } from './scale/table.ts';
+
+const SLUGS = ['median_age_years', 'total_population_with_projections'];
+const COUNTRIES = 60;
+
+describe('copies of a lake', () => {
+  let dir: string;
+  let rows: Record<string, unknown>[];
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'almanac-scale-test-'));
+    const run = join(dir, 'lake/gapminder/r');
+    await mkdir(run, { recursive: true });
+    await query(`COPY (
+      SELECT unnest(['${SLUGS.join("','")}']) AS indicator, 'C' || lpad(country::VARCHAR, 2, '0') AS iso3, year::INTEGER AS year,
+        (country * 100 + year)::DOUBLE AS value, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi,
+        NULL::BOOLEAN AS projected, NULL::VARCHAR AS status
+      FROM range(${COUNTRIES}) AS c(country), range(2000, 2003) AS y(year)
+    ) TO '${join(run, 'observations.parquet')}' (FORMAT parquet)`);
+    const entry = {
+      description: null,
+      unit: 'years',
+      source: null,
+      source_url: null,
+      tags: [],
+      licence: null,
+    };
+    const facts = { rows: 180, countries: 60, newest_year: 2002, median: 1, unit: null, digest: 'd' };
+    await writeFile(
+      join(run, 'catalogue.json'),
+      JSON.stringify(SLUGS.map((slug) => ({ ...entry, slug, name: slug }))),
+    );
+    await writeFile(
+      join(run, 'series.json'),
+      JSON.stringify(Object.fromEntries(SLUGS.map((slug) => [slug, facts]))),
+    );
+    await writeFile(join(run, 'run.json'), JSON.stringify({ rows_written: 360, indicators: 2 }));
+    await writeFile(join(dir, 'lake/gapminder/current'), 'r');
+    const replicator = await Replicator.open(join(dir, 'lake'), join(dir, 'copies'));
+    expect(await replicator.fill(join(dir, 'many'), 5)).toEqual({ rows: 1800, series: 10 });
+    replicator.close();
+    rows = await query(
+      `SELECT indicator, iso3, year, value FROM read_parquet('${join(dir, 'many/lake/*/*/observations.parquet')}', file_row_number = true)
+       ORDER BY indicator, iso3, year`,
+    );
+  });
+  afterAll(() => rm(dir, { recursive: true }));
+
+  const byCountry = (slug: string): Map<unknown, number[]> => {
+    const own = rows.filter(({ indicator }) => indicator === slug);
+    const groups = Map.groupBy(own, ({ iso3 }) => iso3);
+    return new Map([...groups].map(([iso3, cells]) => [iso3, cells.map(({ value }) => Number(value))]));
+  };
+
+  it('hold every series whole, most of them at another country, the same for all series of a copy', () => {
+    const original = byCountry(`v00_${SLUGS[0]}`);
+    expect(original.get('C07')).toEqual([2700, 2701, 2702]);
+    for (const copy of [1, 2, 3, 4]) {
+      const [first, second] = SLUGS.map((slug) => byCountry(`v0${copy}_${slug}`));
+      expect(second).toEqual(first);
+      expect([...(first ?? [])].map(([, cells]) => cells).sort()).toEqual(
+        [...original].map(([, cells]) => cells).sort(),
+      );
+      const moved = [...original].filter(([iso3, cells]) => `${first?.get(iso3)}` !== `${cells}`).length;
+      expect(moved / COUNTRIES).toBeGreaterThan(0.35);
+      expect(moved / COUNTRIES).toBeLessThan(0.85);
+    }
+  });
+
+  it('are dealt out over three providers, each with its curated data', async () => {
+    const curated = await loadCurated(join(dir, 'many/data'));
+    expect([...curated.providers.keys()].toSorted()).toEqual(['gapminder', 'gapminder-b', 'gapminder-c']);
+    const [entry] = JSON.parse(
+      await readFile(join(dir, 'many/lake/gapminder-b/20261121T000000Z/catalogue.json'), 'utf8'),
+    );
+    expect(entry).toMatchObject({ slug: `v01_${SLUGS[0]}`, name: `${SLUGS[0]}, field 1` });
+    expect(curated.overlay('gapminder-b', entry).topic).toBe('population');
+  });
+});
+
+describe('growth', () => {
+  it('is the cost of twice the data, whatever the step between two sizes', () => {
+    expect(perDoubling(10, 20, 2)).toBeCloseTo(2);
+    expect(perDoubling(10, 100, 10)).toBeCloseTo(2);
+    expect(perDoubling(10, 40, 2)).toBeCloseTo(4);
+  });
+
+  it('is met when no step between two sizes grows faster', () => {
+    const size = (copies: number, cpu_s: number): Size => ({
+      copies,
+      indicators: copies,
+      observations: copies,
+      build: { wall_s: cpu_s, cpu_s, peak_mb: 1000 },
+      steps: { verify: { wall_s: 1, cpu_s: 1, peak_mb: 1 } },
+      snapshot: { files: 1, megabytes: 1 },
+      gateway: { ready_s: [1], ready_mb: 1, loaded_mb: null },
+      rates: [{ name: 'a search', per_second: 1000 / copies, of_floor: 0.5 }],
+    });
+    const verdict = (sizes: Size[], name: string) => judge(sizes).find((row) => row.name === name)?.isMet;
+    expect(verdict([size(1, 10), size(2, 20)], 'build: peak memory')).toBe(true);
+    const growth = judge([size(1, 10), size(2, 21), size(4, 44)]).filter(({ name }) =>
+      name.startsWith('… for'),
+    );
+    expect(growth.map(({ isMet }) => isMet)).toEqual([true, true, true]);
+    const steep = judge([size(1, 10), size(2, 21), size(4, 45)]).filter(({ name }) =>
+      name.startsWith('… for'),
+    );
+    expect(steep.map(({ isMet }) => isMet)).toEqual([false, false, true]);
+  });
+});

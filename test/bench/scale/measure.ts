@@ -1,0 +1,125 @@
+/** One size of the bench of scale: its build, the gateway's start on it, and what the gateway answers a second. */
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
+import { bareContest, keyedContest, type Measured } from '../contests.ts';
+import { median, type Row, ratio } from '../report.ts';
+import { Session } from '../session.ts';
+import { dataPath, hotSlice } from '../slices.ts';
+import type { Replicator } from './replica.ts';
+import { type StepCost, watchBuild } from './watched-build.ts';
+
+const STARTS = 3;
+
+export interface Rate {
+  name: string;
+  per_second: number;
+  /** Of a floor that sends the same bytes; neither the size of the body nor the machine's mood matters to it. */
+  of_floor: number;
+}
+
+export interface Size {
+  copies: number;
+  indicators: number;
+  observations: number;
+  build: StepCost;
+  steps: Record<string, StepCost>;
+  snapshot: { files: number; megabytes: number };
+  gateway: { ready_s: number[]; ready_mb: number; loaded_mb: number | null };
+  rates: Rate[];
+}
+
+export interface Place {
+  dir: string;
+  redisUrl: string;
+  say: (line: string) => void;
+}
+
+/** Measures one size and clears it away. @param withRates whether answers are counted, which takes a minute. */
+export async function measureSize(
+  replicator: Replicator,
+  { dir, redisUrl, say }: Place,
+  copies: number,
+  withRates: boolean,
+): Promise<Size> {
+  const home = join(dir, `times-${copies}`);
+  try {
+    say(`${copies}×: a lake`);
+    const { rows: observations, series: indicators } = await replicator.fill(home, copies);
+    say(`${copies}×: the build`);
+    const { total: build, steps } = await watchBuild({ VAR_DIR: home, CURATED_DIR: join(home, 'data') });
+    say(`${copies}×: the gateway`);
+    await using session = new Session({ dir: home, redisUrl, say });
+    const snapshot = await measureFiles((await session.snapshot()).dir);
+    const gateway = await starts(session);
+    const { rates, loaded_mb } = withRates ? await measureRates(session) : { rates: [], loaded_mb: null };
+    return {
+      copies,
+      indicators,
+      observations,
+      build,
+      steps: Object.fromEntries(steps),
+      snapshot,
+      gateway: { ...gateway, loaded_mb },
+      rates,
+    };
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function measureFiles(dir: string): Promise<Size['snapshot']> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  let bytes = 0;
+  for (const { parentPath, name } of files) bytes += (await stat(join(parentPath, name))).size;
+  return { files: files.length, megabytes: bytes / 2 ** 20 };
+}
+
+async function starts(session: Session): Promise<{ ready_s: number[]; ready_mb: number }> {
+  const ready_s: number[] = [];
+  const memory: number[] = [];
+  for (let start = 0; start < STARTS; start += 1) {
+    await using gateway = await session.gateway();
+    ready_s.push(gateway.ready_ms / 1000);
+    memory.push((await gateway.memory()) ?? Number.NaN);
+  }
+  return { ready_s, ready_mb: median(memory) };
+}
+
+const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
+  ...['identity', 'br'].map((coding) => ({
+    name: `whole catalogue, ${coding}`,
+    call: { path: '/v1/indicators', headers: { 'accept-encoding': coding } },
+  })),
+  { name: 'one indicator', call: { path: `/v1/indicators/${encodeURIComponent(first?.record.id ?? '')}` } },
+  {
+    name: 'a page of one topic, by coverage',
+    call: { path: `/v1/indicators?topic=${first?.record.topic}&sort=coverage&limit=50` },
+  },
+  { name: 'a search', call: { path: '/v1/indicators?q=life%20expectancy' } },
+];
+
+async function measureRates(session: Session): Promise<{ rates: Rate[]; loaded_mb: number | null }> {
+  const { catalogue } = await session.snapshot();
+  const customer = await session.customer();
+  await using gateway = await session.gateway();
+  const rates: Rate[] = [];
+  const take = (rows: (Row | { name: string; skipped: string })[]): void => {
+    for (const row of rows) {
+      if ('skipped' in row) throw new Error(`${row.name}: ${row.skipped}`);
+      const { name, measured } = row;
+      rates.push({ name, per_second: median(measured.rounds), of_floor: ratio(row) ?? Number.NaN });
+    }
+  };
+  for (const call of catalogueCalls(catalogue)) take(await bareContest(session, gateway, call));
+  const hot = hotSlice(catalogue);
+  const headers = { authorization: `Bearer ${customer.key}` };
+  const slice: Measured = {
+    name: 'hot data, 3 countries × 20 years',
+    call: { path: dataPath(hot), headers },
+    price: hot.countries.length * (hot.to - hot.from + 1),
+  };
+  take(await session.contest(slice.name, (stack) => keyedContest(session, gateway, slice, customer, stack)));
+  return { rates, loaded_mb: await gateway.memory() };
+}

@@ -1,0 +1,169 @@
+/**
+ * A lake of many times Gapminder, for the bench of scale: each copy has every series under a slug of its own.
+ *
+ * Exact copies would all correlate perfectly with each other, which no collection of statistics does. So in each copy
+ * three fifths of the countries bear another country's series, the same ones for all series of the copy: what is
+ * related within Gapminder is as related within each copy, and hardly across copies, as with statistics of different
+ * fields. The figures stay real ones, so files, texts and ranks have real sizes. Names get a word that tells copies
+ * apart, so that across providers most words of a name agree and figures decide on one concept. Copies are dealt out
+ * over three providers, whose lake files grow. All of it is the same at every run.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, listValue } from '@duckdb/node-api';
+import type { CatalogueEntry, RunRecord } from '../../../data/schema/lake.ts';
+
+const PROVIDERS = ['gapminder', 'gapminder-b', 'gapminder-c'] as const;
+/** Percent of the countries whose series changes hands. */
+const TRADED_SHARE = 60;
+/** Curated files that are taken as they are. */
+const CURATED = ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml'];
+const RUN_ID = '20261121T000000Z';
+
+const sql = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.sql`), 'utf8');
+const prefixOf = (copy: number): string => `v${String(copy).padStart(2, '0')}_`;
+const providerOf = (copy: number): (typeof PROVIDERS)[number] =>
+  PROVIDERS[copy % PROVIDERS.length] ?? PROVIDERS[0];
+const copiesOf = (provider: string, copies: number): number[] =>
+  Array.from({ length: copies }, (_, copy) => copy).filter((copy) => providerOf(copy) === provider);
+
+/** A lake run of the real Gapminder, read once. */
+interface Original {
+  observations: string;
+  catalogue: CatalogueEntry[];
+  series: Record<string, { digest: string }>;
+  record: RunRecord;
+}
+
+async function readOriginal(lakeDir: string): Promise<Original> {
+  const home = join(lakeDir, 'gapminder');
+  const run = join(home, (await readFile(join(home, 'current'), 'utf8')).trim());
+  const json = async (name: string) => JSON.parse(await readFile(join(run, name), 'utf8'));
+  return {
+    observations: join(run, 'observations.parquet'),
+    catalogue: await json('catalogue.json'),
+    series: await json('series.json'),
+    record: await json('run.json'),
+  };
+}
+
+export class Replicator {
+  readonly #directory: string;
+  readonly #original: Original;
+  readonly #instance: DuckDBInstance;
+  readonly #duck: DuckDBConnection;
+  /** How many copies lie in `#directory` as files of their own. */
+  #made = 0;
+
+  private constructor(
+    directory: string,
+    original: Original,
+    instance: DuckDBInstance,
+    duck: DuckDBConnection,
+  ) {
+    this.#directory = directory;
+    this.#original = original;
+    this.#instance = instance;
+    this.#duck = duck;
+  }
+
+  /** @param lakeDir holds a run of Gapminder; @param directory receives the single copies, made when first wanted. */
+  static async open(lakeDir: string, directory: string): Promise<Replicator> {
+    await mkdir(directory, { recursive: true });
+    const instance = await DuckDBInstance.create(':memory:', { threads: '2', memory_limit: '2GB' });
+    return new Replicator(directory, await readOriginal(lakeDir), instance, await instance.connect());
+  }
+
+  close(): void {
+    this.#duck.closeSync();
+    this.#instance.closeSync();
+  }
+
+  /** Fills `<varDir>/lake` and `<varDir>/data` with so many copies. @returns rows and series. */
+  async fill(varDir: string, copies: number): Promise<{ rows: number; series: number }> {
+    for (; this.#made < copies; this.#made += 1) await this.#makeCopy(this.#made);
+    await this.#curate(join(varDir, 'data'), copies);
+    for (const provider of PROVIDERS) {
+      const own = copiesOf(provider, copies);
+      if (own.length > 0) await this.#run(join(varDir, 'lake', provider), provider, own);
+    }
+    const { rows_written: rows, indicators: series } = this.#original.record;
+    return { rows: rows * copies, series: series * copies };
+  }
+
+  #file(copy: number): string {
+    return join(this.#directory, `${prefixOf(copy)}.parquet`);
+  }
+
+  async #makeCopy(copy: number): Promise<void> {
+    const original = this.#original.observations;
+    await this.#duck.run(sql('traded'), { original, copy, share: TRADED_SHARE });
+    await this.#duck.run(sql('copy'), { original, prefix: prefixOf(copy), file: this.#file(copy) });
+  }
+
+  async #run(home: string, provider: string, copies: readonly number[]): Promise<void> {
+    const { catalogue, series, record } = this.#original;
+    const directory = join(home, RUN_ID);
+    await mkdir(directory, { recursive: true });
+    const files = listValue(copies.map((copy) => this.#file(copy)));
+    await this.#duck.run(sql('gather'), { files, file: join(directory, 'observations.parquet') });
+    const entries = copies.flatMap((copy) => catalogue.map((entry) => renamed(entry, copy)));
+    const facts = copies.flatMap((copy) =>
+      Object.entries(series).map(([slug, one]) => [
+        prefixOf(copy) + slug,
+        { ...one, digest: digestOf(one, copy) },
+      ]),
+    );
+    const run: RunRecord = {
+      ...record,
+      run_id: RUN_ID,
+      provider_id: provider,
+      rows_written: record.rows_written * copies.length,
+      indicators: record.indicators * copies.length,
+    };
+    await writeFile(join(directory, 'catalogue.json'), JSON.stringify(entries));
+    await writeFile(join(directory, 'series.json'), JSON.stringify(Object.fromEntries(facts)));
+    await writeFile(join(directory, 'run.json'), JSON.stringify(run));
+    await writeFile(join(home, 'current'), RUN_ID);
+  }
+
+  /** Curated data in which every copy is curated as its original is. */
+  async #curate(dir: string, copies: number): Promise<void> {
+    await mkdir(join(dir, 'providers'), { recursive: true });
+    await mkdir(join(dir, 'overlay'), { recursive: true });
+    for (const name of CURATED) await cp(join('data', name), join(dir, name));
+    const definition = await readFile('data/providers/gapminder.yaml', 'utf8');
+    const [head = '', ...rows] = (await readFile('data/overlay/gapminder.csv', 'utf8')).trimEnd().split('\n');
+    for (const provider of PROVIDERS) {
+      const own = copiesOf(provider, copies);
+      const overlay = own.flatMap((copy) => rows.map((row) => prefixOf(copy) + row));
+      await writeFile(
+        join(dir, 'providers', `${provider}.yaml`),
+        definition.replace('id: gapminder', `id: ${provider}`),
+      );
+      await writeFile(join(dir, 'overlay', `${provider}.csv`), `${[head, ...overlay].join('\n')}\n`);
+    }
+    const [, ...links] = (await readFile('data/links.csv', 'utf8')).trimEnd().split('\n');
+    const within = links.filter((link) =>
+      link
+        .split(',')
+        .slice(0, 2)
+        .every((id) => id.startsWith('gapminder.')),
+    );
+    const copied = Array.from({ length: copies }, (_, copy) =>
+      within.map((link) => link.replaceAll('gapminder.', `${providerOf(copy)}.${prefixOf(copy)}`)),
+    );
+    await writeFile(join(dir, 'links.csv'), `${['from,to,relation', ...copied.flat()].join('\n')}\n`);
+  }
+}
+
+const renamed = (entry: CatalogueEntry, copy: number): CatalogueEntry => ({
+  ...entry,
+  slug: prefixOf(copy) + entry.slug,
+  name: copy === 0 ? entry.name : `${entry.name}, field ${copy}`,
+});
+
+const digestOf = ({ digest }: { digest: string }, copy: number): string =>
+  createHash('sha256').update(`${digest} ${copy}`).digest('hex');
