@@ -1,0 +1,192 @@
+/**
+ * What operators say of indicators, from the form to every public route: a real build, the worker, a gateway. An edit
+ * and a switched-off indicator outlive the night that brings new figures, and are taken back the same way.
+ */
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createHandlers } from '../../build/job-handlers.ts';
+import { type JobWorker, startJobWorker } from '../../build/job-worker.ts';
+import { currentOverrides } from '../../build/redis-link.ts';
+import { RunMirror } from '../../build/run-mirror.ts';
+import { JobDesk } from '../../data/runtime/jobs.ts';
+import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
+import { cells, World } from '../build/world.ts';
+import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { type AnyAdminService, startAdminOn, type Visitor } from './harness.ts';
+
+const [KEPT, HIDDEN, OTHER] = ['atlas.kept', 'atlas.hidden', 'globe.other'];
+const EDIT = { name: 'Told by an operator', description: 'And explained by one', unit: 'mm' };
+const WITHIN = { timeout: 30_000 };
+
+let redis: TestRedis;
+let world: World;
+let service: AnyAdminService;
+let operator: Visitor;
+let worker: JobWorker;
+let jobs: RedisClient;
+let desk: JobDesk;
+let mirror: RunMirror;
+let key: string;
+
+/** What upstream says; a figure of a place is `base` and more. */
+async function upstream(base: number, name: string): Promise<void> {
+  const figures = cells(2, (place, year) => base + place + year / 10);
+  const hidden = { name: 'Hidden', cells: figures };
+  await world.publish('atlas', { kept: { name, unit: 'cm', cells: figures }, hidden });
+  await world.publish('globe', { other: { name: 'Other', cells: figures } });
+}
+
+beforeAll(async () => {
+  redis = await startRedis();
+  world = await World.create({ atlas: {}, globe: {} });
+  await upstream(1, 'Kept');
+  await world.ingest('atlas');
+  await world.ingest('globe');
+  await world.build();
+  const { SNAPSHOT_DIR, CURATED_DIR } = world.settings;
+  service = await startAdminOn(redis, { SNAPSHOT_DIR, CURATED_DIR, FREE_PER_MINUTE: '100000' });
+  const { client } = service;
+  operator = await service.signedIn();
+  const credits = 10_000;
+  const account = { email: 'ann@example.org', verified: true, credits, by: 'test' };
+  const { account_id } = await service.accounts.create(account);
+  ({ key } = await service.accounts.mintKey(account_id));
+  desk = new JobDesk(client, () => world.clock);
+  mirror = new RunMirror(client, () => world.clock);
+  jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
+  const tools = async (signal: AbortSignal) => ({
+    ...(await world.dependencies()),
+    observer: mirror,
+    signal,
+    overrides: () => currentOverrides(client, world.settings, silentLog),
+  });
+  worker = startJobWorker({
+    redis: jobs,
+    handlers: createHandlers({ tools, desk }),
+    log: silentLog,
+    atOnce: 2,
+    onLost: async () => {},
+  });
+});
+afterAll(async () => {
+  await worker.stop();
+  jobs.disconnect();
+  await desk.close();
+  await mirror.close();
+  await service.stop();
+  await world.remove();
+});
+
+/** Some of what the answers hold. */
+interface Row {
+  id?: string;
+  indicator?: string;
+  iso3?: string;
+  slug?: string;
+  name?: string;
+  value?: number;
+}
+interface Body {
+  data: Row[] & { topics: Record<string, Row[]> };
+  meta: { name?: string; topic_counts?: Record<string, number> };
+}
+
+async function call(
+  path: string,
+): Promise<{ status: number; text: string; charged: string | null; body: Body }> {
+  const response = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  return {
+    status: response.status,
+    text,
+    charged: response.headers.get('x-credits-charged'),
+    body: JSON.parse(text),
+  };
+}
+
+/** Once what is served fulfils a condition on the list of its indicators' names by id. */
+async function served(condition: (names: Record<string, string | undefined>) => boolean): Promise<void> {
+  const look = async () => {
+    await service.snapshots.check();
+    const { body } = await call('/v1/indicators');
+    return condition(Object.fromEntries(body.data.map(({ id, name }) => [id, name])));
+  };
+  await expect.poll(look, WITHIN).toBe(true);
+}
+
+const ids = (items: Row[] = []) => items.map(({ id, indicator }) => id ?? indicator).sort();
+
+/** Every public route, with one indicator edited and one that is there or gone. */
+async function expectPublic({ hidden, value }: { hidden: 'gone' | 'there'; value: number }): Promise<void> {
+  const shown = hidden === 'there' ? [HIDDEN, KEPT, OTHER] : [KEPT, OTHER];
+  for (const prefix of ['/v1', '/data/api/v1']) {
+    const get = (path: string) => call(prefix + path);
+    const list = await get('/indicators');
+    expect(ids(list.body.data)).toEqual(shown);
+    expect((await get(`/indicators?q=${EDIT.name.replaceAll(' ', '+')}`)).body.data).toMatchObject([
+      { id: KEPT, ...EDIT },
+    ]);
+    expect((await get(`/indicators/${KEPT}`)).body.data).toMatchObject(EDIT);
+    expect((await get(`/rankings/${KEPT}`)).body.meta).toMatchObject({ name: EDIT.name, unit: EDIT.unit });
+    const data = (await get(`/data?indicator=${KEPT}&countries=AFG&from=2001`)).body;
+    expect([data.meta.name, data.data[0]?.value]).toEqual([EDIT.name, value]);
+    const country = (await get('/countries/AFG')).body;
+    expect(ids(country.data.topics.economy)).toEqual(shown);
+    expect(country.data.topics.economy?.find((item) => item.indicator === KEPT)).toMatchObject({
+      name: EDIT.name,
+      value,
+    });
+    expect(country.meta.topic_counts).toEqual({ economy: shown.length });
+    const topics = (await get('/topics')).body.data;
+    expect(topics.find(({ slug }) => slug === 'economy')).toMatchObject({
+      n_indicators: shown.length,
+    });
+    const coverage = (await get('/meta/coverage')).body.data.find(({ iso3 }) => iso3 === 'AFG');
+    expect(coverage).toMatchObject({ n_indicators: shown.length, n_observations: 2 * shown.length });
+    const about = await Promise.all(
+      [`/indicators/${HIDDEN}`, `/rankings/${HIDDEN}`, `/data?indicator=${HIDDEN}`].map(get),
+    );
+    expect(about.map(({ status }) => status)).toEqual(Array(3).fill(hidden === 'there' ? 200 : 404));
+    if (hidden === 'there') continue;
+    expect(about.map(({ charged }) => charged)).toEqual(['0', '0', '0']);
+    const others = [
+      '/countries',
+      '/meta/freshness',
+      '/usage',
+      '/ping',
+      `/indicators/${KEPT}`,
+      `/indicators/${OTHER}`,
+    ];
+    for (const { text } of [list, ...(await Promise.all(others.map(get)))])
+      expect(text).not.toContain(HIDDEN);
+  }
+  const files = await readdir((await world.served()).directory, { recursive: true });
+  expect(files.some((file) => file.includes(HIDDEN))).toBe(hidden === 'there');
+}
+
+const post = (id: string, what: string, fields: Record<string, string>) =>
+  operator.submit(`/admin/indicators/${id}`, `/admin/indicators/${id}${what}`, fields);
+
+it('an edit and a switch are on every public route after a rebuild, and still after the night; switched on again, all is back', async () => {
+  await post(KEPT, '', EDIT);
+  await post(HIDDEN, '/toggle', { to: 'disabled' });
+  await served((names) => names[KEPT] === EDIT.name && !(HIDDEN in names));
+  await expectPublic({ hidden: 'gone', value: 1.1 });
+
+  world.tomorrow();
+  await upstream(1.01, 'Kept, as upstream says now');
+  const before = await world.shelf.currentId();
+  await desk.nightly({ by: 'test' });
+  await expect.poll(() => world.shelf.currentId(), WITHIN).not.toBe(before);
+  await served(() => true);
+  await expectPublic({ hidden: 'gone', value: 1.01 + 0.1 });
+  const page = await operator.get(`/admin/indicators/${HIDDEN}`);
+  expect([page.status, page.html.includes('disabled')]).toEqual([200, true]);
+
+  await post(HIDDEN, '/toggle', { to: 'enabled' });
+  await served((names) => HIDDEN in names);
+  await expectPublic({ hidden: 'there', value: 1.01 + 0.1 });
+
+  await post(KEPT, '', { name: 'Kept', description: '', unit: 'cm' });
+  await served((names) => names[KEPT] === 'Kept, as upstream says now');
+});
