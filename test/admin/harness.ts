@@ -15,6 +15,7 @@ import type { CreditPack } from '../../data/schema/curated.ts';
 import { RequestStore } from '../../gateway/account/requests.ts';
 import { AccountStore } from '../../gateway/account/store.ts';
 import { buildApp } from '../../gateway/app.ts';
+import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
@@ -85,12 +86,14 @@ export async function startAdminOn(
     log: silentLog,
   });
   const metering = createMetering({ redis: client, settings: known, now, log: silentLog });
+  const archive = new Archive(known.ARCHIVE_DIR);
   const accounts = new AccountStore({
     redis: client,
     now,
     random: randomBytes,
     packs: PACKS,
     log: silentLog,
+    archive,
   });
   let requests = 0;
   const routes: { method: string; url: string }[] = [];
@@ -109,6 +112,8 @@ export async function startAdminOn(
       snapshots,
       snapshotDir,
       curatedDir: known.CURATED_DIR,
+      archive,
+      reconcileDir: join(directory, 'reconcile'),
     },
     onRoute: (route) => routes.push(route),
   });
@@ -141,6 +146,7 @@ export async function startAdminOn(
     stop: async () => {
       await agent.close();
       await app.close();
+      await archive.close();
       await snapshots.close();
       await redis.stop();
       await rm(directory, { recursive: true, force: true });

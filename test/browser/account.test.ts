@@ -2,30 +2,14 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
 import { deliver, eventText, StripeStandIn, stripeSettings } from '../account-pages/stripe-stand-in.ts';
-import { expectAccessible, WIDTHS } from './admin-pages.ts';
+import { inspect } from './admin-pages.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
 
 const run = promisify(execFile);
 const EMAIL = 'ann@example.org';
-
-async function inspect(page: Page, name: string): Promise<void> {
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 900 });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await expectAccessible(page);
-      const suffix = colorScheme === 'dark' ? '-dark' : '';
-      await page.screenshot({ path: screenshotPath(`account-${name}-${width}${suffix}`), fullPage: true });
-    }
-    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    expect([name, width, await page.evaluate(overflow)]).toEqual([name, width, 0]);
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-}
 
 describe('a customer, from sign-up to erasure', () => {
   let world: AccountWorld;
@@ -78,36 +62,36 @@ describe('a customer, from sign-up to erasure', () => {
 
     // Signs up, and confirms the address from the mail.
     await go('/account/');
-    await inspect(page, 'sign-in');
+    await inspect(page, 'account-sign-in');
     await page.getByRole('link', { name: 'Create one' }).click();
-    await inspect(page, 'sign-up');
+    await inspect(page, 'account-sign-up');
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Name').fill('Ann <Example>');
     await page.getByLabel('Password').fill(PASSWORD);
     const mail = world.mailbox.next(EMAIL);
     await button('Create the account').click();
     await heading('Look into your mail');
-    await inspect(page, 'mailed');
+    await inspect(page, 'account-mailed');
     await page.goto(String((await mail).link));
-    await inspect(page, 'confirm');
+    await inspect(page, 'account-confirm');
     await button('Yes, confirm').click();
     await heading('Your address is confirmed');
-    await inspect(page, 'confirmed');
+    await inspect(page, 'account-confirmed');
     await page.getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Password').fill(PASSWORD);
     await button('Sign in').click();
     await heading('Ann <Example>');
-    await inspect(page, 'home-new');
+    await inspect(page, 'account-home-new');
 
     // Makes a key.
     await page.getByRole('link', { name: 'Make your first key' }).click();
-    await inspect(page, 'keys-none');
+    await inspect(page, 'account-keys-none');
     await page.getByLabel('Label').fill('<i>my</i> notebook');
     await page.getByLabel('Last day').fill('2027-01-31');
     await button('Make a key').click();
     await heading('Your new key');
-    await inspect(page, 'key-made');
+    await inspect(page, 'account-key-made');
     const [key = ''] = await page.locator('pre').allTextContents();
     expect(key).toMatch(/^alm_live_/);
     expect(await page.locator('pre').nth(1).textContent()).toBe(
@@ -115,7 +99,7 @@ describe('a customer, from sign-up to erasure', () => {
     );
     await go('/account/keys');
     expect(await page.content()).not.toContain(key);
-    await inspect(page, 'keys');
+    await inspect(page, 'account-keys');
 
     // Calls until nothing is left.
     expect(await curl(key, '/v1/ping')).toBe('200');
@@ -125,14 +109,14 @@ describe('a customer, from sign-up to erasure', () => {
 
     // Orders: one against an invoice, one by card.
     await go('/account/orders');
-    await inspect(page, 'orders-none');
+    await inspect(page, 'account-orders-none');
     await page.getByLabel('Invoice and bank transfer').check();
     await button('Place the order').click();
     await heading('Invoice');
-    await inspect(page, 'invoice');
+    await inspect(page, 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
     await page.getByRole('link', { name: 'Back to the order' }).click();
-    await inspect(page, 'order');
+    await inspect(page, 'account-order');
     const [placed] = await world.area.accounts.listOrders(
       (await world.accounts.findByEmail(EMAIL)).account_id,
     );
@@ -143,7 +127,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByLabel('Card, through Stripe').check();
     await button('Place the order').click();
     await heading(/^Pay /);
-    await inspect(page, 'pay-elsewhere');
+    await inspect(page, 'account-pay-elsewhere');
     await page.getByRole('link', { name: 'Go on to Stripe' }).click();
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
@@ -151,33 +135,33 @@ describe('a customer, from sign-up to erasure', () => {
     expect(await deliver(world.url, payload, { at_ms: world.clock.ms })).toBe(200);
     await go(`/account/orders/${session?.metadata.order_id}`);
     await page.locator('#main .state-paid').waitFor();
-    await inspect(page, 'order-paid');
+    await inspect(page, 'account-order-paid');
     await go('/account/orders');
-    await inspect(page, 'orders');
+    await inspect(page, 'account-orders');
 
     // Calls again, and looks at it all.
     expect(await curl(key, '/v1/rankings/fixture.nothing')).toBe('404');
     await go('/account/usage');
-    await inspect(page, 'usage');
+    await inspect(page, 'account-usage');
     await go('/account/wallet');
     await page.getByLabel(/fewer credits/).fill('500');
     await button('Save').click();
     await page.getByText('A mail is sent when fewer than 500').waitFor();
-    await inspect(page, 'wallet');
+    await inspect(page, 'account-wallet');
     await go('/account/');
-    await inspect(page, 'home');
+    await inspect(page, 'account-home');
 
     // Revokes the key: the next request is refused.
     await go('/account/keys');
     await page.getByRole('link', { name: 'Revoke' }).click();
-    await inspect(page, 'key-revoke');
+    await inspect(page, 'account-key-revoke');
     await button('Revoke this key for good').click();
     await page.getByText(/is revoked\./).waitFor();
     expect(await curl(key, '/v1/ping')).toBe('401');
 
     // Takes everything along, and is forgotten.
     await go('/account/data');
-    await inspect(page, 'data-none');
+    await inspect(page, 'account-data-none');
     const ready = world.mailbox.next(EMAIL);
     await button('Prepare my data').click();
     await ready;
@@ -190,7 +174,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByLabel('Password to be forgotten').fill(PASSWORD);
     await button('Erase me for good').click();
     await page.getByText('Your erasure is asked for').waitFor();
-    await inspect(page, 'data');
+    await inspect(page, 'account-data');
     const { account_id } = await world.accounts.findByEmail(EMAIL);
     const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
     const command = ['gateway/account/main.ts', 'erase', '--request', String(erasure?.request_id), '--json'];

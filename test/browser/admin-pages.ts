@@ -1,4 +1,4 @@
-/** Opening pages of the operator area in a real browser: signing in, photographing, asking axe-core. */
+/** Opening pages in a real browser: photographing, asking axe-core, and signing in to the operator area. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,8 @@ import { screenshotPath } from './browser.ts';
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const axe = await readFile(axePath, 'utf8');
 
-export const WIDTHS = [360, 1600] as const;
+/** A phone, a tablet held upright, a desk. */
+const WIDTHS = [360, 768, 1600] as const;
 const HEIGHT = 900;
 
 interface AxeOutcome {
@@ -25,7 +26,10 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(broken).toEqual([]);
 }
 
-/** Photographs a page narrow and wide, light and dark, and holds each against axe-core. */
+/**
+ * Photographs a page narrow and wide, light and dark, and holds each against axe-core.
+ * @param name of the pictures, such as `admin-runs`
+ */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: HEIGHT });
@@ -33,7 +37,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
       await page.emulateMedia({ colorScheme });
       await expectAccessible(page);
       const suffix = colorScheme === 'dark' ? '-dark' : '';
-      await page.screenshot({ path: screenshotPath(`admin-${name}-${width}${suffix}`), fullPage: true });
+      await page.screenshot({ path: screenshotPath(`${name}-${width}${suffix}`), fullPage: true });
     }
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect([name, width, await page.evaluate(overflow)]).toEqual([name, width, 0]);

@@ -35,35 +35,35 @@ describe('the operator area', { timeout: 120_000 }, () => {
 
   it('signs in', async () => {
     await page.goto(`${service.url}/admin/users?q=amara`);
-    await inspect(page, 'sign-in');
+    await inspect(page, 'admin-sign-in');
     await page.getByLabel('E-mail address').fill('operator@example.org');
     await page.getByLabel('Password').fill('not this one');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
-    await inspect(page, 'sign-in-refused');
+    await inspect(page, 'admin-sign-in-refused');
     complaints.length = 0; // a browser reports a 401 as an error of the page
     await signIn(page, service.url, 'operator@example.org');
   });
 
-  it('shows the dashboard', () => inspect(page, 'dashboard'));
+  it('shows the dashboard', () => inspect(page, 'admin-dashboard'));
 
   it('lists indicators, edits one and switches it off', async () => {
     await follow(page, 'Indicators', '/admin/indicators');
-    await inspect(page, 'indicators');
+    await inspect(page, 'admin-indicators');
     await page.locator('tbody th a').first().click();
     await page.waitForURL('**/admin/indicators/*');
-    await inspect(page, 'indicator');
+    await inspect(page, 'admin-indicator');
     await page.getByLabel('Name').fill('A clearer name');
     await page.getByRole('button', { name: 'Save and rebuild' }).click();
     await page.getByText('the catalogue is being rebuilt').waitFor();
     await page.getByRole('button', { name: 'Disable and rebuild' }).click();
     await page.getByText('is disabled; the catalogue').waitFor();
-    await inspect(page, 'indicator-disabled');
+    await inspect(page, 'admin-indicator-disabled');
   });
 
   it('shows runs, starts one, accepts a held one', async () => {
     await follow(page, 'Runs', '/admin/runs');
-    await inspect(page, 'runs');
+    await inspect(page, 'admin-runs');
     await page
       .getByRole('button', { name: /^Re-run/ })
       .first()
@@ -71,19 +71,19 @@ describe('the operator area', { timeout: 120_000 }, () => {
     await page.getByText('is queued').waitFor();
     await page.getByRole('link', { name: /^undp/ }).click();
     await page.waitForURL('**/admin/runs/undp/**');
-    await inspect(page, 'run');
+    await inspect(page, 'admin-run');
     await page.getByRole('button', { name: 'Accept the run and publish' }).click();
     await page.getByText('undp is queued').waitFor();
   });
 
   it('finds a user, opens the account, suspends and restores it', async () => {
     await follow(page, 'Users', '/admin/users');
-    await inspect(page, 'users');
+    await inspect(page, 'admin-users');
     await page.getByLabel('E-mail, name or id contains').fill('AMARA');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('link', { name: 'amara@example.org' }).click();
     await page.waitForURL('**/admin/users/acc_*');
-    await inspect(page, 'account');
+    await inspect(page, 'admin-account');
     await page.getByRole('button', { name: 'Suspend the account' }).click();
     await page.getByText('The account is suspended.').waitFor();
     await page.getByRole('button', { name: 'Restore the account' }).click();
@@ -96,19 +96,19 @@ describe('the operator area', { timeout: 120_000 }, () => {
     await page.getByLabel('Reason').fill('goodwill');
     await page.getByRole('button', { name: 'Adjust' }).click();
     await page.getByText('Credits must be a whole number').waitFor();
-    await inspect(page, 'credits-refused');
+    await inspect(page, 'admin-credits-refused');
     expect(await page.getByLabel('Reason').inputValue()).toBe('goodwill');
     complaints.length = 0; // a browser reports a 422 as an error of the page
     await page.getByLabel('Credits').fill('-100000');
     await page.getByRole('button', { name: 'Adjust' }).click();
     await page.getByRole('status').waitFor();
-    await inspect(page, 'credits-adjusted');
+    await inspect(page, 'admin-credits-adjusted');
     expect((await service.accounts.get(accountId)).credits.balance).toBe(0);
   });
 
   it('moves an order on', async () => {
     await follow(page, 'Orders', '/admin/orders');
-    await inspect(page, 'orders');
+    await inspect(page, 'admin-orders');
     await page
       .getByRole('button', { name: /Mark paid/ })
       .first()
@@ -119,15 +119,15 @@ describe('the operator area', { timeout: 120_000 }, () => {
 
   it('shows usage, and books that disagree', async () => {
     await follow(page, 'Usage', '/admin/usage');
-    await inspect(page, 'usage');
+    await inspect(page, 'admin-usage');
     await follow(page, 'Reconcile', '/admin/reconcile');
-    await inspect(page, 'reconcile');
+    await inspect(page, 'admin-reconcile');
     await follow(page, 'Dashboard', '/admin/');
   });
 
   it('closes a subject-rights request', async () => {
     await follow(page, 'Requests', '/admin/gdpr');
-    await inspect(page, 'gdpr');
+    await inspect(page, 'admin-gdpr');
     await page
       .getByLabel(/Note on request/)
       .first()
@@ -139,10 +139,10 @@ describe('the operator area', { timeout: 120_000 }, () => {
 
   it('shows the audit log, and a page that is not there', async () => {
     await follow(page, 'Audit', '/admin/audit');
-    await inspect(page, 'audit');
+    await inspect(page, 'admin-audit');
     expect(complaints).toEqual([]);
     await page.goto(`${service.url}/admin/nothing`);
-    await inspect(page, 'not-found');
+    await inspect(page, 'admin-not-found');
   });
 
   it('signs out', async () => {
