@@ -71,7 +71,7 @@ export async function readDetails(
       const counted = (holdings.get(id) ?? []).filter(
         ({ first }) => compareIds(first, through.get(id) ?? NEVER) <= 0,
       );
-      counted.sort((a, b) => compareIds(a.first, b.first) || compareIds(a.last, b.last));
+      counted.sort(byTime);
       const days: ArchivedDays = {
         debited: sumOfMaps(counted.map((holding) => holding.days)),
         used: used.get(id) ?? new Map(),
@@ -81,6 +81,9 @@ export async function readDetails(
     }),
   );
 }
+
+const byTime = (a: Holding, b: Holding): number =>
+  compareIds(a.first, b.first) || compareIds(a.last, b.last) || (a.source.name < b.source.name ? -1 : 1);
 
 const NEVER: StreamId = { ms: -1, seq: 0 };
 
@@ -183,8 +186,8 @@ function joined(holdings: readonly Holding[]): Archived {
       tears.push({ what, stands: holding.entries, should_be: 0, since_ms });
     } else if (opening !== (before?.closing ?? 0)) {
       const what = before
-        ? `balance that ${source.name} opens with against that at the end of ${before.source.name}: entries between them are missing`
-        : `balance that ${source.name}, the oldest part, opens with: entries before it are missing`;
+        ? `balance that ${source.name} opens with against that at the end of ${before.source.name}`
+        : `balance that ${source.name}, the oldest part, opens with`;
       tears.push({ what, stands: opening, should_be: before?.closing ?? 0, since_ms });
     }
     if (tear) tears.push(tear);
