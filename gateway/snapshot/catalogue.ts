@@ -1,5 +1,6 @@
 /**
- * The catalogue in memory: every record with its JSON text beside it, and the list in each order it can be asked in.
+ * The catalogue in memory: every record with its JSON text beside it, the list in each order it can be asked in, and
+ * where each word occurs. What a page or a search costs depends on what it finds, hardly on how much there is.
  *
  * A list answer picks from an ordered list and joins texts: no record is serialised twice.
  */
@@ -11,6 +12,7 @@ import {
   compareByName,
   type IndexedIndicator,
 } from '../../data/schema/snapshot.ts';
+import { WordIndex } from './word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -33,15 +35,24 @@ export interface CatalogueItem {
   topicOrder: number;
   /** Place in name order: the tie-break of every other order. */
   position: number;
-  /** For the search: name, and all that is searched, folded. */
+  /** For the order of what a search found. */
   foldedName: string;
-  foldedText: string;
 }
 
 export interface CountryItem {
   record: CountryRecord;
   json: string;
 }
+
+/** What a list may be narrowed to by look-up alone. */
+export interface Shelf {
+  topic?: string | undefined;
+  provider?: string | undefined;
+}
+
+/** All that is searched of an indicator. */
+const searchedText = ({ record }: CatalogueItem): string =>
+  fold(`${record.name}\n${record.id}\n${record.description ?? ''}`);
 
 /** Search ignores case and the difference between composed and decomposed letters. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase();
@@ -52,7 +63,10 @@ export class Catalogue {
   readonly countriesByCode: ReadonlyMap<string, CountryRecord>;
   readonly indicators: ReadonlyMap<string, CatalogueItem>;
   readonly #orders = new Map<string, readonly CatalogueItem[]>();
+  readonly #shelves = new Map<string, Map<string, CatalogueItem[]>>();
   readonly #byName: readonly CatalogueItem[];
+  /** Names, ids and descriptions by `position`. */
+  readonly words: WordIndex;
 
   constructor(index: CatalogueIndex) {
     this.generatedAt = index.generated_at;
@@ -60,6 +74,7 @@ export class Catalogue {
     this.countriesByCode = new Map(index.countries.map((record) => [record.iso3, record]));
     this.#byName = index.indicators.toSorted((a, b) => compareByName(a.record, b.record)).map(toItem);
     this.indicators = new Map(this.#byName.map((item) => [item.record.id, item]));
+    this.words = new WordIndex(this.#byName.map(searchedText));
   }
 
   /** @throws {ZodError} when the text is no catalogue of the known shape. */
@@ -76,6 +91,25 @@ export class Catalogue {
     this.#orders.set(name, order);
     return order;
   }
+
+  /** The indicators of a topic, of a provider or of both, in one order. */
+  listed(sort: Sort, direction: Direction, { topic, provider }: Shelf): readonly CatalogueItem[] {
+    if (topic === undefined && provider === undefined) return this.ordered(sort, direction);
+    if (topic === undefined) return this.#shelf('provider', provider ?? '', sort, direction);
+    const own = this.#shelf('topic', topic, sort, direction);
+    return provider === undefined ? own : own.filter(({ record }) => record.provider.id === provider);
+  }
+
+  #shelf(by: keyof Shelf, label: string, sort: Sort, direction: Direction): readonly CatalogueItem[] {
+    const name = `${by} ${sort} ${direction}`;
+    const known =
+      this.#shelves.get(name) ??
+      Map.groupBy(this.ordered(sort, direction), ({ record }) =>
+        by === 'topic' ? record.topic : record.provider.id,
+      );
+    this.#shelves.set(name, known);
+    return known.get(label) ?? [];
+  }
 }
 
 function toItem({ record, topic_order, has_projections }: IndexedIndicator, position: number): CatalogueItem {
@@ -86,7 +120,6 @@ function toItem({ record, topic_order, has_projections }: IndexedIndicator, posi
     topicOrder: topic_order,
     position,
     foldedName: fold(record.name),
-    foldedText: fold(`${record.name}\n${record.id}\n${record.description ?? ''}`),
   };
 }
 

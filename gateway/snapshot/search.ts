@@ -39,19 +39,19 @@ export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): r
   const tokens = tokensOf(query.q ?? '');
   const sort = query.sort ?? 'name';
   const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
-  const found = catalogue.ordered(sort, direction).filter((item) => matches(item, query, tokens));
+  const listed = catalogue.listed(sort, direction, query);
+  const { featured, projections } = query;
+  if (tokens.length === 0 && featured === undefined && projections === undefined) return listed;
+  const held = tokens.length === 0 ? null : catalogue.words.holding(tokens);
+  const found = listed.filter((item) => held?.[item.position] !== 0 && isWanted(item, query));
   const byRelevance = tokens.length > 0 && query.sort === undefined;
   return byRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
 }
 
-function matches(item: CatalogueItem, query: IndicatorQuery, tokens: readonly string[]): boolean {
-  const { record } = item;
+function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {
   return (
-    (query.topic === undefined || record.topic === query.topic) &&
-    (query.provider === undefined || record.provider.id === query.provider) &&
-    (query.featured === undefined || record.featured === query.featured) &&
-    (query.projections === undefined || item.hasProjections === query.projections) &&
-    tokens.every((token) => item.foldedText.includes(token))
+    (featured === undefined || item.record.featured === featured) &&
+    (projections === undefined || item.hasProjections === projections)
   );
 }
 
