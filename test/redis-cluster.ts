@@ -32,8 +32,6 @@ export interface TestCluster {
   readonly url: string;
   /** A connection as the service makes it; money waits for so many replicas. */
   connect(waitReplicas?: number): Promise<Cluster>;
-  /** Empties every node. */
-  flush(): Promise<void>;
   /** Port of the master that holds a key, as the nodes that run see it. */
   masterOf(key: string): Promise<number>;
   /** Port of the first replica of the master that holds a key. */
@@ -72,9 +70,6 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
       const client = await connected(url(), true, clients, waitReplicas);
       if (client instanceof Cluster) return client;
       throw new Error('a cluster was asked for');
-    },
-    flush: async () => {
-      for (const port of ports.slice(0, MASTERS)) await onNode(port, (node) => node.flushall());
     },
     masterOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[0] ?? 0,
     replicaOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[1] ?? 0,

@@ -7,9 +7,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { pino } from 'pino';
 import { connectRedis, type RedisClient, whenReady } from '../data/runtime/redis.ts';
+
+import type { TestCluster } from './redis-cluster.ts';
 
 export { startRedisCluster, type TestCluster } from './redis-cluster.ts';
 
@@ -20,6 +22,8 @@ const UP_WITHIN_MS = 10_000;
 
 export interface TestRedis {
   url: string;
+  /** The settings of a process that uses it. */
+  settings: { REDIS_URL: string; REDIS_CLUSTER: string };
   /** A connection as the service makes it, ready. Closed by `stop`. */
   connect(): Promise<RedisClient>;
   /** Ends the server at once, as a crash would. */
@@ -29,8 +33,60 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
+let standIn: TestCluster | null = null;
+
+/** From now on, and in this file of tests, `startRedis` gives a cluster instead of a server of its own. */
+export function serveFrom(cluster: TestCluster): void {
+  standIn = cluster;
+}
+
+/** Removes everything, in a cluster from every node. */
+export async function empty(redis: RedisClient): Promise<void> {
+  await Promise.all(mastersOf(redis).map((node) => node.flushall()));
+}
+
+/** The names of all keys that match, in a cluster those of every node. */
+export async function everyKey(redis: RedisClient, pattern = '*'): Promise<string[]> {
+  return (await Promise.all(mastersOf(redis).map((node) => node.keys(pattern)))).flat();
+}
+
+/** How often some commands were carried out during some work, on all nodes together. */
+export async function callsDuring(
+  redis: RedisClient,
+  names: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<number> {
+  const nodes = mastersOf(redis);
+  await Promise.all(nodes.map((node) => node.config('RESETSTAT')));
+  await work();
+  const stats = await Promise.all(nodes.map((node) => node.info('commandstats')));
+  const counted = new RegExp(`cmdstat_(?:${names.join('|')}):calls=(\\d+).*failed_calls=(\\d+)`, 'g');
+  const counts = [...stats.join('\n').matchAll(counted)];
+  return counts.reduce((sum, [, calls, failed]) => sum + Number(calls) - Number(failed), 0);
+}
+
+const mastersOf = (redis: RedisClient): Redis[] =>
+  redis instanceof Cluster ? redis.nodes('master') : [redis];
+
+/** What does not exist for a cluster are the ends of one server: tests of those use one server. */
+async function asRedis(cluster: TestCluster): Promise<TestRedis> {
+  const oneServer = (): never => {
+    throw new Error('a cluster is not one server');
+  };
+  await empty(await cluster.connect());
+  return {
+    url: cluster.url,
+    settings: { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' },
+    connect: () => cluster.connect(1),
+    kill: oneServer,
+    restart: oneServer,
+    stop: async () => {},
+  };
+}
+
 /** `persistent`: an append-only file that survives `kill` and `restart`. */
 export async function startRedis({ persistent = false } = {}): Promise<TestRedis> {
+  if (standIn) return asRedis(standIn);
   const dir = await mkdtemp(join(tmpdir(), 'alm-redis-'));
   const socket = join(dir, 'redis.sock');
   const options = ['--port', '0', '--unixsocket', socket, '--appendonly', persistent ? 'yes' : 'no'];
@@ -41,6 +97,7 @@ export async function startRedis({ persistent = false } = {}): Promise<TestRedis
   const kill = (): Promise<void> => end(server);
   return {
     url,
+    settings: { REDIS_URL: url, REDIS_CLUSTER: 'false' },
     connect: () => connected(url, false, clients),
     kill,
     restart: async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseKey } from '../../gateway/account/key-format.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { empty, startRedis, type TestRedis } from '../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../gateway/account/main.ts');
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(varDir, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  await (await server.connect()).flushall();
+  await empty(await server.connect());
 });
 
 interface Outcome {
@@ -31,7 +31,7 @@ interface Outcome {
 
 /** Through `env`, which adds to the environment of the tests. */
 function account(words: string[], changes: Record<string, string> = {}): Promise<Outcome> {
-  const environment = Object.entries({ REDIS_URL: server.url, VAR_DIR: varDir, ...changes });
+  const environment = Object.entries({ ...server.settings, VAR_DIR: varDir, ...changes });
   const settings = environment.map(([name, value]) => `${name}=${value}`);
   return new Promise((resolve) => {
     execFile('env', [...settings, process.execPath, MAIN, ...words], (error, out, err) => {
@@ -191,7 +191,7 @@ it('without --json a person can read the answer', async () => {
 });
 
 it('without REDIS_URL it starts the private Redis for its duration, and what it did stays', async () => {
-  const without = (words: string[]) => account([...words, '--json'], { REDIS_URL: '' });
+  const without = (words: string[]) => account([...words, '--json'], { REDIS_URL: '', REDIS_CLUSTER: '' });
   expect(await without(['create', ...EMAIL, '--credits', '9'])).toMatchObject({ code: 0, err: '' });
   const { out } = await without(['show', ...EMAIL]);
   expect(JSON.parse(out)).toMatchObject({ balance: 9 });

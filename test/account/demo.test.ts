@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureDemoKey } from '../../gateway/account/demo.ts';
 import { admissionOf, createWorld, UNLIMITED, type World } from '../metering/harness.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { empty, startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
 let world: World;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect(), UNLIMITED);
-  await world.redis.flushall();
+  await empty(world.redis);
   dir = await mkdtemp(join(tmpdir(), 'alm-demo-'));
   return () => rm(dir, { recursive: true, force: true });
 });
@@ -44,7 +44,7 @@ describe('the demo key', () => {
       () => world.store.revokeKey(key.slice(9, 21)),
       () => rm(join(dir, 'demo-key')),
       () => writeFile(join(dir, 'demo-key'), 'nonsense'),
-      () => world.redis.flushall(),
+      () => empty(world.redis),
     ]) {
       await spoil();
       const next = await ensureDemoKey(world.store, dir);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AccountError } from '../../gateway/account/account.ts';
 import { admissionOf, booksOf, createWorld, type World } from '../metering/harness.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { empty, everyKey, startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
 let world: World;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect());
-  await world.redis.flushall();
+  await empty(world.redis);
   ({ account_id } = await world.store.create({ email: 'ann@example.org', verified: true, by: 'test' }));
 });
 
@@ -72,7 +72,7 @@ describe('keys', () => {
     );
     expect(outcomes.sort()).toEqual(['done', 'too_many_keys']);
     expect(await world.store.listKeys(account_id)).toHaveLength(10);
-    expect(await world.redis.keys('key:*')).toHaveLength(10);
+    expect(await everyKey(world.redis, 'key:*')).toHaveLength(10);
   });
 
   it('stay known: nothing of a finished key expires', async () => {
@@ -99,7 +99,7 @@ describe('keys', () => {
     for (const expires_at_ms of [world.clock.ms, world.clock.ms - 1, Number.NaN]) {
       expect(await codeOf(world.store.mintKey(account_id, { expires_at_ms }))).toBe('bad_input');
     }
-    expect(await world.redis.keys('key:*')).toEqual([]);
+    expect(await everyKey(world.redis, 'key:*')).toEqual([]);
   });
 });
 
@@ -180,6 +180,6 @@ describe('orders', () => {
   it('of a pack or an order that is not there are refused', async () => {
     expect(await codeOf(world.store.order(account_id, 'nothing'))).toBe('pack_unknown');
     expect(await codeOf(world.store.moveOrder('ord_nothing', 'paid'))).toBe('order_unknown');
-    expect(await world.redis.keys('order:*')).toEqual([]);
+    expect(await everyKey(world.redis, 'order:*')).toEqual([]);
   });
 });

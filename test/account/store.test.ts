@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../gateway/account/account.ts';
 import { booksOf, createWorld, type World } from '../metering/harness.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { empty, everyKey, startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
 let world: World;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect());
-  await world.redis.flushall();
+  await empty(world.redis);
 });
 
 const by = 'test';
@@ -157,7 +157,8 @@ describe('states', () => {
       () => world.store.order('acc_nobody', 'small'),
     ];
     for (const work of works) expect(await codeOf(work())).toBe('account_unknown');
-    for (const pattern of ['{a:*', 'key:*', 'order:*']) expect(await world.redis.keys(pattern)).toEqual([]);
+    for (const pattern of ['{a:*', 'key:*', 'order:*'])
+      expect(await everyKey(world.redis, pattern)).toEqual([]);
   });
 });
 

@@ -57,6 +57,7 @@ class Line {
   readonly #proxy: LossyProxy;
   readonly #random: () => number;
   #isSilent = false;
+  #isCut = false;
 
   constructor(client: Socket, redis: Socket, proxy: LossyProxy, random: () => number) {
     this.#client = client;
@@ -79,10 +80,12 @@ class Line {
 
   #pass(piece: Buffer, from: Socket, to: Socket): void {
     const { odds, done } = this.#proxy;
+    if (this.#isCut) return;
     if (odds !== null) {
       if (this.#happens(odds.cut)) {
         done.cuts++;
-        // Some of it still arrives, or all.
+        this.#isCut = true;
+        // Some of it still arrives, or all, and nothing after it.
         to.write(piece.subarray(0, Math.floor(this.#random() * (piece.length + 1))), () => this.cut());
         return;
       }

@@ -7,6 +7,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { whenReady } from '../../data/runtime/redis.ts';
 import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
 import { type Gateway, startHelper } from '../bench/processes.ts';
@@ -54,6 +55,7 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
       if (policy !== 'always') await setPolicy(site, policy);
       recoveries_ms.push(await killInTheMiddle(site, clients, probe, scale.calls));
     }
+    await whenReady(redis, RECOVERY_WITHIN_MS);
     const books = await buyers.close(redis);
     const judgement = await judgeSettled([...clients.told, ...probe.told], redis, customers);
     tell(report, policy, kills, judgement, recoveries_ms);

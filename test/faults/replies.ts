@@ -5,18 +5,22 @@
 import { join } from 'node:path';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { Clients, judgeSettled, told } from './clients.ts';
-import { startLossyProxy } from './lossy-proxy.ts';
+import { type Odds, startLossyProxy } from './lossy-proxy.ts';
 import type { Reporter } from './parts.ts';
 import { openAccounts, Site, storeOn } from './site.ts';
 
 export interface RepliesScale {
   duration_ms: number;
   workers: number;
+  odds: Odds;
 }
 
-const FULL: RepliesScale = { duration_ms: 30_000, workers: 200 };
+const FULL: RepliesScale = {
+  duration_ms: 30_000,
+  workers: 200,
+  odds: { cut: 0.01, delay: 0.01, silence: 0.001 },
+};
 const CUSTOMERS = 8;
-const ODDS = { cut: 0.006, delay: 0.01, silence: 0.0006 };
 
 export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -30,7 +34,7 @@ export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL
   const customers = await openAccounts(storeOn(redis), CUSTOMERS);
   const clients = stack.use(new Clients(gateway.port, customers, scale.workers));
 
-  proxy.odds = ODDS;
+  proxy.odds = scale.odds;
   const deadline = performance.now() + scale.duration_ms;
   await clients.keepCalling(scale.workers, () => performance.now() < deadline);
   proxy.odds = null;

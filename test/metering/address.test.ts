@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { createMetering } from '../../gateway/metering/redis-metering.ts';
-import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { callsDuring, silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { type Clock, LIMITS, NOON_MS } from './harness.ts';
 
 let server: TestRedis;
@@ -24,14 +24,8 @@ async function admitted(gateways: RedisMetering[], address: string, count: numbe
   return verdicts.filter((verdict) => verdict?.kind === 'admitted').length;
 }
 
-async function commandsDuring(work: () => Promise<unknown>): Promise<number> {
-  const redis = await server.connect();
-  await redis.config('RESETSTAT');
-  await work();
-  const stats = await redis.info('commandstats');
-  const calls = [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].map(([, count]) => Number(count));
-  return calls.reduce((sum, count) => sum + count, 0);
-}
+const commandsDuring = async (work: () => Promise<unknown>): Promise<number> =>
+  callsDuring(await server.connect(), ['eval', 'evalsha'], work);
 
 describe('the anonymous limit', () => {
   it('is 30 a minute exactly, then 429 until the minute ends', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { empty, everyKey, startRedis, type TestRedis } from '../redis.ts';
 import { createWorld, type World } from './harness.ts';
 
 let server: TestRedis;
@@ -15,10 +15,10 @@ beforeEach(async () => {
 
 describe('keys in Redis', () => {
   it('of one account carry its hash tag, so that a cluster keeps them on one node', async () => {
-    await world.redis.flushall();
+    await empty(world.redis);
     const { call, account_id } = await world.customer();
     await call();
-    const outside = (await world.redis.keys('*')).filter((key) => !key.startsWith(`{a:${account_id}}:`));
+    const outside = (await everyKey(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
     expect(outside.sort()).toEqual([
       'accounts',
       expect.stringMatching(/^email:/),
@@ -27,11 +27,11 @@ describe('keys in Redis', () => {
   });
 
   it('that count time end by themselves; wallets and ledgers do not', async () => {
-    await world.redis.flushall();
+    await empty(world.redis);
     const { call } = await world.customer();
     await call({ price: 1, rows: 1 });
     const lifetimes: Record<string, number> = {};
-    for (const key of await world.redis.keys('{a:*')) {
+    for (const key of await everyKey(world.redis, '{a:*')) {
       const [, kind = ''] = key.split('}:');
       lifetimes[kind.split(':')[0] ?? ''] = Math.max(0, Math.ceil((await world.redis.pttl(key)) / 1000));
     }

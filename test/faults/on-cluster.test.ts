@@ -1,0 +1,24 @@
+/**
+ * The tests of metering and accounts once more, on a Redis Cluster of three masters with a replica each, where money
+ * waits for the replica. Left out are those of one server's own ends, whose place `cluster.ts` takes, and those of the
+ * command line, which starts a hundred processes on what `account/store` holds already.
+ */
+import { afterAll, beforeAll, describe } from 'vitest';
+import { serveFrom, startRedisCluster, type TestCluster } from '../redis.ts';
+
+let cluster: TestCluster;
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 10_000 });
+  serveFrom(cluster);
+});
+afterAll(() => cluster.stop());
+
+describe('metering/address', () => import('../metering/address.test.ts').then(() => {}));
+describe('metering/admit', () => import('../metering/admit.test.ts').then(() => {}));
+describe('metering/redis-keys', () => import('../metering/redis-keys.test.ts').then(() => {}));
+describe('metering/resolver', () => import('../metering/resolver.test.ts').then(() => {}));
+describe('metering/usage', () => import('../metering/usage.test.ts').then(() => {}));
+describe('metering/windows', () => import('../metering/windows.test.ts').then(() => {}));
+describe('account/demo', () => import('../account/demo.test.ts').then(() => {}));
+describe('account/keys-and-orders', () => import('../account/keys-and-orders.test.ts').then(() => {}));
+describe('account/store', () => import('../account/store.test.ts').then(() => {}));
