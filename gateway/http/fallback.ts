@@ -64,6 +64,9 @@ export function frameworkErrors(error: FastifyError, request: FastifyRequest, re
   refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
 }
 
+/** How long a refused caller has to read the refusal. */
+const LINGER_MS = 1_000;
+
 const REQUEST_LINE = /^[A-Z]+ \S+ HTTP\/1\.[01]\r?\n/;
 
 /** What the parser of HTTP reports; the packet is the bytes that it stopped at. */
@@ -90,7 +93,9 @@ interface AnsweringSocket extends Socket {
  * taken for the answer to one of them.
  */
 export function clientErrors(randomId: () => string) {
+  const refused = new WeakSet<Socket>();
   return (error: ParserError, socket: AnsweringSocket): void => {
+    if (refused.has(socket) && error.code !== 'ECONNRESET') return;
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -117,6 +122,10 @@ export function clientErrors(randomId: () => string) {
       'Connection: close',
     ];
     socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+    // What is still on its way is let in and thrown away: closing at once would reset the connection, and the caller
+    // would never see why.
+    refused.add(socket);
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
   };
 }
 

@@ -1,5 +1,5 @@
 /** What the kernel says of a process and its children: memory held, CPU time used. Null where there is no /proc. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** The kernel counts CPU time in ticks; a hundred a second wherever Node runs. */
 const TICK_MS = 10;
@@ -31,6 +31,17 @@ export async function cpuTime(pid: number | undefined): Promise<number | null> {
       family.map(async (each) => cpuOfStat(await readFile(`/proc/${each}/stat`, 'utf8'))),
     );
     return times.reduce((sum, each) => sum + each, 0);
+  } catch {
+    return null;
+  }
+}
+
+/** Open file handles, sockets included, of a process and its living children. */
+export async function openHandles(pid: number | undefined): Promise<number | null> {
+  try {
+    const family = await familyOf(pid);
+    const each = await Promise.all(family.map((member) => readdir(`/proc/${member}/fd`)));
+    return each.reduce((sum, handles) => sum + handles.length, 0);
   } catch {
     return null;
   }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuTime, familyOf, memoryLine } from './proc.ts';
+import { cpuTime, familyOf, memoryLine, openHandles } from './proc.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MEMORY_EVERY_MS = 50;
@@ -20,6 +20,8 @@ export interface Gateway extends AsyncDisposable {
   memory(): Promise<number | null>;
   /** CPU time used so far by all its processes, in milliseconds; null where /proc does not exist. */
   cpu(): Promise<number | null>;
+  /** Open file handles now, of all its processes; null where /proc does not exist. */
+  handles(): Promise<number | null>;
   /** Sends it a signal and waits for its end. Gives the exit code; null when the signal itself ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -89,6 +91,7 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
         ready_ms: performance.now() - started,
         memory: () => residentMemory(child.pid),
         cpu: () => cpuTime(child.pid),
+        handles: () => openHandles(child.pid),
         end: async (signal) => {
           isWanted = false;
           const exited = once(child, 'exit');

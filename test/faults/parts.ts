@@ -47,6 +47,12 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./cluster.ts')).clusterFaults,
   },
   {
+    name: 'load',
+    fault: 'four fifths of capacity for a minute, three times capacity, callers who drip, hoard and go away',
+    limit_s: 300,
+    load: async () => (await import('./load.ts')).loadFaults,
+  },
+  {
     name: 'attack',
     fault:
       'odd requests and forms by the thousand, requests hidden in others, guesses whose time might tell something',

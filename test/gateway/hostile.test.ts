@@ -207,6 +207,20 @@ describe('HTTP itself', () => {
     expectNoInternals(text);
   });
 
+  test('whoever sends headers without measure is told why, and not cut off in the middle', async () => {
+    const socket = connect(service.port, '127.0.0.1');
+    let text = '';
+    const failures: Error[] = [];
+    socket.setEncoding('latin1').on('data', (piece) => {
+      text += piece;
+    });
+    socket.on('error', (error) => failures.push(error));
+    socket.write(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(8_000_000)}\r\n\r\n`);
+    await once(socket, 'close');
+    expect(statusOf(text)).toBe(431);
+    expect(failures).toEqual([]);
+  });
+
   test('two Authorization headers are one credential at most', async () => {
     const text = await get(`Host: a\r\nAuthorization: Bearer x\r\nAuthorization: Bearer ${owner.key}`);
     expect(statusOf(text)).toBe(401);
