@@ -14,7 +14,8 @@
 --   3 debit_id    made by the gateway; the same id is charged once
 --   4 price       credits, 0 or more
 --   5 rows        observation rows that will be served
---   6 failed      '1' when the caller will answer with an error whatever is decided here (price is then 0)
+--   6 mode        'failed' when the caller will answer with an error whatever is decided here (price is then 0);
+--                 'look' when it asks again for this request, which is then counted: only a refusal counts now
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
 --   9.. limits    per minute and per day of: anonymous, free, paid
@@ -26,7 +27,7 @@
 
 local account, keys, minute, day, ledger, usage, debits = unpack(KEYS)
 local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]
-local price, rows, failed = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
+local price, rows, mode = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local route, request_id = ARGV[7], ARGV[8]
 
 local DEBITS_KEPT_MS = 180000   -- the minute itself and two more
@@ -76,6 +77,10 @@ if minute_used >= minute_limit or day_used >= day_limit then
   return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
 end
 
+if mode == 'look' then
+  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
+end
+
 minute_used = redis.call('INCR', minute)
 day_used = redis.call('INCR', day)
 if minute_used == 1 then
@@ -106,7 +111,7 @@ if price > 0 then
   count('credits', price)
 end
 count('rows', rows)
-if failed then
+if mode == 'failed' then
   count('errors', 1)
 end
 return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used }

@@ -38,6 +38,8 @@ export interface Admission {
   /** The status that is sent when admitted: 200, or the refusal (422, 404, 403) that is counted as an error. */
   status: number;
   request_id: string;
+  /** Asks whether the rate allows the request, without counting it unless it does not: it is asked about again. */
+  look?: boolean;
 }
 
 interface Standing {

@@ -152,7 +152,7 @@ export class RedisMetering implements Metering {
       debit_id,
       price,
       failed ? 0 : admission.rows,
-      failed ? '1' : '0',
+      admission.look ? 'look' : failed ? 'failed' : '',
       route,
       request_id,
       ...this.#limits,
@@ -190,8 +190,8 @@ export class RedisMetering implements Metering {
     await Promise.all([this.#voids.flush(), this.#totals.flush()]);
   }
 
-  #count({ route, status, rows }: Admission, verdict: Verdict): void {
-    if (verdict.kind === 'invalid_key') return;
+  #count({ route, status, rows, look }: Admission, verdict: Verdict): void {
+    if (verdict.kind === 'invalid_key' || (look && verdict.kind === 'admitted')) return;
     const served = verdict.kind === 'admitted' && status < 400;
     this.#totals.count(route, !served, served ? rows : 0, verdict.kind === 'admitted' ? verdict.charged : 0);
   }

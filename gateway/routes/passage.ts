@@ -148,18 +148,12 @@ export class Passage {
     if (key === null) return sendRefusal({ code: 'invalid_key' }, this.#exchange);
     this.#facts.keyId = key.key_id;
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(key);
-    let verdict: Verdict | null = null;
-    if (metering.knownOverLimit(key)) {
-      verdict = await this.#ask(key, 0, 0, 200);
-      if (this.#refuse(verdict)) return;
-    }
+    if (metering.knownOverLimit(key) && this.#refuse(await this.#ask(key, 0, 0, 200, true))) return;
     const prepared = await this.#prepareSafely();
     const price = prepared.kind === 'answer' ? prepared.price : 0;
-    if (verdict === null || price > 0) {
-      const rows = prepared.kind === 'answer' ? prepared.rows : 0;
-      verdict = await this.#ask(key, price, rows, statusOf(prepared));
-      if (this.#refuse(verdict, price)) return;
-    }
+    const rows = prepared.kind === 'answer' ? prepared.rows : 0;
+    const verdict = await this.#ask(key, price, rows, statusOf(prepared));
+    if (this.#refuse(verdict, price)) return;
     if (prepared.kind !== 'account') return this.#send(prepared);
     return this.#sendAccount(prepared, key, verdict);
   }
@@ -180,7 +174,7 @@ export class Passage {
   }
 
   /** Asks Redis, and notes where the caller stands now. */
-  async #ask(key: KeyFacts, price: number, rows: number, status: number): Promise<Verdict> {
+  async #ask(key: KeyFacts, price: number, rows: number, status: number, look = false): Promise<Verdict> {
     const verdict = await this.#dependencies.metering.admit({
       key,
       route: this.#gate.template,
@@ -188,6 +182,7 @@ export class Passage {
       rows,
       status,
       request_id: this.#request.id,
+      look,
     });
     if (verdict.kind === 'invalid_key') return verdict;
     const charged = verdict.kind === 'admitted' ? verdict.charged : 0;

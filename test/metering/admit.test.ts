@@ -249,6 +249,18 @@ describe('knownOverLimit', () => {
     expect(world.metering.knownOverLimit(facts)).toBe(false);
   });
 
+  it('is looked at without counting: only a refusal counts', async () => {
+    const { call, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
+    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
+    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    const remaining = LIMITS.PAID_PER_MINUTE - LIMITS.FREE_PER_MINUTE;
+    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
+    expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
+    const { totals } = await world.metering.usage(account_id, 1);
+    expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
+  });
+
   it('is taken back when the account has a larger limit meanwhile', async () => {
     const { call, facts, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
