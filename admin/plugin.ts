@@ -67,7 +67,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     operators,
     throttle: new Throttle(redis, now),
     audit: new AuditLog(redis, now, archive),
-    index: new AccountIndex(redis),
+    index: new AccountIndex(redis, now),
     requests: new RequestStore({ redis, now, random: randomBytes }),
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
     indicators: new IndicatorDesk(redis, () => dependencies.snapshots.current()),
@@ -84,9 +84,13 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     { prefix: ADMIN_ROOT },
   );
   app.addHook('onClose', () => area.jobs.close());
-  // The first search need not wait for every account to be read.
+  // The first search need not wait for every account to be read; where Redis is not there yet, it reads them itself.
   app.addHook('onReady', async () => {
-    area.index.refresh().catch((error: unknown) => log.warn({ err: error }, 'accounts are not indexed yet'));
+    area.index
+      .refresh()
+      .catch((error: Error) =>
+        log.debug({ reason: error.message }, 'accounts are read with the first search'),
+      );
   });
 }
 

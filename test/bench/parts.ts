@@ -8,6 +8,8 @@ import { memoryRows } from './memory.ts';
 import { nightRows } from './night.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
+import { usersRows } from './users.ts';
+import { workersRows } from './workers.ts';
 
 export interface Found {
   rows: (Row | Skipped)[];
@@ -29,6 +31,8 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['refusals', rowsOf(refusalRows)],
   ['cold', rowsOf(coldRows)],
   ['memory', rowsOf(memoryRows)],
+  ['workers', rowsOf(workersRows)],
+  ['users', rowsOf(usersRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);
 
