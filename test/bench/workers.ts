@@ -1,0 +1,80 @@
+/**
+ * Part of the bench: two workers against one process.
+ *
+ * What two workers gain shows only where the load comes from a core that they do not need. On two cores generator, gateway
+ * and Redis share what there is, so the rate alone says little. What says more is how many answers a second of CPU time
+ * buys: as far as two workers get as many for it as one process does, two cores of their own give twice as many.
+ */
+import { availableParallelism } from 'node:os';
+import type { Measured } from './contests.ts';
+import type { Gateway } from './processes.ts';
+import type { Row, Skipped } from './report.ts';
+import type { Session } from './session.ts';
+
+const GAIN_AT_LEAST = 1.6;
+/** Two workers, and one for the generator. */
+const CORES_FOR_RATE = 3;
+const CONNECTIONS = 64;
+
+export async function workersRows(session: Session): Promise<(Row | Skipped)[]> {
+  const customer = await session.customer();
+  await using alone = await session.gateway();
+  await using two = await session.gateway({ WORKERS: '2' });
+  const rows: (Row | Skipped)[] = [];
+  for (const measured of calls(customer.key)) {
+    const found = await session.contest(measured.name, async () => ({
+      name: measured.name,
+      gateway: contender('2 workers', two, measured),
+      floors: [contender('1 process', alone, measured)],
+      connections: CONNECTIONS,
+    }));
+    for (const row of found)
+      rows.push(
+        ...('skipped' in row ? [row] : [withRateGoal(row, measured), ...perCpuSecond(row, measured)]),
+      );
+  }
+  return rows;
+}
+
+const calls = (key: string): Measured[] => [
+  {
+    name: '2 workers: cached /v1/indicators, identity',
+    atLeast: GAIN_AT_LEAST,
+    call: { path: '/v1/indicators', headers: { 'accept-encoding': 'identity' } },
+  },
+  {
+    name: '2 workers: cached /v1/topics, gzip',
+    atLeast: GAIN_AT_LEAST,
+    call: { path: '/v1/topics', headers: { 'accept-encoding': 'gzip' } },
+  },
+  {
+    name: '2 workers: keyed flat, one country',
+    call: { path: '/v1/countries/SWE', headers: { authorization: `Bearer ${key}` } },
+  },
+];
+
+const contender = (name: string, { port, cpu }: Gateway, { call }: Measured) => ({ name, port, cpu, call });
+
+/** The rate is judged only where there is room for it. */
+function withRateGoal(row: Row, { atLeast }: Measured): Row {
+  const cores = availableParallelism();
+  if (cores < CORES_FOR_RATE) return { ...row, note: `the generator shares the ${cores} cores` };
+  return atLeast === undefined ? row : { ...row, goal: { at: 'least', bound: atLeast } };
+}
+
+/**
+ * Answers for a second of the gateway's CPU time: the gain of two free cores is twice this ratio. A keyed call costs two
+ * workers more than one process, since fewer of them share a round trip to Redis.
+ */
+function perCpuSecond({ name, measured, floor }: Row, { atLeast }: Measured): Row[] {
+  if (!measured.cpu_us || !floor?.sample.cpu_us) return [];
+  const rate = (cpu_us: number): Row['measured'] => ({ unit: 'req/s', rounds: [1_000_000 / cpu_us] });
+  return [
+    {
+      name: `${name}, for a second of CPU time`,
+      measured: rate(measured.cpu_us),
+      floor: { name: floor.name, sample: rate(floor.sample.cpu_us) },
+      ...(atLeast !== undefined && { goal: { at: 'least', bound: atLeast / 2 } }),
+    },
+  ];
+}
