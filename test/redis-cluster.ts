@@ -41,7 +41,7 @@ export interface TestCluster {
   thaw(port: number): void;
   /** Ends a node at once, as a crash would. */
   kill(port: number): Promise<void>;
-  /** Starts a node again on its files; resolves when it is part of the cluster, as a replica in step with its master. */
+  /** Starts a node again on its files; resolves when it is part of the cluster, as a replica where there are any. */
   restart(port: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
     restart: async (port) => {
       await start(port);
       await untilUp(() => nodeAt(port));
-      await onNode(port, untilInStep);
+      await onNode(port, (node) => (replicas > 0 ? untilInStep(node) : untilWhole(node, ports.length)));
     },
     stop: async () => {
       for (const client of clients) client.disconnect();

@@ -17,6 +17,8 @@ const REVOKE = readScript(import.meta.url, 'lua/revoke-key.lua', 1);
 /** Facts of a key that was never made active go by themselves. */
 const UNFINISHED_KEPT_MS = 600_000;
 const LABEL_AT_MOST = 100;
+/** Revoked and expired keys that an account still shows. */
+const ENDED_KEPT = 50;
 
 export interface KeyRequest {
   label?: string;
@@ -47,7 +49,7 @@ export class KeyStore {
     }
     const minted = await this.#writeFacts(account_id, expires_at_ms);
     const facts = redisKeys.key(minted.key_id);
-    const [outcome, detail] = await run(MINT, [
+    const [outcome, ...details] = await run(MINT, [
       redisKeys.account(account_id),
       redisKeys.keys(account_id),
       now(),
@@ -57,12 +59,15 @@ export class KeyStore {
       minted.last4,
       expires_at_ms ?? '',
       ACTIVE_KEYS_AT_MOST,
+      ENDED_KEPT,
     ]);
     if (outcome !== 'minted') {
       await redis.del(facts).catch(unavailable);
-      throw refusal(outcome, detail, account_id);
+      throw refusal(outcome, details[0], account_id);
     }
     await redis.persist(facts).catch(unavailable);
+    // A key that its account has forgotten is refused as one that is not active: its facts are only waste.
+    await Promise.all(details.map((key_id) => redis.del(redisKeys.key(String(key_id))))).catch(() => {});
     return { key: minted.key, key_id: minted.key_id, expires_at_ms };
   }
 

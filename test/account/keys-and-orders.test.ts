@@ -90,6 +90,30 @@ describe('keys', () => {
     expect(facts && (await world.metering.admit(admissionOf(facts)))).toEqual({ kind: 'invalid_key' });
   });
 
+  it('that are not active any more are kept for show, the newest fifty, and never work again', async () => {
+    const texts: string[] = [];
+    for (let i = 0; i < 60; i++) {
+      const { key, key_id } = await world.store.mintKey(account_id);
+      texts.push(key);
+      world.clock.ms += 1;
+      await world.store.revokeKey(key_id);
+    }
+    const last = await world.store.mintKey(account_id);
+    const kept = await world.store.listKeys(account_id);
+    expect(kept.map(({ key_id }) => key_id)).toEqual(
+      [...texts.slice(10), last.key].map((text) => text.slice(9, 21)),
+    );
+    expect(await everyKey(world.redis, 'key:*')).toHaveLength(51);
+    expect(await world.redis.hlen(redisKeys.keys(account_id))).toBe(50 * 7 + 6);
+    const fresh = createWorld(world.redis);
+    for (const text of texts) {
+      const facts = await fresh.metering.resolveKey(`Bearer ${text}`);
+      expect(facts && (await fresh.metering.admit(admissionOf(facts))).kind).toBe(
+        texts.indexOf(text) < 10 ? null : 'invalid_key',
+      );
+    }
+  });
+
   it('that nobody has cannot be revoked', async () => {
     expect(await codeOf(world.store.revokeKey('0000000000zz'))).toBe('key_unknown');
     expect(await codeOf(world.store.revokeKey('{a:x}:account'))).toBe('key_unknown');

@@ -1,0 +1,125 @@
+/**
+ * A Redis that answers, and answers no: full, busy, read-only or without its master. Keyed calls get a clean 503, the
+ * catalogue goes on for everybody else, nothing is charged, and all of it heals by itself.
+ */
+import { Cluster, Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { whenReady } from '../../data/runtime/redis.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { MeteringUnavailable } from '../../gateway/metering/metering.ts';
+import { codeOf, Service, type TestKey } from '../gateway/service.ts';
+import { admissionOf, createWorld, UNLIMITED } from '../metering/harness.ts';
+import { startRedisCluster } from '../redis.ts';
+
+interface Refusal {
+  name: string;
+  /** The word that Redis refuses with. */
+  says: string;
+  begin(control: Redis): Promise<unknown>;
+  end(control: Redis): Promise<unknown>;
+}
+
+const REFUSALS: Refusal[] = [
+  {
+    name: 'full',
+    says: 'OOM',
+    begin: (control) => control.config('SET', 'maxmemory', 1),
+    end: (control) => control.config('SET', 'maxmemory', 0),
+  },
+  {
+    name: 'a replica all of a sudden',
+    says: 'READONLY',
+    begin: (control) => control.replicaof('127.0.0.1', 1),
+    end: (control) => control.replicaof('NO', 'ONE'),
+  },
+  {
+    name: 'short of replicas',
+    says: 'NOREPLICAS',
+    begin: (control) => control.config('SET', 'min-replicas-to-write', 1),
+    end: (control) => control.config('SET', 'min-replicas-to-write', 0),
+  },
+  {
+    name: 'busy with a script',
+    says: 'BUSY',
+    begin: async (control) => {
+      await control.config('SET', 'busy-reply-threshold', 1);
+      const stuck = control.duplicate();
+      stuck.eval('while true do end', 0).catch(() => stuck.disconnect());
+      await expect.poll(() => control.ping().catch(String)).toContain('BUSY');
+    },
+    end: async (control) => {
+      await control.script('KILL');
+      await expect.poll(() => control.ping().catch(String)).toBe('PONG');
+    },
+  },
+  {
+    name: 'closed to its user',
+    says: 'NOPERM',
+    begin: (control) => control.acl('SETUSER', 'default', '-@scripting', '-get'),
+    end: (control) => control.acl('SETUSER', 'default', '+@all'),
+  },
+];
+
+const WRITE = "return redis.call('SET', 'anything', 1)";
+
+let service: Service;
+let owner: TestKey;
+let control: Redis;
+beforeAll(async () => {
+  service = await Service.start();
+  owner = await service.account();
+  // A connection of its own, which stays one of Redis' masters whatever happens to the user.
+  control = new Redis({ path: new URL(service.redis.url).pathname });
+  await control.acl('SETUSER', 'keeper', 'on', 'nopass', '+@all', '~*');
+  await control.auth('keeper', '');
+});
+afterAll(async () => {
+  control.disconnect();
+  await service.stop();
+});
+
+describe.each(REFUSALS)('Redis is $name', ({ says, begin, end }) => {
+  const paid = () => service.get('/v1/countries/KEN', { key: owner.key });
+
+  test(`${says}: keyed calls get 503 and Retry-After, the catalogue goes on, nothing is charged`, async () => {
+    expect((await paid()).status).toBe(200);
+    const before = await service.balance(owner);
+    await begin(control);
+    expect(await service.client.eval(WRITE, 0).catch(String)).toContain(says);
+    const answers = await Promise.all([paid(), service.get('/v1/ping', { key: owner.key })]);
+    const free = await service.get('/v1/indicators');
+    await end(control);
+    for (const answer of answers) {
+      expect(answer.status).toBe(503);
+      expect(codeOf(answer)).toBe('unavailable');
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    expect(free.status).toBe(200);
+    expect(await service.balance(owner)).toBe(before);
+    expect((await paid()).status).toBe(200);
+    expect(await service.balance(owner)).toBe(before - 1);
+  });
+});
+
+test('CLUSTERDOWN: paid calls are refused while slots have no master, free of charge, and served when it is back', async () => {
+  const cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 1_000 });
+  try {
+    const redis = await cluster.connect();
+    const world = createWorld(redis, UNLIMITED);
+    const customer = await world.customer();
+    const pay = () => world.metering.admit(admissionOf(customer.facts));
+    const place = await cluster.masterOf(redisKeys.account(customer.account_id));
+    expect(await pay()).toMatchObject({ kind: 'admitted', balance: 99 });
+    await cluster.kill(place);
+    await expect(pay()).rejects.toThrow(MeteringUnavailable);
+    await cluster.restart(place);
+    await expect.poll(() => pay().catch(() => null), { timeout: 20_000 }).toMatchObject({ kind: 'admitted' });
+    await world.metering.settle();
+    const { credits } = await world.store.get(customer.account_id);
+    expect(credits.balance).toBe(98);
+    expect(redis).toBeInstanceOf(Cluster);
+    expect(await whenReady(redis, 5_000)).toBe(true);
+  } finally {
+    await cluster.stop();
+  }
+}, 60_000);
