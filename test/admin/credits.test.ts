@@ -1,13 +1,13 @@
 /** POST /admin/users/{user_id}/credits: the four rules of the interface, `idem`, and what is refused. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdminService, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import { type AnyAdminService, SERVERS, startAdminOn, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
-describe('adjusting credits', () => {
-  let service: AdminService;
+describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
+  let service: AnyAdminService;
   let operator: Visitor;
   let made = 0;
   beforeAll(async () => {
-    service = await startAdmin();
+    service = await startAdminOn(await startServer());
     operator = await service.signedIn();
   });
   afterAll(() => service.stop());

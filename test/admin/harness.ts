@@ -19,7 +19,7 @@ import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { silentLog, startRedis, startRedisCluster, type TestRedis } from '../redis.ts';
 
 /** A moment in the middle of a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
@@ -58,6 +58,12 @@ export interface AnyAdminService {
   signedIn(role?: Role): Promise<Visitor>;
   stop(): Promise<void>;
 }
+
+/** The kinds of Redis that the area stands on. */
+export const SERVERS = [
+  ['one Redis', startRedis],
+  ['a Redis Cluster', startRedisCluster],
+] as const;
 
 /** The area on one Redis. */
 export async function startAdmin(settings: Record<string, string> = {}): Promise<AdminService> {

@@ -7,19 +7,27 @@ import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import {
+  type AnyAdminService,
+  NOON,
+  SERVERS,
+  startAdminOn,
+  tokenOf,
+  type Visitor,
+  wordsOf,
+} from './harness.ts';
 
 const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord => ({
   ...emptyRecord(run_id, provider_id, NOON - 60_000),
   ...more,
 });
 
-describe('indicators', () => {
-  let service: AdminService;
+describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
+  let service: AnyAdminService;
   let operator: Visitor;
   let id: string;
   beforeAll(async () => {
-    service = await startAdmin();
+    service = await startAdminOn(await startServer());
     operator = await service.signedIn();
     const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
     id = first.split(',')[0] ?? '';
@@ -83,12 +91,12 @@ describe('indicators', () => {
   });
 });
 
-describe('runs', () => {
-  let service: AdminService;
+describe.each(SERVERS)('runs, on %s', (_, startServer) => {
+  let service: AnyAdminService;
   let operator: Visitor;
   let mirror: RunMirror;
   beforeAll(async () => {
-    service = await startAdmin();
+    service = await startAdminOn(await startServer());
     operator = await service.signedIn();
     mirror = new RunMirror(service.client, () => service.clock.ms);
   });

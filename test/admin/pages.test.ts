@@ -1,14 +1,23 @@
 /** Each row of the operator table: its page answers, shows what it should, and takes what it should. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import {
+  type AnyAdminService,
+  NOON,
+  SERVERS,
+  startAdmin,
+  startAdminOn,
+  tokenOf,
+  type Visitor,
+  wordsOf,
+} from './harness.ts';
 
-describe('operator routes', () => {
-  let service: AdminService;
+describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
+  let service: AnyAdminService;
   let operator: Visitor;
   const ids: string[] = [];
   beforeAll(async () => {
-    service = await startAdmin();
+    service = await startAdminOn(await startServer());
     operator = await service.signedIn();
     for (const [index, name] of ['Ada Lovelace', 'Grace Hopper', 'ÅSA Öberg'].entries()) {
       service.clock.ms = NOON + index;
@@ -225,11 +234,17 @@ describe('operator routes', () => {
     });
     expect(huge.status).toBe(413);
   });
+});
 
-  it('says so when Redis is away, with a time to retry, and comes back', async () => {
+it('says so when Redis is away, with a time to retry, and comes back', async () => {
+  const service = await startAdmin();
+  try {
+    const operator = await service.signedIn();
     await service.redis.kill();
     const page = await operator.get('/admin/users');
     expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
     await service.redis.restart();
-  });
+  } finally {
+    await service.stop();
+  }
 });
