@@ -40,12 +40,29 @@ export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): r
   const sort = query.sort ?? 'name';
   const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
   const listed = catalogue.listed(sort, direction, query);
-  const { featured, projections } = query;
-  if (tokens.length === 0 && featured === undefined && projections === undefined) return listed;
-  const held = tokens.length === 0 ? null : catalogue.words.holding(tokens);
-  const found = listed.filter((item) => held?.[item.position] !== 0 && isWanted(item, query));
+  const matching = tokens.length === 0 ? listed : holding(catalogue, listed, tokens);
+  const isNarrowed = query.featured !== undefined || query.projections !== undefined;
+  const found = isNarrowed ? matching.filter((item) => isWanted(item, query)) : matching;
   const byRelevance = tokens.length > 0 && query.sort === undefined;
   return byRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
+}
+
+/** Those of a list that hold every token, in its order. */
+function holding(
+  catalogue: Catalogue,
+  listed: readonly CatalogueItem[],
+  tokens: readonly string[],
+): CatalogueItem[] {
+  const held = catalogue.words.holding(tokens);
+  if (listed !== catalogue.ordered('name', 'asc'))
+    return listed.filter(({ position }) => held[position] === 1);
+  // The whole list by name is where most searches look: places are read off without going through the items.
+  const found: CatalogueItem[] = [];
+  for (let at = held.indexOf(1); at >= 0; at = held.indexOf(1, at + 1)) {
+    const item = listed[at];
+    if (item) found.push(item);
+  }
+  return found;
 }
 
 function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {

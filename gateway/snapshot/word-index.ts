@@ -9,22 +9,24 @@
 const SPACE = /\s+/u;
 const RUN = 3;
 
-/** A text's number under each of some keys. */
+/** Lists of numbers by key; a number is added to a key once, however often it is told in a row. */
 class Postings {
-  readonly #numbers = new Map<string, number[]>();
+  readonly keys = new Map<string, number>();
+  readonly lists: number[][] = [];
 
   add(key: string, number: number): void {
-    const known = this.#numbers.get(key);
-    if (!known) this.#numbers.set(key, [number]);
-    else if (known.at(-1) !== number) known.push(number);
-  }
-
-  get keys(): string[] {
-    return [...this.#numbers.keys()];
+    let place = this.keys.get(key);
+    if (place === undefined) {
+      place = this.lists.length;
+      this.keys.set(key, place);
+      this.lists.push([]);
+    }
+    const list = this.lists[place];
+    if (list?.at(-1) !== number) list?.push(number);
   }
 
   of(key: string): readonly number[] {
-    return this.#numbers.get(key) ?? [];
+    return this.lists[this.keys.get(key) ?? -1] ?? [];
   }
 }
 
@@ -33,15 +35,18 @@ function* runsOf(word: string): Generator<string, void, undefined> {
 }
 
 export class WordIndex {
-  readonly #textsByWord = new Postings();
   readonly #words: readonly string[];
+  /** By the word's place in `#words`. */
+  readonly #texts: readonly (readonly number[])[];
   readonly #wordsByRun = new Postings();
   readonly #size: number;
 
   constructor(texts: readonly string[]) {
+    const byWord = new Postings();
     for (const [number, text] of texts.entries())
-      for (const word of text.split(SPACE)) this.#textsByWord.add(word, number);
-    this.#words = this.#textsByWord.keys;
+      for (const word of text.split(SPACE)) byWord.add(word, number);
+    this.#words = [...byWord.keys.keys()];
+    this.#texts = byWord.lists;
     for (const [number, word] of this.#words.entries())
       for (const run of runsOf(word)) this.#wordsByRun.add(run, number);
     this.#size = texts.length;
@@ -53,19 +58,17 @@ export class WordIndex {
     for (const token of tokens) {
       const both = new Uint8Array(this.#size);
       for (const word of this.#wordsWith(token))
-        for (const text of this.#textsByWord.of(word)) both[text] = held[text] ?? 0;
+        for (const text of this.#texts[word] ?? []) both[text] = held[text] ?? 0;
       held = both;
     }
     return held;
   }
 
-  #wordsWith(token: string): string[] {
-    if (token.length < RUN) return this.#words.filter((word) => word.includes(token));
-    const candidates = [...runsOf(token)].map((run) => this.#wordsByRun.of(run));
-    const [fewest = []] = candidates.sort((a, b) => a.length - b.length);
-    return fewest.flatMap((number) => {
-      const word = this.#words[number];
-      return word?.includes(token) ? [word] : [];
-    });
+  #wordsWith(token: string): number[] {
+    const lists = [...runsOf(token)].map((run) => this.#wordsByRun.of(run));
+    const [fewest = this.#words.keys()] = lists.sort((a, b) => a.length - b.length);
+    const found: number[] = [];
+    for (const word of fewest) if (this.#words[word]?.includes(token)) found.push(word);
+    return found;
   }
 }
