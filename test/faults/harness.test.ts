@@ -59,6 +59,6 @@ test('the table has one row for each promise, and counts the broken', () => {
   const findings = [kept, { ...kept, promise: 'a | b', kept: false }];
   const table = markdown({ at: '', machine: { cores: 2 }, duration_s: 61, findings });
   expect(table).toContain('| all is well | part: nothing | 1 | yes |\n');
-  expect(table).toContain('| a \\| b | part: nothing | 1 | **no** |\n');
+  expect(table).toContain('| a \\| b | ″ | 1 | **no** |\n');
   expect(table).toContain('2 promises, 1 broken, in 61 s.');
 });

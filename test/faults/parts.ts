@@ -19,7 +19,7 @@ export const PARTS: readonly Part[] = [
     name: 'redis',
     fault:
       'Redis killed in the middle of 10,000 concurrent calls, again and again, and started on the same files',
-    limit_s: 300,
+    limit_s: 480,
     load: async () => (await import('./redis.ts')).redisFaults,
   },
   {
@@ -31,7 +31,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'gateway',
     fault: 'the gateway killed, stopped and given other snapshots under load',
-    limit_s: 180,
+    limit_s: 300,
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
@@ -43,7 +43,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'cluster',
     fault: 'masters of a Redis Cluster, three with a replica each, killed under load one after another',
-    limit_s: 240,
+    limit_s: 300,
     load: async () => (await import('./cluster.ts')).clusterFaults,
   },
   {

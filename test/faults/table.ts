@@ -17,7 +17,7 @@ export interface FaultsReport {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 
-/** One row for each promise. */
+/** One row for each promise; what was done stands where it begins. */
 export function markdown({ machine, duration_s, findings }: FaultsReport): string {
   const line = (words: string[]): string => `| ${words.map(cell).join(' | ')} |`;
   const broken = findings.filter(({ kept }) => !kept).length;
@@ -28,9 +28,10 @@ export function markdown({ machine, duration_s, findings }: FaultsReport): strin
     '',
     line(['promise', 'what was done', 'figure', 'kept']),
     line(['---', '---', '---', '---']),
-    ...findings.map(({ part, fault, promise, figure, kept }) =>
-      line([promise, `${part}: ${fault}`, figure, kept ? 'yes' : '**no**']),
-    ),
+    ...findings.map(({ part, fault, promise, figure, kept }, index) => {
+      const isFirst = findings[index - 1]?.part !== part;
+      return line([promise, isFirst ? `${part}: ${fault}` : '″', figure, kept ? 'yes' : '**no**']);
+    }),
     '',
     `${findings.length} promises, ${broken} broken, in ${Math.round(duration_s)} s.`,
   ].join('\n');
