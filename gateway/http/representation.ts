@@ -2,7 +2,8 @@
  * A body made ready to send: coded, tagged, typed. Everything that can fail happens here, before anything is charged.
  */
 import { hash } from 'node:crypto';
-import type { Encoding } from '../snapshot/route-files.ts';
+import { BoundedCache } from '../metering/bounded-cache.ts';
+import { type Encoding, TEXT_MAX_BYTES } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { code } from './coding.ts';
 import { chooseEncoding, tagMatches } from './negotiation.ts';
@@ -25,6 +26,10 @@ export interface Representation {
   /** Strong entity tag; null on answers that no cache may keep. */
   tag: string | null;
   chunks: readonly Buffer[];
+  /** Of a file: this very object is made once and sent often, in one chunk at most. */
+  kept: boolean;
+  /** A small file's bytes again, a character each; null elsewhere. */
+  text: string | null;
 }
 
 export interface Wishes {
@@ -54,12 +59,45 @@ function representFile(
   wishes: Wishes,
   snapshot: Snapshot,
 ): Representation | Promise<Representation> {
-  const tag = wishes.tagged ? snapshot.files.tag(path, encoding) : null;
-  const base = { type: JSON_TYPE, headers: [], encoding, tag };
-  if (tag !== null && tagMatches(wishes.ifNoneMatch, tag)) return { ...base, status: 304, chunks: [] };
+  const { tagged, ifNoneMatch } = wishes;
+  if (tagged && ifNoneMatch !== undefined) {
+    const tag = snapshot.files.tag(path, encoding);
+    if (tagMatches(ifNoneMatch, tag)) return unchanged.get(tag) ?? unchangedFile(tag, encoding);
+  }
+  const whole = (bytes: Buffer): Representation =>
+    wholeFiles.get(bytes) ?? wholeFile(bytes, tagged ? snapshot.files.tag(path, encoding) : null, encoding);
   const bytes = snapshot.files.bytes(path, encoding);
-  if (bytes instanceof Promise) return bytes.then((read) => ({ ...base, status: 200, chunks: [read] }));
-  return { ...base, status: 200, chunks: [bytes] };
+  return bytes instanceof Promise ? bytes.then(whole) : whole(bytes);
+}
+
+const NO_HEADERS: readonly string[] = [];
+
+const ofFile = (tag: string | null, encoding: Encoding) => ({
+  type: JSON_TYPE,
+  headers: NO_HEADERS,
+  encoding,
+  tag,
+  kept: true,
+});
+
+/** What a caller has already, by tag: what else it says is the same for everybody. */
+const UNCHANGED_KEPT = 4096;
+const unchanged = new BoundedCache<Representation>(UNCHANGED_KEPT);
+
+function unchangedFile(tag: string, encoding: Encoding): Representation {
+  const made: Representation = { ...ofFile(tag, encoding), status: 304, chunks: [], text: null };
+  unchanged.set(tag, made);
+  return made;
+}
+
+/** A file has one route, so its bytes always go with the same tag; they are found by the buffer that holds them. */
+const wholeFiles = new WeakMap<Buffer, Representation>();
+
+function wholeFile(bytes: Buffer, tag: string | null, encoding: Encoding): Representation {
+  const text = tag !== null && bytes.length <= TEXT_MAX_BYTES ? bytes.toString('latin1') : null;
+  const made: Representation = { ...ofFile(tag, encoding), status: 200, chunks: [bytes], text };
+  wholeFiles.set(bytes, made);
+  return made;
 }
 
 function representBytes(
@@ -71,7 +109,14 @@ function representBytes(
   const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
   const encoding = bytes < CODING_MIN_BYTES ? 'identity' : wanted;
   const tag = wishes.tagged ? contentTag(chunks, encoding) : null;
-  const base = { type: body.type, headers: body.headers ?? [], encoding, tag };
+  const base = {
+    type: body.type,
+    headers: body.headers ?? NO_HEADERS,
+    encoding,
+    tag,
+    kept: false,
+    text: null,
+  };
   if (tag !== null && tagMatches(wishes.ifNoneMatch, tag)) {
     return { ...base, status: 304, chunks: [] };
   }

@@ -62,8 +62,12 @@ const EXPOSED_KEYED = [
 /** Small bodies in several pieces go out as one. */
 const JOIN_MAX_BYTES = 64 * 1024;
 
+/** Where the request's id stands in every header list. */
+const ID_AT = 1;
+
+/** Every list begins with the request's id, so that a list that is kept can be sent again for another one. */
 function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
-  const headers = [...base, 'X-Request-Id', exchange.requestId];
+  const headers = ['X-Request-Id', exchange.requestId, ...base];
   if (exchange.snapshotId !== null) headers.push('X-Snapshot', exchange.snapshotId);
   const { standing } = exchange;
   headers.push(EXPOSE, standing === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED);
@@ -75,39 +79,77 @@ function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
   return headers;
 }
 
-/** Sends a success or a 304. A caller that goes away in the middle is nobody's fault and ends quietly. */
-export function sendRepresentation(representation: Representation, exchange: Exchange): void {
-  const { raw } = exchange;
+function headersOf(representation: Representation, exchange: Exchange): string[] {
   const headers = commonHeaders(exchange.standing === null ? SUCCESS_ANONYMOUS : SUCCESS_KEYED, exchange);
   if (representation.tag !== null) headers.push('ETag', representation.tag);
-  if (representation.status === 304) {
+  if (representation.status === 304) return headers;
+  headers.push('Content-Type', representation.type, ...representation.headers);
+  if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
+  return headers;
+}
+
+/** A whole header list, and of which snapshot it tells. */
+interface KeptList {
+  snapshotId: string | null;
+  headers: string[];
+}
+
+/** Of representations that are made once and sent to many who have no standing. */
+const keptLists = new WeakMap<Representation, KeptList>();
+
+/** Nothing is made but the list's one word. */
+function keptHeaders(representation: Representation, exchange: Exchange): string[] {
+  const { snapshotId, requestId } = exchange;
+  const kept = keptLists.get(representation);
+  if (kept?.snapshotId === snapshotId) {
+    kept.headers[ID_AT] = requestId;
+    return kept.headers;
+  }
+  const headers = headersOf(representation, exchange);
+  if (representation.status !== 304) headers.push('Content-Length', String(lengthOf(representation.chunks)));
+  keptLists.set(representation, { snapshotId, headers });
+  return headers;
+}
+
+/** Sends a success or a 304. A caller that goes away in the middle is nobody's fault and ends quietly. */
+export function sendRepresentation(representation: Representation, exchange: Exchange): void {
+  const { raw, standing } = exchange;
+  const { status, kept, text, chunks } = representation;
+  if (kept && standing === null) {
+    raw.writeHead(status, keptHeaders(representation, exchange));
+    if (text === null) sendBody(raw, chunks);
+    else raw.end(text, 'latin1');
+    return;
+  }
+  const headers = headersOf(representation, exchange);
+  if (status === 304) {
     raw.writeHead(304, headers);
     raw.end();
     return;
   }
-  headers.push('Content-Type', representation.type, ...representation.headers);
-  if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
-  sendWhole(raw, 200, headers, representation.chunks);
+  sendWhole(raw, 200, headers, chunks);
 }
 
 const lengthOf = (chunks: readonly Buffer[]): number =>
   chunks.reduce((total, chunk) => total + chunk.length, 0);
 
-/** The pieces of a large body are views that other answers share: they are handed over, never copied. */
 function sendWhole(raw: ServerResponse, status: number, headers: string[], chunks: readonly Buffer[]): void {
-  const bytes = lengthOf(chunks);
-  headers.push('Content-Length', String(bytes));
+  headers.push('Content-Length', String(lengthOf(chunks)));
   raw.writeHead(status, headers);
-  const only = chunks.length === 1 ? chunks[0] : undefined;
-  if (only || bytes <= JOIN_MAX_BYTES) {
-    raw.end(only ?? Buffer.concat(chunks));
-    if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
-    return;
+  sendBody(raw, chunks);
+}
+
+/** The pieces of a large body are views that other answers share: they are handed over, never copied. */
+function sendBody(raw: ServerResponse, chunks: readonly Buffer[]): void {
+  const bytes = lengthOf(chunks);
+  if (chunks.length <= 1) raw.end(chunks[0]);
+  else if (bytes <= JOIN_MAX_BYTES) raw.end(Buffer.concat(chunks));
+  else {
+    raw.cork();
+    for (const chunk of chunks) raw.write(chunk);
+    raw.end();
   }
-  raw.cork();
-  for (const chunk of chunks) raw.write(chunk);
-  raw.end();
-  slowReaders.watch(raw, bytes);
+  if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
 }
 
 /** `{ error: { code, message } }`. */
