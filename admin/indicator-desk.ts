@@ -7,6 +7,7 @@
  */
 import { readOverrides } from '../data/runtime/overrides.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
+import { type LeftOutIndicator, leftOutIndicators } from '../data/schema/left-out.ts';
 import type { IndicatorOverride } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
@@ -35,6 +36,8 @@ export interface DeskIndicator extends IndicatorFacts {
   original: IndicatorFacts;
   /** Whether the snapshot being served says the same. */
   published: boolean;
+  /** Served, and by its licence shown only: nobody can export it. */
+  displayOnly: boolean;
 }
 
 export class IndicatorDesk {
@@ -59,9 +62,16 @@ export class IndicatorDesk {
     const indicators = [...ids].flatMap((id) => {
       const served = factsOf(catalogue.get(id)?.record);
       const original = parseFacts(originals[id]) ?? served;
-      return original ? [deskIndicator(original, served, overrides.get(id) ?? {})] : [];
+      const tier = catalogue.get(id)?.record.access_tier;
+      return original ? [deskIndicator(original, served, overrides.get(id) ?? {}, tier)] : [];
     });
     return indicators.sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+  }
+
+  /** What the lake holds and the last build did not publish, for another reason than an operator's word. */
+  async leftOut(): Promise<LeftOutIndicator[]> {
+    const text = await this.#redis.get(redisKeys.leftOut);
+    return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
   }
 
   /** @throws {PageProblem} 404 when it is neither published nor changed. */
@@ -70,10 +80,11 @@ export class IndicatorDesk {
       readOverrides(this.#redis),
       this.#redis.hget(redisKeys.overridden, id),
     ]);
-    const served = factsOf(this.#snapshot()?.catalogue.indicators.get(id)?.record);
+    const record = this.#snapshot()?.catalogue.indicators.get(id)?.record;
+    const served = factsOf(record);
     const original = parseFacts(kept ?? undefined) ?? served;
     if (!original) throw new PageProblem(404, `There is no indicator ${id}.`);
-    return deskIndicator(original, served, overrides.get(id) ?? {});
+    return deskIndicator(original, served, overrides.get(id) ?? {}, record?.access_tier);
   }
 
   async setEnabled({ original }: DeskIndicator, enabled: boolean): Promise<void> {
@@ -115,6 +126,7 @@ function deskIndicator(
   original: IndicatorFacts,
   served: IndicatorFacts | null,
   override: IndicatorOverride,
+  tier: string | undefined,
 ): DeskIndicator {
   const now = {
     name: override.name ?? original.name,
@@ -130,5 +142,6 @@ function deskIndicator(
     edited: EDITABLE.some((field) => now[field] !== original[field]),
     original,
     published: enabled ? isServedSo : served === null,
+    displayOnly: tier === 'display',
   };
 }

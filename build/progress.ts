@@ -4,6 +4,7 @@
  */
 import type { BuildRun, RunProgress } from '../data/schema/jobs.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
+import type { LeftOutIndicator } from '../data/schema/left-out.ts';
 
 export type ProgressEvent = RunProgress;
 
@@ -12,6 +13,8 @@ export interface BuildObserver {
   onRun?(record: RunRecord): void;
   /** A build began or ended. */
   onBuild?(build: BuildRun): void;
+  /** What the snapshot that has just been published leaves out. */
+  onLeftOut?(indicators: readonly LeftOutIndicator[]): void;
   onProgress?(event: ProgressEvent): void;
 }
 
@@ -23,6 +26,9 @@ export function observeAll(...observers: readonly BuildObserver[]): BuildObserve
     },
     onBuild: (build) => {
       for (const one of observers) one.onBuild?.(build);
+    },
+    onLeftOut: (indicators) => {
+      for (const one of observers) one.onLeftOut?.(indicators);
     },
     onProgress: (event) => {
       for (const one of observers) one.onProgress?.(event);

@@ -8,6 +8,7 @@
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { type BuildRun, LOG_LINES_KEPT, RUNS_KEPT, SNAPSHOT_SUBJECT } from '../data/schema/jobs.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
+import type { LeftOutIndicator } from '../data/schema/left-out.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import type { BuildObserver, ProgressEvent } from './progress.ts';
 
@@ -46,6 +47,10 @@ export class RunMirror implements BuildObserver {
 
   onBuild(build: BuildRun): void {
     this.#tell(SNAPSHOT_SUBJECT, build);
+  }
+
+  onLeftOut(indicators: readonly LeftOutIndicator[]): void {
+    void this.#then(() => this.#redis.set(redisKeys.leftOut, JSON.stringify(indicators)));
   }
 
   onProgress(event: ProgressEvent): void {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { LEFT_OUT_REASONS, type LeftOutIndicator } from '../../data/schema/left-out.ts';
 import type { AuditEntry } from '../../gateway/web/audit-log.ts';
 import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/web/fields.ts';
@@ -11,7 +12,7 @@ import { type AdminArea, byOf, change, goOn } from '../area.ts';
 import { type DeskIndicator, EDITABLE, type Editable } from '../indicator-desk.ts';
 
 const PATH = '/admin/indicators';
-const STATES = ['enabled', 'disabled', 'edited', 'unpublished'] as const;
+const STATES = ['enabled', 'disabled', 'edited', 'unpublished', 'display only', ...LEFT_OUT_REASONS] as const;
 const AUDIT_PAGE = 20;
 
 const query = z.object({
@@ -28,11 +29,19 @@ type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'
 const editForm = z.object({ name: text(500), description: text(10_000), unit: text(200) });
 const toggleForm = z.object({ to: text(20) });
 
+/** A row of the list. One that is left out has no page, for no operator can change that. */
+type Listed = Pick<DeskIndicator, 'id' | 'name' | 'unit' | 'topic' | 'provider'> & {
+  description: string;
+  path: string | null;
+  enabled: boolean;
+  states: string[];
+};
+
 interface ListPage extends Filters {
   topics: readonly string[];
   providers: string[];
   states: readonly string[];
-  indicators: (DeskIndicator & { path: string })[];
+  indicators: Listed[];
   pager: Pager;
   csv: string;
 }
@@ -56,9 +65,18 @@ const factsOf = (editable: Editable): Editable => ({
   unit: editable.unit,
 });
 
-function matches(one: DeskIndicator, { q, topic, provider, state }: Filters): boolean {
+const listed = (one: DeskIndicator): Listed => ({ ...one, path: pathOf(one.id), states: statesOf(one) });
+const listedLeftOut = (one: LeftOutIndicator): Listed => ({
+  ...one,
+  description: '',
+  path: null,
+  enabled: false,
+  states: [one.why],
+});
+
+function matches(one: Listed, { q, topic, provider, state }: Filters): boolean {
   if ((topic !== '' && one.topic !== topic) || (provider !== '' && one.provider !== provider)) return false;
-  if (state !== '' && !statesOf(one).includes(state)) return false;
+  if (state !== '' && !one.states.includes(state)) return false;
   const searched = `${one.name}\n${one.id}\n${one.description}`.toLowerCase();
   return q
     .toLowerCase()
@@ -66,10 +84,11 @@ function matches(one: DeskIndicator, { q, topic, provider, state }: Filters): bo
     .every((token) => searched.includes(token));
 }
 
-const statesOf = ({ enabled, edited, published }: DeskIndicator): string[] => [
+const statesOf = ({ enabled, edited, published, displayOnly }: DeskIndicator): string[] => [
   enabled ? 'enabled' : 'disabled',
   ...(edited ? ['edited'] : []),
   ...(published ? [] : ['unpublished']),
+  ...(displayOnly ? ['display only'] : []),
 ];
 
 export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -79,7 +98,11 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
   scope.get('/indicators', async (request, reply) => {
     const { limit, offset, format, ...filters } = readFields(query, request.query);
-    const all = await indicators.list();
+    const [desk, leftOut] = await Promise.all([indicators.list(), indicators.leftOut()]);
+    const known = new Set(desk.map(({ id }) => id));
+    // What is left out comes last; until the next build it may still be on the desk.
+    const absent = leftOut.filter(({ id }) => !known.has(id));
+    const all = [...desk.map(listed), ...absent.map(listedLeftOut)];
     const found = all.filter((one) => matches(one, filters));
     if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
     return listView(reply, 'Indicators', {
@@ -87,7 +110,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       topics: TOPIC_SLUGS,
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
-      indicators: found.slice(offset, offset + limit).map((one) => ({ ...one, path: pathOf(one.id) })),
+      indicators: found.slice(offset, offset + limit),
       pager: pager(PATH, filters, { total: found.length, limit, offset }),
       csv: link(PATH, { ...filters, format: 'csv' }),
     });
@@ -162,7 +185,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
 const COLUMNS = ['id', 'name', 'description', 'unit', 'topic', 'provider', 'states'];
 
-const row = (one: DeskIndicator): Cell[] => [
+const row = (one: Listed): Cell[] => [
   ...[one.id, one.name, one.description, one.unit, one.topic, one.provider],
-  statesOf(one).join(' '),
+  one.states.join('; '),
 ];

@@ -125,6 +125,7 @@ class Build {
       const removed = await this.#step('publish', () =>
         publish(this.#shelf, sealed.id, settings.SNAPSHOT_KEEP),
       );
+      this.#deps.observer?.onLeftOut?.(plan.leftOut);
       const summary: BuildSummary = {
         snapshot: sealed.id,
         generated_at: manifest.generated_at,

@@ -10,6 +10,7 @@ import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import type { LeftOutIndicator } from '../../data/schema/left-out.ts';
 import type { IndicatorOverride, Overrides } from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
@@ -54,6 +55,8 @@ export interface SnapshotPlan {
   indicators: PlannedIndicator[];
   /** Ids of indicators that are in the lake and must not be published. */
   withheld: string[];
+  /** The same but for what operators switched off, with the reason. */
+  leftOut: LeftOutIndicator[];
 }
 
 /** Counts up when published figures are computed differently than before. */
@@ -92,12 +95,18 @@ export async function planSnapshot(
     .join();
   const indicators: UnnumberedIndicator[] = [];
   const withheld: string[] = [];
+  const leftOut: LeftOutIndicator[] = [];
   for (const source of sources) {
     for (const entry of source.catalogue) {
       const { definition } = source.provider;
       const planned = isPublic(source) ? planIndicator(source, entry, curated, overrides, spine) : null;
-      if (planned) indicators.push(planned);
-      else withheld.push(`${definition.id}.${entry.slug}`);
+      if (planned) {
+        indicators.push(planned);
+        continue;
+      }
+      const id = `${definition.id}.${entry.slug}`;
+      withheld.push(id);
+      if (overrides.get(id)?.enabled !== false) leftOut.push(leftOutOf(id, source, entry, curated));
     }
   }
   return {
@@ -105,6 +114,7 @@ export async function planSnapshot(
     providers: sources.filter(isPublic).map((source) => source.provider),
     indicators: numbered(indicators).sort((a, b) => compareByName(a.record, b.record)),
     withheld: withheld.sort(),
+    leftOut,
   };
 }
 
@@ -167,6 +177,29 @@ function planIndicator(
     lake: run.observations,
     lakeRows: facts.rows,
     inputs: createHash('sha256').update(JSON.stringify(madeFrom)).digest('hex'),
+  };
+}
+
+function leftOutOf(
+  id: string,
+  { provider: { definition }, series }: Source,
+  entry: CatalogueEntry,
+  curated: Curated,
+): LeftOutIndicator {
+  const overlay = curated.overlay(definition.id, entry);
+  const why = (): LeftOutIndicator['why'] => {
+    if (!definition.redistributable || overlay.redistributable === false) return 'not redistributable';
+    if (!definition.enabled) return 'provider off';
+    if (overlay.enabled === false) return 'curated away';
+    return series[entry.slug] ? 'sample only' : 'no figures';
+  };
+  return {
+    id,
+    name: overlay.name ?? entry.name,
+    unit: overlay.unit ?? entry.unit ?? '',
+    topic: overlay.topic ?? definition.default_topic,
+    provider: definition.id,
+    why: why(),
   };
 }
 

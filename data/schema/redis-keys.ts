@@ -53,6 +53,7 @@
  *   {runs}:cancel:SUBJECT:RUN         string  who wants the run to end
  *   overrides                         hash    indicator id -> JSON: what operators changed of it
  *   overrides:was                     hash    indicator id -> JSON: how it stood before the first change
+ *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
@@ -129,6 +130,7 @@ export const redisKeys = {
     `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
   overrides: 'overrides',
   overridden: 'overrides:was',
+  leftOut: 'left-out',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,

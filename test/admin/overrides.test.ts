@@ -33,15 +33,17 @@ async function upstream(base: number, name: string): Promise<void> {
   const figures = cells(2, (place, year) => base + place + year / 10);
   const hidden = { name: 'Hidden', cells: figures };
   await world.publish('atlas', { kept: { name, unit: 'cm', cells: figures }, hidden });
+  await world.publish('closed', { secret: { name: 'Secret', cells: figures } });
   await world.publish('globe', { other: { name: 'Other', cells: figures } });
 }
 
 beforeAll(async () => {
   redis = await startRedis();
-  world = await World.create({ atlas: {}, globe: {} });
+  world = await World.create({ atlas: {}, globe: {}, closed: { redistributable: false } });
   await upstream(1, 'Kept');
   await world.ingest('atlas');
   await world.ingest('globe');
+  await world.ingest('closed');
   await world.build();
   const { SNAPSHOT_DIR, CURATED_DIR } = world.settings;
   service = await startAdminOn(redis, { SNAPSHOT_DIR, CURATED_DIR, FREE_PER_MINUTE: '100000' });
@@ -180,6 +182,13 @@ it('an edit and a switch are on every public route after a rebuild, and still af
   await expect.poll(() => world.shelf.currentId(), WITHIN).not.toBe(before);
   await served(() => true);
   await expectPublic({ hidden: 'gone', value: 1.01 + 0.1 });
+  const listOf = async (state: string) =>
+    (await operator.get(`/admin/indicators?state=${state}&format=csv`)).html.trim().split('\r\n').slice(1);
+  expect(await listOf('not+redistributable')).toEqual([
+    expect.stringMatching(/^closed\.secret,Secret,.*,closed,not redistributable$/),
+  ]);
+  expect(await listOf('disabled')).toEqual([expect.stringMatching(/^atlas\.hidden,/)]);
+  expect((await operator.get('/admin/indicators')).html).not.toContain('/admin/indicators/closed.secret');
   const page = await operator.get(`/admin/indicators/${HIDDEN}`);
   expect([page.status, page.html.includes('disabled')]).toEqual([200, true]);
 
