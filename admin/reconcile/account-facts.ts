@@ -4,16 +4,18 @@
  * One script an account reads wallet, usage, what was carried over and where the ledger ends as of one moment, so that a
  * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
  */
-import type { RedisClient } from '../../data/runtime/redis.ts';
+import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
 import { ledgerEntryFrom, orderFrom } from '../../gateway/account/stored.ts';
-import { readScript, ScriptRunner } from '../../gateway/metering/scripts.ts';
+import { fateOf, readScript, ScriptRunner } from '../../gateway/metering/scripts.ts';
 import type { AccountFacts } from './account-check.ts';
 
 const FIRST_ENTRIES = 50;
 const PIECE = 500;
+const TRIES = 5;
+const BACK_WITHIN_MS = 5_000;
 const KEYS_BESIDE_USAGE = 4;
 
 type Reply = [
@@ -39,8 +41,19 @@ export class FactReader {
     this.#script = readScript(import.meta.url, 'lua/account-books.lua', KEYS_BESIDE_USAGE + days.length);
   }
 
-  /** Null when Redis has no such account. */
+  /** Null when Redis has no such account. Asks again when no answer came in time: it is only reading. */
   async read(account_id: string): Promise<AccountFacts | null> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#read(account_id);
+      } catch (error) {
+        if (attempt === TRIES || fateOf(error) === 'refused') throw error;
+        await whenReady(this.#redis, BACK_WITHIN_MS);
+      }
+    }
+  }
+
+  async #read(account_id: string): Promise<AccountFacts | null> {
     const reply = await this.#runner.run(this.#script, [
       redisKeys.account(account_id),
       redisKeys.carried(account_id),

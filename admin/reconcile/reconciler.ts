@@ -259,15 +259,23 @@ function strangersIn(books: ArchivedBooks, known: ReadonlySet<string>): Disagree
   }));
 }
 
-/** Does something with each of many, a few at a time. */
+/** Does something with each of many, a few at a time. After a failure nothing more is begun. */
 async function eachAtOnce<Item>(
   items: readonly Item[],
   atOnce: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  let next = 0;
+  const rest = items.values();
+  let isOver = false;
   const lane = async (): Promise<void> => {
-    for (let index = next++; index < items.length; index = next++) await work(items[index] as Item);
+    for (const item of rest) {
+      if (isOver) return;
+      await work(item);
+    }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  try {
+    await Promise.all(Array.from({ length: atOnce }, lane));
+  } finally {
+    isOver = true;
+  }
 }
