@@ -2,17 +2,22 @@
  * Debits of unknown fate whose client was told 503: "nothing was charged" must become true. Each is voided as soon as
  * Redis answers; a void repeated changes nothing, and a debit that arrives after its void charges nothing.
  *
- * A debit is remembered in Redis for two minutes at least; a void must arrive within that time. Older ones, and those
+ * A debit is remembered in Redis for two minutes at least, and within that time a void needs no more. When Redis was
+ * away for longer, the ledger is asked first whether the debit was charged. Those that are half a day old, and those
  * beyond the bound, are logged with their request id, so that an operator can look at the ledger and refund.
  */
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { chargedDebits } from './debit-search.ts';
 import type { Admission } from './metering.ts';
 import { readScript, type ScriptRunner } from './scripts.ts';
 
 const VOID = readScript(import.meta.url, 'void.lua', 4);
 const KEPT_AT_MOST = 50_000;
-const VOID_WITHIN_MS = 110_000;
+/** After this a debit may be forgotten, and cannot arrive any more. */
+const REMEMBERED_MS = 110_000;
+/** Long before a ledger entry may be archived. */
+const VOID_WITHIN_MS = 43_200_000;
 const RETRY_EVERY_MS = 250;
 const AT_ONCE = 100;
 
@@ -80,22 +85,47 @@ export class DebitVoids {
   }
 
   async #flushOnce(): Promise<void> {
+    const now_ms = this.#to.now();
     const waiting = this.#owed;
     this.#owed = [];
-    for (let from = 0; from < waiting.length; from += AT_ONCE) {
-      await Promise.all(waiting.slice(from, from + AT_ONCE).map((debit) => this.#void(debit)));
+    const fresh: DoubtfulDebit[] = [];
+    const late = new Map<string, DoubtfulDebit[]>();
+    for (const debit of waiting) {
+      const age_ms = now_ms - debit.now_ms;
+      const [, , , , ledger] = debit.names;
+      if (age_ms > VOID_WITHIN_MS) this.#giveUp(debit);
+      else if (age_ms <= REMEMBERED_MS) fresh.push(debit);
+      else late.set(ledger, [...(late.get(ledger) ?? []), debit]);
+    }
+    await this.#voidAll(fresh, false);
+    for (const [ledger, debits] of late) await this.#voidLate(ledger, debits);
+  }
+
+  async #voidAll(debits: readonly DoubtfulDebit[], isCharged: boolean): Promise<void> {
+    for (let from = 0; from < debits.length; from += AT_ONCE) {
+      await Promise.all(debits.slice(from, from + AT_ONCE).map((debit) => this.#void(debit, isCharged)));
     }
   }
 
-  async #void(debit: DoubtfulDebit): Promise<void> {
+  /** Of debits that Redis has forgotten only those are voided that the ledger holds. */
+  async #voidLate(ledger: string, debits: readonly DoubtfulDebit[]): Promise<void> {
+    const sought = debits.map((debit) => ({
+      ...debit,
+      request_id: debit.admission.request_id,
+      key_id: debit.admission.key.key_id,
+    }));
+    const charged = await chargedDebits(this.#to.redis, ledger, sought).catch(() => null);
+    if (charged === null) this.#owed.push(...debits);
+    else await this.#voidAll(charged, true);
+  }
+
+  async #void(debit: DoubtfulDebit, isCharged: boolean): Promise<void> {
     const { names, debit_id, price, admission } = debit;
     const [account, , , , ledger, usage, debits] = names;
-    const now_ms = this.#to.now();
-    if (now_ms - debit.now_ms > VOID_WITHIN_MS) return this.#giveUp(debit);
     const { route, request_id, key } = admission;
-    const values = [account, ledger, usage, debits, now_ms, debit_id, price, route, request_id, key.key_id];
+    const values = [account, ledger, usage, debits, this.#to.now(), debit_id, price, route, request_id];
     try {
-      const given_back = await this.#to.runner.run(VOID, values, true);
+      const given_back = await this.#to.runner.run(VOID, [...values, key.key_id, isCharged ? '1' : ''], true);
       this.#to.log.warn({ request_id, given_back }, 'a debit of unknown fate was voided');
     } catch {
       this.#owed.push(debit);

@@ -13,18 +13,19 @@
 --   4 route
 --   5 request_id
 --   6 key_id
+--   7 charged  '1' when the ledger is known to hold the debit, whose mark has expired
 -- Returns 1 when credits were given back, 0 when there was nothing to give back.
 
 local account, ledger, usage, debits = unpack(KEYS)
-local now_ms, debit_id, price, route, request_id, key_id =
-  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local now_ms, debit_id, price, route, request_id, key_id, charged =
+  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1'
 
 local DEBITS_KEPT_MS = 180000
 
 local first = redis.call('HGET', debits, debit_id)
 redis.call('HSET', debits, debit_id, 'void')
 redis.call('PEXPIRE', debits, DEBITS_KEPT_MS)
-if not first or first == 'void' then
+if first == 'void' or not (first or charged) then
   return 0
 end
 

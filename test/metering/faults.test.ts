@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { MeteringUnavailable } from '../../gateway/metering/metering.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
-import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { everyKey, silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 import { type FaultyProxy, startFaultyProxy } from './proxy.ts';
 
@@ -73,6 +73,29 @@ describe('a lost reply', () => {
     const [entry] = await world.store.ledger(customer.account_id);
     expect(entry).toMatchObject({ kind: 'refund', delta: 5, balance: 1000 });
     expect((await world.metering.usage(customer.account_id, 1)).totals.credits).toBe(0);
+  });
+
+  it('is given back also when Redis has forgotten the debit meanwhile, and nothing else is', async () => {
+    const clock = { later_ms: 0 };
+    const now = (): number => Date.now() + clock.later_ms;
+    metering = createMetering({ redis, settings: UNLIMITED, now, log: silentLog });
+    const pay = (request_id: string, price: number) =>
+      metering.admit(admissionOf(customer.facts, { request_id, price }));
+    await pay('served', 5);
+    proxy.fault = 'cut_reply';
+    const lost = ['same', 'same', 'other'].map((request_id) => pay(request_id, 5));
+    for (const call of lost) await expect(call).rejects.toThrow(MeteringUnavailable);
+    // Never sent at all: nothing may be given back for it.
+    proxy.fault = 'cut_request';
+    await expect(pay('never', 5)).rejects.toThrow(MeteringUnavailable);
+    expect(await books()).toMatchObject({ balance: 980, debits: 4 });
+    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    clock.later_ms = 600_000;
+    proxy.fault = 'none';
+    await whenReady(redis, 5000);
+    await metering.settle();
+    await metering.settle();
+    expect(await books()).toMatchObject({ balance: 995, spent: 5, ledger: 995, entries: 8 });
   });
 
   it('gives back once, however often it is tried', async () => {
