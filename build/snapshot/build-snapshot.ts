@@ -26,22 +26,11 @@ import {
   countryRecords,
   coverageRecords,
   freshnessRecords,
-  indicatorRecords,
   topicRecords,
 } from './public-records.ts';
 import { publish, SnapshotShelf } from './publish.ts';
 import { findRelations } from './relations.ts';
-import {
-  fillCatalogue,
-  type IndicatorCoverage,
-  readCountryCoverage,
-  readCoverage,
-  readHeld,
-  readLatest,
-  readTopicCountries,
-  TABLE_FILES,
-  writeTables,
-} from './tables.ts';
+import { type IndicatorCoverage, makeTables, TABLE_FILES } from './tables.ts';
 import { verifyFigures, verifyWithheld } from './verify.ts';
 
 const MEMORY_MB = 768;
@@ -200,22 +189,8 @@ class Build {
     plan: SnapshotPlan,
   ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage> }> {
     const { curated } = this.#deps;
-    const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step(
-      'tables',
-      async () => {
-        await readHeld(duck, directory, plan.indicators);
-        const byIndicator = await readCoverage(duck, plan.indicators);
-        const publicRecords = indicatorRecords(plan.indicators, byIndicator);
-        await fillCatalogue(duck, publicRecords);
-        await writeTables(duck, directory);
-        return {
-          coverage: byIndicator,
-          records: publicRecords,
-          latest: await readLatest(duck, plan.indicators),
-          topicCountries: await readTopicCountries(duck),
-          countryCoverage: await readCountryCoverage(duck),
-        };
-      },
+    const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step('tables', () =>
+      makeTables(duck, directory, plan.indicators),
     );
     this.#progress('relations', 0, 1, 'passes');
     const { related, concepts } = await this.#step('relations', async () =>

@@ -93,7 +93,7 @@ class Shortlist {
   readonly #scores: Float32Array;
   #size = 0;
   /** What a newcomer must exceed. */
-  bar = 0;
+  #bar = 0;
 
   constructor(keep: number) {
     this.#keep = keep;
@@ -102,76 +102,125 @@ class Shortlist {
   }
 
   offer(partner: number, score: number): void {
-    if (score <= this.bar) return;
+    if (score <= this.#bar) return;
+    if (this.#size === 2 * this.#keep) this.#cut();
     this.#partners[this.#size] = partner;
     this.#scores[this.#size] = score;
     this.#size += 1;
-    if (this.#size === 2 * this.#keep) this.#halve();
-  }
-
-  #halve(): void {
-    const best = this.best();
-    const scores = best.map((at) => this.#scores[at] ?? 0);
-    const partners = best.map((at) => this.#partners[at] ?? 0);
-    this.#scores.set(scores);
-    this.#partners.set(partners);
-    this.#size = best.length;
-    this.bar = scores.at(-1) ?? 0;
-  }
-
-  /** Places of the strongest, strongest first; of equals those that came first. */
-  best(): number[] {
-    const places = Array.from({ length: this.#size }, (_, at) => at);
-    places.sort((a, b) => (this.#scores[b] ?? 0) - (this.#scores[a] ?? 0) || a - b);
-    return places.slice(0, this.#keep);
   }
 
   partners(): number[] {
-    return this.best().map((at) => this.#partners[at] ?? 0);
+    this.#cut();
+    return [...this.#partners.subarray(0, this.#size)];
+  }
+
+  /** Leaves the strongest in the order they came; of equals those that came first. */
+  #cut(): void {
+    if (this.#size <= this.#keep) return;
+    const scores = this.#scores.subarray(0, this.#size);
+    const sorted = scores.toSorted();
+    const bar = sorted[this.#size - this.#keep] ?? 0;
+    let equals = this.#keep - (this.#size - 1 - sorted.lastIndexOf(bar));
+    let kept = 0;
+    for (let at = 0; at < this.#size; at += 1) {
+      const score = scores[at] ?? 0;
+      if (score < bar || (score === bar && equals <= 0)) continue;
+      if (score === bar) equals -= 1;
+      this.#partners[kept] = this.#partners[at] ?? 0;
+      scores[kept] = score;
+      kept += 1;
+    }
+    this.#size = kept;
+    this.#bar = bar;
+  }
+}
+
+/** Compares sketches: a short look at all, a full one at those that it leaves. */
+class Comparison {
+  readonly #sketches: Sketches;
+  readonly #size: number;
+  /** The first words of every sketch, side by side: `larger`, then `decided`. A look at all of them stays in the cache. */
+  readonly #first: Int32Array;
+  readonly #left: Int32Array;
+  /** By how many pairs are common: by how many of them agreement must outweigh the contrary, or it outweigh agreement. */
+  readonly #least: Float64Array;
+
+  constructor(sketches: Sketches, size: number) {
+    this.#sketches = sketches;
+    this.#size = size;
+    this.#left = new Int32Array(size);
+    this.#first = new Int32Array(size * 2 * COARSE_WORDS);
+    for (let indicator = 0; indicator < size; indicator += 1) {
+      const from = indicator * WORDS;
+      const to = indicator * 2 * COARSE_WORDS;
+      this.#first.set(sketches.larger.subarray(from, from + COARSE_WORDS), to);
+      this.#first.set(sketches.decided.subarray(from, from + COARSE_WORDS), to + COARSE_WORDS);
+    }
+    // With c pairs in common the error of agreeing − disagreeing is about √c.
+    this.#least = Float64Array.from(
+      { length: COARSE_WORDS * 32 + 1 },
+      (_, common) => CORRELATED_TAU * common - ERRORS_ALLOWED * Math.sqrt(common),
+    );
+  }
+
+  /** The later indicators that a first look does not settle. The array is used again. */
+  laterLeft(a: number): Int32Array {
+    const first = this.#first;
+    const own = a * 2 * COARSE_WORDS;
+    const [a0 = 0, a1 = 0, a2 = 0, a3 = 0] = first.subarray(own, own + COARSE_WORDS);
+    const [d0 = 0, d1 = 0, d2 = 0, d3 = 0] = first.subarray(own + COARSE_WORDS, own + 2 * COARSE_WORDS);
+    let left = 0;
+    for (let b = a + 1; b < this.#size; b += 1) {
+      const at = b * 2 * COARSE_WORDS;
+      const b0 = (first[at + 4] ?? 0) & d0;
+      const b1 = (first[at + 5] ?? 0) & d1;
+      const b2 = (first[at + 6] ?? 0) & d2;
+      const b3 = (first[at + 7] ?? 0) & d3;
+      const common = sumOfBytes(bitsByByte(b0) + bitsByByte(b1) + bitsByByte(b2) + bitsByByte(b3));
+      const apart = sumOfBytes(
+        bitsByByte(((first[at] ?? 0) ^ a0) & b0) +
+          bitsByByte(((first[at + 1] ?? 0) ^ a1) & b1) +
+          bitsByByte(((first[at + 2] ?? 0) ^ a2) & b2) +
+          bitsByByte(((first[at + 3] ?? 0) ^ a3) & b3),
+      );
+      if (Math.abs(common - 2 * apart) < (this.#least[common] ?? 0)) continue;
+      this.#left[left] = b;
+      left += 1;
+    }
+    return this.#left.subarray(0, left);
+  }
+
+  /** |agreeing − disagreeing| over all common pairs, doubted where they are few: 0 to 1. */
+  likeness(a: number, b: number): number {
+    const { larger, decided } = this.#sketches;
+    let common = 0;
+    let apart = 0;
+    for (let word = 0; word < WORDS; word += 1) {
+      const [inA, inB] = [a * WORDS + word, b * WORDS + word];
+      const both = (decided[inA] ?? 0) & (decided[inB] ?? 0);
+      common += sumOfBytes(bitsByByte(both));
+      apart += sumOfBytes(bitsByByte(((larger[inA] ?? 0) ^ (larger[inB] ?? 0)) & both));
+    }
+    return Math.abs(common - 2 * apart) / (common + DOUBT);
   }
 }
 
 /**
- * For each indicator, up to `keep` others whose order of countries is likely the same or the opposite, strongest first.
+ * For each indicator, up to `keep` others whose order of countries is likely the same or the opposite.
  * @param values by indicator and country number; NaN where there is none.
  */
 export function likelyCorrelated(values: readonly Float64Array[], keep: number): number[][] {
   const countries = values[0]?.length ?? 0;
   const hasPairs = values.some((column) => column.filter((value) => !Number.isNaN(value)).length > 1);
   if (!hasPairs) return values.map(() => []);
-  const { larger, decided } = sketch(values, drawPairs(values, countries));
+  const comparison = new Comparison(sketch(values, drawPairs(values, countries)), values.length);
   const lists = values.map(() => new Shortlist(keep));
-
-  /** |agreeing − disagreeing| over common pairs, doubted where they are few; negative when the first look settles it. */
-  const likeness = (a: number, b: number): number => {
-    let common = 0;
-    let apart = 0;
-    for (let word = 0; word < COARSE_WORDS; word += 1) {
-      const both = (decided[a + word] ?? 0) & (decided[b + word] ?? 0);
-      common += bitsByByte(both);
-      apart += bitsByByte(((larger[a + word] ?? 0) ^ (larger[b + word] ?? 0)) & both);
-    }
-    common = sumOfBytes(common);
-    const coarse = Math.abs(common - 2 * sumOfBytes(apart));
-    // With c pairs in common the error of agreeing − disagreeing is about √c.
-    if (coarse < CORRELATED_TAU * common - ERRORS_ALLOWED * Math.sqrt(common)) return -1;
-    let all = 0;
-    let opposed = 0;
-    for (let word = 0; word < WORDS; word += 1) {
-      const both = (decided[a + word] ?? 0) & (decided[b + word] ?? 0);
-      all += sumOfBytes(bitsByByte(both));
-      opposed += sumOfBytes(bitsByByte(((larger[a + word] ?? 0) ^ (larger[b + word] ?? 0)) & both));
-    }
-    return Math.abs(all - 2 * opposed) / (all + DOUBT);
-  };
-
-  lists.forEach((own, a) => {
-    for (let b = a + 1; b < lists.length; b += 1) {
-      const score = likeness(a * WORDS, b * WORDS);
-      if (score < 0) continue;
+  for (const [a, own] of lists.entries()) {
+    for (const b of comparison.laterLeft(a)) {
+      const score = comparison.likeness(a, b);
       own.offer(b, score);
       lists[b]?.offer(a, score);
     }
-  });
+  }
   return lists.map((list) => list.partners());
 }

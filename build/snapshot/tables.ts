@@ -8,6 +8,7 @@ import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Duck } from '../duckdb.ts';
 import { filesOf, inBatches } from './materialise.ts';
 import type { PlannedIndicator } from './plan.ts';
+import { indicatorRecords } from './public-records.ts';
 
 export const TABLE_FILES = {
   latest: 'latest.parquet',
@@ -47,6 +48,38 @@ const idsByNumber = (indicators: readonly PlannedIndicator[]): string[] => {
   return ids;
 };
 
+/** What is said of the figures of a snapshot. */
+export interface Described {
+  coverage: Map<string, IndicatorCoverage>;
+  /** In the order of the plan. */
+  records: IndicatorRecord[];
+  latest: LatestColumns;
+  topicCountries: Map<string, number>;
+  countryCoverage: Map<string, CountryCoverage>;
+}
+
+/** Writes the tables over all indicators, from the published files, and tells what they say. */
+export async function makeTables(
+  duck: Duck,
+  directory: string,
+  indicators: readonly PlannedIndicator[],
+): Promise<Described> {
+  await readHeld(duck, directory, indicators);
+  const coverage = await readCoverage(duck, indicators);
+  const records = indicatorRecords(indicators, coverage);
+  await fillCatalogue(duck, records);
+  await writeTables(duck, directory);
+  const described = {
+    coverage,
+    records,
+    latest: await readLatest(duck, indicators),
+    topicCountries: await readTopicCountries(duck),
+    countryCoverage: await readCountryCoverage(duck),
+  };
+  await duck.run('forget-held');
+  return described;
+}
+
 /** Reads the published files into the table `held`, a batch at a time. */
 export async function readHeld(
   duck: Duck,
@@ -80,7 +113,7 @@ export async function readCoverage(
 }
 
 /** Coverage by country; one without any row has none. */
-export async function readCountryCoverage(duck: Duck): Promise<Map<string, CountryCoverage>> {
+async function readCountryCoverage(duck: Duck): Promise<Map<string, CountryCoverage>> {
   const rows = await duck.rows('country-coverage');
   return new Map(
     rows.map((row) => [
@@ -96,16 +129,13 @@ export async function readCountryCoverage(duck: Duck): Promise<Map<string, Count
 }
 
 /** Countries with a value by topic. Needs the catalogue table. */
-export async function readTopicCountries(duck: Duck): Promise<Map<string, number>> {
+async function readTopicCountries(duck: Duck): Promise<Map<string, number>> {
   const rows = await duck.rows('topic-countries');
   return new Map(rows.map((row) => [String(row.topic), Number(row.n_countries)]));
 }
 
 /** Millions of rows: each id and each code is one text that all its rows share. */
-export async function readLatest(
-  duck: Duck,
-  indicators: readonly PlannedIndicator[],
-): Promise<LatestColumns> {
+async function readLatest(duck: Duck, indicators: readonly PlannedIndicator[]): Promise<LatestColumns> {
   const ids = idsByNumber(indicators);
   const codes = new Map<string, string>();
   const latest: LatestColumns = { indicator: [], iso3: [], year: [], value: [], rank: [], rankDelta: [] };
@@ -126,7 +156,7 @@ export async function readLatest(
 }
 
 /** Fills the catalogue table from the public records. */
-export async function fillCatalogue(duck: Duck, records: readonly IndicatorRecord[]): Promise<void> {
+async function fillCatalogue(duck: Duck, records: readonly IndicatorRecord[]): Promise<void> {
   const text = (pick: (record: IndicatorRecord) => string | null) => ({
     type: VARCHAR,
     values: records.map(pick),
@@ -164,7 +194,7 @@ export async function fillCatalogue(duck: Duck, records: readonly IndicatorRecor
 }
 
 /** Writes the tables over all indicators. */
-export async function writeTables(duck: Duck, directory: string): Promise<void> {
+async function writeTables(duck: Duck, directory: string): Promise<void> {
   await duck.run('write-latest', { file: join(directory, TABLE_FILES.latest) });
   await duck.run('write-coverage', { file: join(directory, TABLE_FILES.coverage) });
   await duck.run('write-catalogue', { file: join(directory, TABLE_FILES.catalogue) });

@@ -10,6 +10,7 @@ import type { Replicator } from './replica.ts';
 import { type StepCost, watchBuild } from './watched-build.ts';
 
 const STARTS = 3;
+const WHOLE_CONNECTIONS = 4;
 
 export interface Rate {
   name: string;
@@ -91,13 +92,16 @@ const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => 
   ...['identity', 'br'].map((coding) => ({
     name: `whole catalogue, ${coding}`,
     call: { path: '/v1/indicators', headers: { 'accept-encoding': coding } },
+    // A body of thirteen megabytes to many at once would not be there within a round.
+    connections: WHOLE_CONNECTIONS,
   })),
   { name: 'one indicator', call: { path: `/v1/indicators/${encodeURIComponent(first?.record.id ?? '')}` } },
   {
     name: 'a page of one topic, by coverage',
     call: { path: `/v1/indicators?topic=${first?.record.topic}&sort=coverage&limit=50` },
   },
-  { name: 'a search', call: { path: '/v1/indicators?q=life%20expectancy' } },
+  // As many finds at every size: three are what the first copy holds.
+  { name: 'a search', call: { path: '/v1/indicators?q=life%20expectancy&limit=3' } },
 ];
 
 async function measureRates(session: Session): Promise<{ rates: Rate[]; loaded_mb: number | null }> {
