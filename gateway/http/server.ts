@@ -2,6 +2,7 @@
  * The Fastify instance that every server of this project begins as: its limits of time and size, ids, headers of every
  * page, and the request log. It has no routes yet.
  */
+import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -63,7 +64,12 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionTimeout: IDLE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
+      // A request without a body costs no stream: a twentieth of all that a free answer costs.
+      optimizeEmptyRequests: true,
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -77,6 +83,10 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
   });
   // A caller may close its sending side with its last request: it still gets, and has paid for, the answer.
   Object.assign(app.server, { httpAllowHalfOpen: true });
+  // Such a request's stream has ended before anybody listens; whoever reads a body gets one that ends when it is read.
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    done(null, request.method !== 'GET' && payload.readableEnded ? Readable.from([]) : payload);
+  });
   boundConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
