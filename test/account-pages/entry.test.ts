@@ -1,8 +1,8 @@
 /** Issue 5, item 1: sign up, verify, sign in, reset. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Page, tokenOf, wordsOf } from '../admin/harness.ts';
 import { type AccountWorld, PASSWORD } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
+import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 
@@ -11,12 +11,9 @@ const bare = (page: Page, email: string): string =>
   page.html.replaceAll(/(name="_csrf" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
 
 describe.each(PLACES)('on $name', ({ open }) => {
-  let opened: OpenWorld;
-  beforeAll(async () => {
-    opened = await open({ FREE_GRANT: '1234' });
-    world = opened.world;
+  useWorld(open, { FREE_GRANT: '1234' }, (opened) => {
+    world = opened;
   });
-  afterAll(() => opened.stop());
 
   describe('signing up', () => {
     it('mails a link; the address it confirms has an account, signed in with the password of the sign-up, and the free grant', async () => {

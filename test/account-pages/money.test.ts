@@ -1,22 +1,19 @@
 /** Issue 5, items 3 to 5: usage, wallet, orders. Stripe's part of orders stands in stripe.test.ts. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../admin/harness.ts';
 import type { AccountWorld, Customer } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
+import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 let ann: Customer;
 let bob: Customer;
 
 describe.each(PLACES)('on $name', ({ open }) => {
-  let opened: OpenWorld;
-  beforeAll(async () => {
-    opened = await open({});
-    world = opened.world;
+  useWorld(open, {}, async (opened) => {
+    world = opened;
     ann = await world.customer('Ann');
     bob = await world.customer('Bob');
   });
-  afterAll(() => opened.stop());
 
   describe('usage', () => {
     it('has the numbers of GET /v1/usage, by day and by route, and the windows', async () => {

@@ -1,23 +1,20 @@
 /** Issue 5, items 2, 6 and 7: keys, subject rights, and what every page holds to. */
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tokenOf, wordsOf } from '../admin/harness.ts';
 import { type AccountWorld, type Customer, PASSWORD } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
+import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 let ann: Customer;
 let bob: Customer;
 
 describe.each(PLACES)('on $name', ({ open }) => {
-  let opened: OpenWorld;
-  beforeAll(async () => {
-    opened = await open({});
-    world = opened.world;
+  useWorld(open, {}, async (opened) => {
+    world = opened;
     ann = await world.customer('Ann');
     bob = await world.customer('Bob');
   });
-  afterAll(() => opened.stop());
 
   describe('keys', () => {
     it('are made with a label and a last day, live, shown once, and work until that day is over', async () => {

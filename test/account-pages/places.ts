@@ -2,6 +2,7 @@
  * The kinds of Redis that the account pages promise to stand on, for tests that hold on each of them: one that has
  * just been made, one that was killed and started again on its files under a running service, and a cluster.
  */
+import { afterAll, beforeAll } from 'vitest';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { startRedis } from '../redis.ts';
 import { type AccountWorld, startAccountPages } from './harness.ts';
@@ -54,3 +55,17 @@ export const PLACES: Place[] = [
   { name: 'a Redis that was killed and started again', numRuns: 10, open: restarted },
   { name: 'a Redis Cluster', numRuns: 10, open: (settings) => plain(settings, true) },
 ];
+
+/** Opens a place before the tests of a `describe`, and closes it after them. @param ready is given the world. */
+export function useWorld(
+  open: Place['open'],
+  settings: Record<string, string>,
+  ready: (world: AccountWorld) => Promise<void> | void,
+): void {
+  let opened: OpenWorld;
+  beforeAll(async () => {
+    opened = await open(settings);
+    await ready(opened.world);
+  });
+  afterAll(() => opened.stop());
+}
