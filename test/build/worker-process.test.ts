@@ -47,17 +47,18 @@ afterEach(async () => {
   await world.remove();
 });
 
-const environment = () => ({
+const environment = (more: Record<string, string> = {}) => ({
   REDIS_URL: server.url,
   VAR_DIR: world.directory,
   CURATED_DIR: world.settings.CURATED_DIR,
   PROVIDER_MIRROR: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
   NIGHTLY_CRON: 'off',
   LOG_LEVEL: 'silent',
+  ...more,
 });
 
-function startProcess(): ChildProcess {
-  const settings = Object.entries(environment()).map(([name, value]) => `${name}=${value}`);
+function startProcess(more: Record<string, string> = {}): ChildProcess {
+  const settings = Object.entries(environment(more)).map(([name, value]) => `${name}=${value}`);
   return spawn('env', [...settings, process.execPath, WORKER], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -118,6 +119,19 @@ it('a run whose worker was killed is recognised as failed, and the provider is f
   await desk.close();
   await mirror.close();
   jobs.disconnect();
+});
+
+it('the night begins by its schedule, asked for by nobody, and no longer when the schedule is off', async () => {
+  const book = new RunBook(redis, Date.now);
+  const schedules = async () =>
+    'zcard' in redis ? redis.zcard(`${redisKeys.jobs}:${INGEST_QUEUE}:repeat`) : Number.NaN;
+  child = startProcess({ NIGHTLY_CRON: '* * * * * *' });
+  await until(async () => expect(await book.running('atlas')).not.toBeNull());
+  expect(await schedules()).toBe(1);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  child = startProcess();
+  await until(async () => expect(await schedules()).toBe(0));
 });
 
 it('a worker that is stopped cancels its run first', async () => {
