@@ -73,7 +73,7 @@ describe('figures', () => {
     const table = costTable([...kinds, ...more].map(cost));
     // A hundred million calls a day at a peak of five times the mean, four days of ledger.
     expect(table).toContain(
-      'large, 100,000,000 calls a day: at the peak 0.500 cores of gateways and 0.050 of',
+      'large, 100,000,000 calls a day: at the peak 0.50 cores of gateways and 0.05 cores of',
     );
     expect(table).toContain('40,000 MB of Redis beyond its accounts; 1,000 MB a day to its file');
     expect(costTable(kinds.map(cost))).not.toContain('deployment');

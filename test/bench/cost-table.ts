@@ -29,6 +29,8 @@ const PEAK = 5;
 /** `LEDGER_LIVE_DAYS` and the day that runs. */
 const LEDGER_DAYS = 4;
 const DAY_S = 86_400;
+/** Less than this is nothing that anybody plans by. */
+const CORE_LEAST = 0.01;
 const DEPLOYMENTS = [
   { name: 'small', callsPerDay: 100_000 },
   { name: 'large', callsPerDay: 100_000_000 },
@@ -72,9 +74,13 @@ function deploymentLines(costs: readonly Cost[]): string[] {
     const ledger_mb = millions * perMillion((cost) => cost.lasting_mb) * LEDGER_DAYS;
     const passing_mb = (millions * perMillion((cost) => cost.passing_mb) * PEAK * 180) / DAY_S;
     const file_mb = millions * perMillion((cost) => cost.file_mb);
+    const cores = (of: (cost: Cost) => number): string => {
+      const share = atPeak(perMillion(of));
+      return share < CORE_LEAST ? `less than ${CORE_LEAST} cores` : `${share.toFixed(2)} cores`;
+    };
     return (
-      `- ${name}, ${callsPerDay.toLocaleString('en')} calls a day: at the peak ${atPeak(perMillion((cost) => cost.gateway_s)).toFixed(3)} ` +
-      `cores of gateways and ${atPeak(perMillion((cost) => cost.redis_s)).toFixed(3)} of Redis; ` +
+      `- ${name}, ${callsPerDay.toLocaleString('en')} calls a day: at the peak ${cores((cost) => cost.gateway_s)} ` +
+      `of gateways and ${cores((cost) => cost.redis_s)} of Redis; ` +
       `${rounded(ledger_mb + passing_mb)} MB of Redis beyond its accounts; ${rounded(file_mb)} MB a day to its file.`
     );
   });
