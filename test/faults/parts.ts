@@ -49,7 +49,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'load',
     fault: 'four fifths of capacity for a minute, three times capacity, callers who drip, hoard and go away',
-    limit_s: 300,
+    limit_s: 360,
     load: async () => (await import('./load.ts')).loadFaults,
   },
   {
@@ -58,5 +58,12 @@ export const PARTS: readonly Part[] = [
       'odd requests and forms by the thousand, requests hidden in others, guesses whose time might tell something',
     limit_s: 240,
     load: async () => (await import('./attack.ts')).attackFaults,
+  },
+  {
+    name: 'reconcile',
+    fault:
+      'a year of archive and a hundred thousand accounts held against each other, then one archived entry altered',
+    limit_s: 600,
+    load: async () => (await import('./reconcile.ts')).reconcileFaults,
   },
 ];

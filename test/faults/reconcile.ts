@@ -1,0 +1,97 @@
+/**
+ * Reconciliation at the size of a real service: a year of archive, a part and a file of usage for each day, and a hundred
+ * thousand accounts live. It must find nothing wrong, answer in seconds, keep nobody waiting, and then name the one
+ * account whose archived entry is altered.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Reconciler, type Reconciliation } from '../../admin/reconcile/reconciler.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { silentLog, startRedis } from '../redis.ts';
+import { ACCOUNTS, accountId, alterEntry, DAYS, ENTRIES, fillRedis, NOW_MS, writeArchive } from './year.ts';
+
+type Report = (promise: string, figure: string, ok: boolean) => void;
+
+/** What a person waits for a page, with some room for a busy machine. */
+const ANSWERED_WITHIN_MS = 20_000;
+/** A paid call asks Redis once; this long it may stand behind the questions of a reading. */
+const WAIT_AT_MOST_MS = 100;
+const PING_EVERY_MS = 5;
+
+export async function reconcileFaults(report: Report): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
+  const server = await startRedis();
+  try {
+    const archiveDir = join(dir, 'archive');
+    await writeArchive(archiveDir);
+    const redis = await server.connect();
+    await fillRedis(redis);
+    const read = reader(redis, archiveDir, join(dir, 'work'));
+    const first = await read();
+    const bystander = await server.connect();
+    const [second, wait_ms] = await whileWaiting(bystander, read);
+    const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
+    report(
+      'Reconciliation over archive and live finds nothing wrong where nothing is',
+      `${size}: ${first.disagreements.length + second.disagreements.length} named, read whole in ${seconds(first)}`,
+      isClean(first) && isClean(second) && second.archive.entries === ENTRIES,
+    );
+    report(
+      'Reconciliation answers in seconds',
+      `${seconds(second)} when every part has been read before`,
+      second.duration_ms < ANSWERED_WITHIN_MS,
+    );
+    report(
+      'A paid call does not wait behind it',
+      `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile`,
+      wait_ms < WAIT_AT_MOST_MS,
+    );
+    const victim = await alterEntry(archiveDir);
+    const third = await read();
+    const named = new Set(third.disagreements.map(({ account_id }) => account_id));
+    const [one] = third.disagreements;
+    report(
+      'One altered entry among them is named',
+      one ? `${one.what}, off by ${one.stands - one.should_be}, in ${seconds(third)}` : 'nobody',
+      named.size === 1 && named.has(accountId(victim)),
+    );
+  } finally {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function reader(redis: RedisClient, archiveDir: string, workDir: string): () => Promise<Reconciliation> {
+  const reconciler = new Reconciler({ redis, now: () => NOW_MS, archiveDir, workDir }, silentLog);
+  return async () => {
+    const before = reconciler.last;
+    await reconciler.refresh(600_000);
+    if (reconciler.last === null || reconciler.last === before) throw new Error('the reading failed');
+    return reconciler.last;
+  };
+}
+
+/** Does something while Redis is asked again and again; also how long 99 of 100 questions waited at most. */
+async function whileWaiting<T>(redis: RedisClient, work: () => Promise<T>): Promise<[T, wait_ms: number]> {
+  const waits: number[] = [];
+  let asking = Promise.resolve();
+  const ask = async (): Promise<void> => {
+    const began = performance.now();
+    await redis.ping();
+    waits.push(performance.now() - began);
+  };
+  const timer = setInterval(() => {
+    asking = asking.then(ask);
+  }, PING_EVERY_MS);
+  const outcome = await work();
+  clearInterval(timer);
+  await asking;
+  waits.sort((a, b) => a - b);
+  return [outcome, waits[Math.floor(waits.length * 0.99)] ?? 0];
+}
+
+const isClean = ({ disagreements, problems }: Reconciliation): boolean =>
+  disagreements.length === 0 && problems.length === 0;
+const number = (count: number): string => count.toLocaleString('en');
+const seconds = ({ duration_ms }: Reconciliation): string => `${(duration_ms / 1000).toFixed(1)} s`;

@@ -1,0 +1,133 @@
+/**
+ * A synthetic year of a service, in the layout of `data/schema/archive.ts`, and the Redis that goes with it. Every account
+ * is granted credits once, calls on every fifth day, and has called today; all books agree.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+
+export const ACCOUNTS = 100_000;
+export const DAYS = 365;
+const DAY_MS = 86_400_000;
+/** Accounts that call on one day: each one on every fifth. */
+const TURNS = 5;
+const ENTRIES_A_DAY = 5;
+const GRANT = 1_000;
+const LIVE_DEBITS = 2;
+const ENTRIES_EACH = (DAYS / TURNS) * ENTRIES_A_DAY;
+export const ENTRIES = ACCOUNTS * ENTRIES_EACH;
+
+const FIRST_DAY = Math.floor(Date.UTC(2025, 10, 18) / DAY_MS);
+const TODAY = FIRST_DAY + DAYS + 1;
+/** Noon of the second day after the year. */
+export const NOW_MS = TODAY * DAY_MS + DAY_MS / 2;
+
+export const accountId = (number: number): string => `acc_${String(number).padStart(16, '0')}`;
+const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const partOf = (day: number): string => `${dateOf(day).replaceAll('-', '')}T020000000Z-0000`;
+
+/** Entry number `k` of an account grants or debits; its balance follows from `k` alone. */
+const entriesSql = (day: number): string => `
+  SELECT
+    'acc_' || lpad(a::VARCHAR, 16, '0') AS account_id,
+    (${day * DAY_MS} + n * 3600000 + a % 1000)::BIGINT AS id_ms, 0::INTEGER AS id_seq,
+    (${day * DAY_MS} + n * 3600000 + a % 1000)::BIGINT AS at_ms,
+    if(k = 0, 'grant', 'debit') AS kind, if(k = 0, ${GRANT}, -1)::BIGINT AS delta, (${GRANT} - k)::BIGINT AS balance,
+    if(k = 0, NULL, 'request-' || a || '-' || k) AS request, if(k = 0, NULL, '/v1/data') AS route,
+    if(k = 0, NULL, 'key' || lpad(a::VARCHAR, 9, '0')) AS key, if(k = 0, NULL, 1)::BIGINT AS "rows",
+    NULL::VARCHAR AS "order", if(k = 0, 'sign-up', NULL) AS "by", NULL::VARCHAR AS reason, NULL::VARCHAR AS more
+  FROM (
+    SELECT a, n, ${Math.floor((day - FIRST_DAY) / TURNS) * ENTRIES_A_DAY} + n AS k
+    FROM (SELECT range * ${TURNS} + ${(day - FIRST_DAY) % TURNS} AS a FROM range(${ACCOUNTS / TURNS})), range(${ENTRIES_A_DAY}) AS calls(n)
+  )
+  ORDER BY account_id, id_ms`;
+
+const ACCOUNTS_SQL = `
+  SELECT account_id, count(*) AS entries, min(id_ms) AS first_ms, 0::INTEGER AS first_seq, max(id_ms) AS last_ms,
+    0::INTEGER AS last_seq, max(at_ms) AS last_at_ms, arg_min(balance - delta, id_ms) AS opening,
+    arg_max(balance, id_ms) AS closing
+  FROM entries GROUP BY account_id ORDER BY account_id`;
+
+const USAGE_SQL = `
+  SELECT account_id, route, count(*) AS requests, 0::BIGINT AS errors, sum("rows")::BIGINT AS "rows", count(*) AS credits
+  FROM entries WHERE route IS NOT NULL GROUP BY account_id, route ORDER BY account_id`;
+
+async function withDuck(work: (run: (sql: string) => Promise<unknown>) => Promise<void>): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
+  const connection = await instance.connect();
+  await work((sql) => connection.run(sql));
+  connection.closeSync();
+  instance.closeSync();
+}
+
+/** A part and a file of usage for each day of the year. */
+export async function writeArchive(dir: string): Promise<void> {
+  await mkdir(join(dir, 'usage'), { recursive: true });
+  await withDuck(async (run) => {
+    for (let day = FIRST_DAY; day < FIRST_DAY + DAYS; day += 1) {
+      const part = join(dir, 'ledger', partOf(day));
+      await mkdir(part, { recursive: true });
+      await run(`CREATE OR REPLACE TABLE entries AS ${entriesSql(day)}`);
+      await run(`COPY entries TO '${part}/entries.parquet' (FORMAT parquet, COMPRESSION zstd)`);
+      await run(`COPY (${ACCOUNTS_SQL}) TO '${part}/accounts.parquet' (FORMAT parquet, COMPRESSION zstd)`);
+      await run(
+        `COPY (${USAGE_SQL}) TO '${dir}/usage/${dateOf(day)}.parquet' (FORMAT parquet, COMPRESSION zstd)`,
+      );
+    }
+  });
+}
+
+/** One credit more, in one entry in the middle of the year. @returns whose it is */
+export async function alterEntry(dir: string): Promise<number> {
+  const day = FIRST_DAY + Math.floor(DAYS / 2);
+  const victim = 10 * TURNS + ((day - FIRST_DAY) % TURNS);
+  const file = join(dir, 'ledger', partOf(day), 'entries.parquet');
+  const isIt = `account_id = '${accountId(victim)}' AND id_ms % ${DAY_MS} >= 7200000 AND id_ms % ${DAY_MS} < 10800000`;
+  await withDuck(async (run) => {
+    await run(
+      `CREATE TABLE entries AS SELECT * REPLACE (if(${isIt}, delta + 1, delta) AS delta) FROM read_parquet('${file}')`,
+    );
+    await run(`COPY entries TO '${file}' (FORMAT parquet, COMPRESSION zstd)`);
+  });
+  return victim;
+}
+
+/** Makes many accounts in one go; tests know how the keys are called. */
+const FILL = `
+local from, to, accounts, turns, first_day, days, each, grant, live, today_ms, date = unpack(ARGV)
+for a = from, to do
+  local id = string.format('acc_%016d', a)
+  local tag = '{a:' .. id .. '}:'
+  local last_day = first_day + days - turns + a % turns
+  local last_ms = last_day * 86400000 + 4 * 3600000 + a % 1000
+  local balance = grant - each + 1
+  redis.call('ZADD', 'accounts', a, id)
+  redis.call('HSET', tag .. 'account', 'state', 'active', 'verified', '1', 'paid', '0', 'email', id .. '@example.org',
+    'name', '', 'created_at_ms', first_day * 86400000, 'granted', grant, 'spent', each - 1 + live, 'balance', balance - live)
+  redis.call('HSET', tag .. 'carried', 'through', string.format('%.0f-0', last_ms), 'at_ms', string.format('%.0f', last_ms),
+    'balance', balance, 'entries', each)
+  for n = 1, live do
+    redis.call('XADD', tag .. 'ledger', '*', 'at_ms', today_ms, 'kind', 'debit', 'delta', -1, 'balance', balance - n,
+      'request', 'request-' .. a, 'route', '/v1/data', 'key', 'key', 'rows', 1)
+  end
+  redis.call('HSET', tag .. 'usage:' .. date, '/v1/data|requests', live, '/v1/data|rows', live, '/v1/data|credits', live)
+end`;
+const FILLED_AT_ONCE = 1_000;
+
+/** Accounts as they are after that year and two calls today, on one Redis. */
+export async function fillRedis(redis: RedisClient): Promise<void> {
+  const facts = [
+    ACCOUNTS,
+    TURNS,
+    FIRST_DAY,
+    DAYS,
+    ENTRIES_EACH,
+    GRANT,
+    LIVE_DEBITS,
+    TODAY * DAY_MS,
+    dateOf(TODAY),
+  ];
+  for (let from = 0; from < ACCOUNTS; from += FILLED_AT_ONCE)
+    await redis.eval(FILL, 0, from, from + FILLED_AT_ONCE - 1, ...facts);
+}
