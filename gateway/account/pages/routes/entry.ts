@@ -1,18 +1,16 @@
 /** Signing up, confirming the address, signing in and out. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readFields, text, verbatim } from '../../../web/fields.ts';
 import { localPath } from '../../../web/local-path.ts';
 import { hashPassword } from '../../../web/passwords.ts';
-import { trySignIn } from '../../../web/sign-in.ts';
-import { dropSession, holdSession, sendSignIn } from '../../../web/site.ts';
+import { signInRoutes as commonRoutes } from '../../../web/sign-in-routes.ts';
+import { sendSignIn } from '../../../web/site.ts';
 import { AccountError } from '../../account.ts';
 import { checkedEmail } from '../../checks.ts';
-import { type AccountArea, accountIdOf, note } from '../area.ts';
+import { type AccountArea, note } from '../area.ts';
 import { mailPace, passwordProblem, sayWait } from './mail-pace.ts';
 
-const REALM = 'account';
-const signInForm = z.object({ email: text(254), password: verbatim(200), next: text(2_000) });
 const signUpForm = z.object({ email: text(254), name: text(200), password: verbatim(1_000) });
 
 interface SignUpPage {
@@ -25,46 +23,21 @@ export function entryRoutes(scope: FastifyInstance, area: AccountArea): void {
   confirmRoutes(scope, area);
 }
 
-function signInRoutes(scope: FastifyInstance, { site, sessions, people, throttle }: AccountArea): void {
-  const open = { config: { open: true } };
-  const kept = { config: { onlyPage: true } };
+function signInRoutes(scope: FastifyInstance, { site, people, throttle }: AccountArea): void {
+  const outside = `${site.root}/sign-in`;
 
-  scope.get('/sign-in', open, async (request, reply) =>
+  scope.get('/sign-in', { config: { open: true } }, async (request, reply) =>
     request.person
       ? reply.redirect(`${site.root}/`)
       : sendSignIn(reply, site, { next: localPath(null, site.root) }),
   );
 
-  scope.post('/sign-in', open, async (request, reply) => {
-    const { email, password, next: wanted } = readFields(signInForm, request.body);
-    const next = localPath(wanted, site.root);
-    const find = (address: string) => people.candidate(address);
-    const outcome = await trySignIn(REALM, throttle, find, { email, password, address: request.ip });
-    if (outcome.kind === 'wait') {
-      const problem = sayWait(reply, outcome.wait_s);
-      return sendSignIn(reply, site, { next, email, problem });
-    }
-    if (outcome.kind === 'wrong') {
-      const problem = 'The e-mail address or the password is not right.';
-      return sendSignIn(reply.code(401), site, { next, email, problem });
-    }
-    if (request.webSession) await sessions.end(request.webSession);
-    const { subject, epoch } = outcome.candidate;
-    holdSession(reply, site, await sessions.begin(subject, epoch));
-    return reply.redirect(next, 303);
-  });
-
-  const leave = (reply: FastifyReply): FastifyReply => {
-    dropSession(reply, site);
-    return reply.redirect(`${site.root}/sign-in`, 303);
-  };
-  scope.post('/sign-out', kept, async (request, reply) => {
-    if (request.webSession) await sessions.end(request.webSession);
-    return leave(reply);
-  });
-  scope.post('/sign-out-everywhere', kept, async (request, reply) => {
-    await people.endSessions(accountIdOf(request));
-    return leave(reply);
+  commonRoutes(scope, site, {
+    realm: 'account',
+    throttle,
+    find: (address) => people.candidate(address),
+    endSessions: (account_id) => people.endSessions(account_id),
+    outside,
   });
 }
 
