@@ -1,16 +1,21 @@
 /**
  * CSV as a stream of row batches, the same for every protocol that is CSV underneath.
  *
- * Guarantees: memory is bounded by one chunk of the file; the header is handed out before any row; every row has as
+ * Guarantees: a table may come packed or in another character set (`table-bytes.ts`); memory is bounded by one chunk of the file; the header is handed out before any row; every row has as
  * many cells as the header (a file cut in the middle of a row is an error, not a short row); cells are the upstream
  * text, untouched. Parsing itself is csv-parse's.
  */
 import { type Options, parse } from 'csv-parse';
+import { CsvError } from './csv-error.ts';
+import { tableBytes } from './table-bytes.ts';
+
+export { CsvError } from './csv-error.ts';
 
 export interface CsvOptions {
   /** A delimiter, or a rule that finds it in the header line. Default: the commonest of `,` `;` tab `|` there. */
   delimiter?: string | ((headerLine: string) => string);
-  encoding?: BufferEncoding;
+  /** A label of the Encoding Standard. Default: UTF-8. */
+  encoding?: string;
   quote?: string;
   escape?: string;
   comment?: string | null;
@@ -25,11 +30,6 @@ export interface CsvTable {
   header: string[];
   /** The rows below the header, in file order, some hundreds or thousands at a time. Can be read once. */
   batches: AsyncIterable<string[][]>;
-}
-
-/** The file is not the table that was expected. */
-export class CsvError extends Error {
-  override name = 'CsvError';
 }
 
 const HEADER_LIMIT_BYTES = 1_000_000;
@@ -67,7 +67,6 @@ function endOfHeader(text: string, start: number): number {
 /** Reads until the header line is complete. Returns its text and everything read so far, the preamble left out. */
 async function readHead(
   chunks: AsyncIterator<Uint8Array>,
-  encoding: BufferEncoding,
   preamble: number,
 ): Promise<{ line: string; head: Buffer }> {
   const read: Uint8Array[] = [];
@@ -80,10 +79,10 @@ async function readHead(
     }
     if (!next.done && !next.value.includes(LINE_FEED) && size <= HEADER_LIMIT_BYTES) continue;
     const head = Buffer.concat(read);
-    const text = head.toString(encoding);
+    const text = head.toString('utf8');
     const start = afterPreamble(text, preamble);
     const end = start < 0 ? -1 : endOfHeader(text, start);
-    const skipped = start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start), encoding);
+    const skipped = start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start));
     if (end >= 0) return { line: text.slice(start, end), head: head.subarray(skipped) };
     if (next.done) return { line: text.slice(Math.max(start, 0)), head: head.subarray(skipped) };
     if (size > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
@@ -144,9 +143,9 @@ async function* parseBatches(
  * @throws {CsvError} when the file is empty or not CSV; the stream throws it for a row of the wrong width.
  */
 export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOptions = {}): Promise<CsvTable> {
-  const { encoding = 'utf8', preamble = 0, header = true } = options;
-  const chunks = bytes[Symbol.asyncIterator]();
-  const { line, head } = await readHead(chunks, encoding, preamble).catch(async (error: unknown) => {
+  const { encoding = 'utf-8', preamble = 0, header = true } = options;
+  const chunks = (await tableBytes(bytes, encoding))[Symbol.asyncIterator]();
+  const { line, head } = await readHead(chunks, preamble).catch(async (error: unknown) => {
     await chunks.return?.();
     throw error;
   });
@@ -158,7 +157,6 @@ export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOpti
   const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
   const batches = parseBatches(withHead(head, chunks), {
     delimiter,
-    encoding,
     bom: true,
     quote: options.quote ?? '"',
     escape: options.escape ?? options.quote ?? '"',

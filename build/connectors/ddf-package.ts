@@ -48,19 +48,23 @@ export async function readDdfPackage(upstream: Upstream, settings: DdfSettings):
     const [issue] = parsed.error.issues;
     throw new DdfLayoutError(`${settings.datapackage}: ${issue?.path.join('.')}: ${issue?.message}`);
   }
-  const wanted = [...(settings.by ?? [settings.geo, settings.time])].sort();
+  const { geo, time, by } = settings;
+  const isWanted = (key: readonly string[]): boolean =>
+    by ? sorted(by) === sorted(key) : key.length === 2 && has(key, geo) && has(key, time);
   const keyOf = (key: string | string[]): string[] => (typeof key === 'string' ? [key] : key);
   const { version, created, resources } = parsed.data;
   const concepts = resources.filter(({ schema }) => keyOf(schema.primaryKey).join() === 'concept');
   const datapoints = resources
-    .filter(({ schema }) => [...keyOf(schema.primaryKey)].sort().join() === wanted.join())
+    .filter(({ schema }) => isWanted(keyOf(schema.primaryKey)))
     .map(({ path, schema }) => {
       const key = keyOf(schema.primaryKey);
       return { path, values: schema.fields.map((field) => field.name).filter((name) => !key.includes(name)) };
     });
   if (concepts.length === 0) throw new DdfLayoutError(`${settings.datapackage} lists no concepts`);
   if (datapoints.length === 0) {
-    throw new DdfLayoutError(`${settings.datapackage} lists no datapoints by ${wanted.join(', ')}`);
+    throw new DdfLayoutError(
+      `${settings.datapackage} lists no datapoints by ${by?.join(', ') ?? [geo, time].map((names) => names.join(' or ')).join(', ')}`,
+    );
   }
   return {
     vintage: [version, created].filter(Boolean).join(', ') || null,
@@ -69,9 +73,13 @@ export async function readDdfPackage(upstream: Upstream, settings: DdfSettings):
   };
 }
 
+const sorted = (key: readonly string[]): string => key.toSorted().join();
+const has = (key: readonly string[], names: readonly string[]): boolean =>
+  names.some((name) => key.includes(name));
+
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return undefined;
   }

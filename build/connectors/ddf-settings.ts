@@ -1,15 +1,19 @@
 /** What a provider definition may say of a DDFcsv data set. */
 import { z } from 'zod';
 
+const names = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => [value].flat());
 /** Names of concept properties; the first that a concept fills is taken. */
 const property = z.array(z.string()).min(1);
 
 export const ddfSettings = z.strictObject({
   datapackage: z.string().default('datapackage.json'),
-  /** The key columns with places and years. */
-  geo: z.string().default('geo'),
-  time: z.string().default('time'),
-  /** Only datapoint files keyed by exactly these are series, in any order. Default: place and year. */
+  /**
+   * The key columns with places and years. Several names where files differ: a data set may key some by `country` and
+   * some by the `geo` that countries are a set of. A file is keyed by one of them.
+   */
+  geo: names.default(['geo']),
+  time: names.default(['time']),
+  /** Only datapoint files keyed by exactly these are series, in any order. Default: one place and one year. */
   by: z.array(z.string()).min(2).optional(),
   /** Texts that mean a published gap; an empty cell always does. */
   missing: z.array(z.string()).default([]),

@@ -35,7 +35,7 @@ async function readNotes(context: Context): Promise<LastActual> {
   const years = new Map<string, number>();
   if (!notes) return years;
   const { header, batches } = await openCsv(await context.upstream.stream(referenceOf(notes.path)));
-  const place = columnIndex(header, notes.geo ?? geo);
+  const place = keyColumn(header, notes.geo === undefined ? geo : [notes.geo]);
   const concept = columnIndex(header, notes.concept);
   const last = columnIndex(header, notes.last_actual);
   for await (const batch of batches) {
@@ -47,6 +47,10 @@ async function readNotes(context: Context): Promise<LastActual> {
   return years;
 }
 
+/** The column of the first name that the header has. @throws {CsvError} naming the columns when it has none. */
+const keyColumn = (header: readonly string[], names: readonly string[]): number =>
+  columnIndex(header, names.find((name) => header.includes(name)) ?? names[0] ?? '');
+
 /** Turns cells into raw observations of one series. */
 class RowReader {
   readonly #columns: { place: number; year: number; value: number };
@@ -56,8 +60,8 @@ class RowReader {
 
   constructor(header: readonly string[], slug: string, settings: DdfSettings, lastActual: LastActual) {
     this.#columns = {
-      place: columnIndex(header, settings.geo),
-      year: columnIndex(header, settings.time),
+      place: keyColumn(header, settings.geo),
+      year: keyColumn(header, settings.time),
       value: columnIndex(header, slug),
     };
     this.#missing = new Set(settings.missing);

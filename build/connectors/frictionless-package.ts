@@ -27,6 +27,7 @@ const dialect = z.looseObject({
   doubleQuote: z.boolean().nullish(),
   skipInitialSpace: z.boolean().nullish(),
   header: z.boolean().nullish(),
+  headerRows: z.array(z.int()).nullish(),
 });
 
 export const packageResource = z.looseObject({
@@ -74,7 +75,7 @@ export function parsePackage(json: string): DataPackage {
 const isTable = (resource: PackageResource): boolean => {
   const path = Array.isArray(resource.path) ? resource.path[0] : resource.path;
   const said = resource.format ?? resource.mediatype ?? path ?? '';
-  return /\b(csv|tsv)$/i.test(said);
+  return /\b(csv|tsv|comma-separated-values|tab-separated-values)(\.(gz|zip))?$/i.test(said);
 };
 
 /**
@@ -97,26 +98,27 @@ export function pathsOf(resource: PackageResource): string[] {
   return paths;
 }
 
-const ENCODINGS: Record<string, BufferEncoding> = {
-  'iso-8859-1': 'latin1',
-  'latin-1': 'latin1',
-  latin1: 'latin1',
-  'windows-1252': 'latin1',
-  'utf-16': 'utf16le',
-  'utf-16le': 'utf16le',
-};
-
-/** How the CSV is written; what the package does not say is found in the file. */
-export function csvOptionsOf(resource: PackageResource): CsvOptions {
-  const { dialect: said, encoding } = resource;
+/** How the CSV is written: as the definition says, else the package; what neither says is found in the file. */
+export function csvOptionsOf(
+  resource: PackageResource,
+  own: {
+    encoding?: string | undefined;
+    delimiter?: string | undefined;
+    skip_lines?: number | undefined;
+  } = {},
+): CsvOptions {
+  const { dialect: said } = resource;
+  const encoding = own.encoding ?? resource.encoding;
   const tabs = /tsv|tab-separated/i.test(resource.format ?? resource.mediatype ?? '');
-  const delimiter = said?.delimiter ?? (tabs ? '\t' : undefined);
+  const preamble = own.skip_lines ?? (said?.headerRows?.[0] ?? 1) - 1;
+  const delimiter = own.delimiter ?? said?.delimiter ?? (tabs ? '\t' : undefined);
   return {
     ...(delimiter ? { delimiter } : {}),
     ...(said?.quoteChar ? { quote: said.quoteChar } : {}),
     ...(said?.escapeChar ? { escape: said.escapeChar } : {}),
     ...(said?.commentChar ? { comment: said.commentChar } : {}),
-    encoding: ENCODINGS[encoding?.toLowerCase() ?? ''] ?? 'utf8',
+    ...(encoding ? { encoding: encoding.toLowerCase() === 'latin-1' ? 'latin1' : encoding } : {}),
+    ...(preamble > 0 ? { preamble } : {}),
     trimLeft: said?.skipInitialSpace ?? false,
     header: said?.header ?? true,
   };
@@ -144,7 +146,9 @@ function parseLoosely(value: string): unknown {
 /** Rewrites numbers with a decimal comma or digit groups, where the schema says that there are any. */
 export function numberReader(
   fields: readonly PackageField[],
+  decimalComma = false,
 ): ((text: string, column: string) => string) | undefined {
+  if (decimalComma) return (cell) => cell.replace(',', '.');
   const special = new Map(
     fields
       .filter((field) => field.groupChar || (field.decimalChar && field.decimalChar !== '.'))

@@ -21,6 +21,21 @@ const tableSettings = {
   place: z.array(z.string()).min(1).optional(),
   /** Default: the field of type `year`, or found by name. */
   year: z.string().optional(),
+  /** Takes the year out of its cells: a regular expression with one group, such as `^(\d{4})-01-01$`. */
+  year_pattern: pattern.optional(),
+  /**
+   * A table with a column for each year: a regular expression at their headers with the group `year`, and `series` where
+   * the header names the series too, such as `^(?<series>\w+)_(?<year>\d{4})$`. Headers that are years are found.
+   */
+  year_columns: pattern.optional(),
+  /** Figures are written with a comma. Default: what the fields of the package say (`decimalChar`). */
+  decimal_comma: z.boolean().optional(),
+  /** The character set, where the package says none or another: `windows-1252`. Default: what it says, or UTF-8. */
+  encoding: z.string().optional(),
+  /** The separator, where the package says none or another. Default: what it says, or what the header shows. */
+  delimiter: z.string().length(1).optional(),
+  /** Lines above the header. Default: what the package says, or none. */
+  skip_lines: z.int().min(0).optional(),
   /** The columns that are series. Default: all others that are not text. */
   values: z.array(z.string()).min(1).optional(),
   /** A column that says something of the figure, kept as its status. */
@@ -40,9 +55,12 @@ const tableSettings = {
     .default({}),
 };
 
+/** What holds of one table. */
+export type TableSettings = z.infer<ReturnType<typeof z.strictObject<typeof tableSettings>>>;
+
 const packageSettings = z.strictObject({
   ...tableSettings,
-  /** The directory of the package, or its `datapackage.json`. */
+  /** The directory of the package, or its `datapackage.json`; or a CSV file that nothing describes. */
   path: z.string(),
   /** The table's file, where the package names it wrongly. */
   file: z.string().optional(),
@@ -79,3 +97,10 @@ export const frictionlessSettings = z.strictObject({
   empty: z.enum(['null', 'absent']).default('null'),
 });
 export type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
+
+/** What is said of one package wins over what is said of all; pins add up. */
+export function tableSettingsOf(all: FrictionlessSettings, one: PackageSettings): TableSettings {
+  const names = Object.keys(tableSettings) as (keyof TableSettings)[];
+  const said = names.map((name) => [name, one[name] ?? all[name]]);
+  return { ...Object.fromEntries(said), pin: { ...all.pin, ...one.pin } };
+}

@@ -2,16 +2,17 @@
  * Frictionless data packages: a `datapackage.json` that describes CSV tables.
  *
  * A package may hold one series (a long table with a value column) or several (a column each); a provider may be one
- * package or hundreds, a directory each. The least a definition must say is where the package is: place, year and value
+ * package or hundreds, a directory each; a CSV file without a description is read by its header. The least a definition must say is where the package is: place, year and value
  * columns are found by their names and types, bounds and forecasts by `column-roles.ts`. Tables are streamed. A package
  * that cannot be read fails alone; the provider fails when none can.
  *
  * Slugs: a long table's series go by their codes; a package with one series is that series, under the package's name; of several, each is `<package>-<column>`.
  */
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { describeTable, isBareTable, packageOf } from './bare-table.ts';
 import { pairColumns, type WideSeries } from './column-roles.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem, Upstream } from './connector.ts';
-import { CsvError, openCsv } from './csv-rows.ts';
+import { CsvError, type CsvTable, openCsv } from './csv-rows.ts';
 import {
   csvOptionsOf,
   type DataPackage,
@@ -27,13 +28,16 @@ import {
   type FrictionlessSettings,
   frictionlessSettings,
   type PackageSettings,
+  type TableSettings,
+  tableSettingsOf,
   toPackage,
 } from './frictionless-settings.ts';
 import { type LongSeries, readLongTable } from './long-table.ts';
 import { plainText, slugOf, slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
-import { BARE_VALUE, placeColumns, valueColumns, yearColumn } from './table-columns.ts';
+import { BARE_VALUE, findYearColumn, placeColumns, valueColumns, yearColumn } from './table-columns.ts';
 import { readWideTable } from './wide-table.ts';
+import { findYearColumns, MELTED, meltYears } from './year-columns.ts';
 
 type Context = ConnectorContext<FrictionlessSettings>;
 
@@ -44,6 +48,8 @@ interface Found {
   directory: string;
   description: DataPackage;
   resource: PackageResource;
+  /** What is said of the table for this package, or for all. */
+  table: TableSettings;
 }
 
 interface Table {
@@ -55,6 +61,8 @@ interface Table {
   /** Of each series; a long table's are known once it is read. */
   entries: CatalogueEntry[];
   long: PackageSettings['series'];
+  fields: readonly PackageField[];
+  csv: CsvTable;
 }
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
@@ -65,32 +73,67 @@ function descriptorPath(path: string): string {
 }
 
 async function findPackage(context: Context, settings: PackageSettings): Promise<Found> {
-  const path = descriptorPath(settings.path);
-  const description = parsePackage(await context.upstream.text(encodePath(path)));
-  const resource = resourceOf(description, settings.resource ?? context.settings.resource);
-  return { settings, directory: path.slice(0, path.lastIndexOf('/') + 1), description, resource };
+  const { settings: all, upstream } = context;
+  const isBare = isBareTable(settings.path);
+  const path = isBare ? settings.path : descriptorPath(settings.path);
+  const description = isBare ? packageOf(path) : parsePackage(await upstream.text(encodePath(path)));
+  const table = tableSettingsOf(all, settings);
+  const resource = resourceOf(description, table.resource);
+  return { settings, directory: path.slice(0, path.lastIndexOf('/') + 1), description, resource, table };
 }
 
-function planTable(context: Context, found: Found): Table {
-  const { settings: all } = context;
-  const { settings, resource } = found;
-  const fields = resource.schema?.fields;
-  if (!fields) throw new CsvError('the resource has no schema with fields');
+/** Opens the table: its columns by position where it has no header, and a row for each year where it has columns of years. */
+async function openTable(
+  { upstream }: Context,
+  { settings, directory, resource, table }: Found,
+): Promise<Pick<Table, 'csv' | 'fields' | 'long'>> {
+  const files = settings.file === undefined ? pathsOf(resource) : [settings.file];
+  const paths = files.map((file) => encodePath(directory + file));
+  const opened = await openCsv(concatenated(upstream, paths), csvOptionsOf(resource, table));
+  const said = resource.schema?.fields;
+  const described = said ? { fields: said, table: opened } : await describeTable(opened);
+  const isHeaderless = resource.dialect?.header === false;
+  const header = isHeaderless ? described.fields.map((field) => field.name) : opened.header;
+  const csv = { header, batches: described.table.batches };
+  const hasYear = table.year !== undefined || findYearColumn(header, described.fields) !== undefined;
+  const years = hasYear ? null : findYearColumns(header, table.year_columns);
+  if (!years) return { csv, fields: described.fields, long: table.series };
+  const ownFields = described.fields.filter((field) => years.columns.includes(field.name));
+  const fields = [...ownFields, { name: MELTED.year, type: 'year' }, { name: MELTED.value, type: 'number' }];
+  const long = table.series ?? (years.hasSeries ? { code: MELTED.series } : undefined);
+  return { csv: meltYears(csv, years), fields, long };
+}
+
+async function planTable(context: Context, found: Found): Promise<Table> {
+  const opened = await openTable(context, found);
+  try {
+    return { ...planSeries(context.settings, found, opened), ...opened, found };
+  } catch (error) {
+    // Nobody reads the table any more.
+    for await (const _ of opened.csv.batches) break;
+    throw error;
+  }
+}
+
+function planSeries(
+  all: FrictionlessSettings,
+  found: Found,
+  { fields, long }: Pick<Table, 'fields' | 'long'>,
+): Pick<Table, 'place' | 'year' | 'series' | 'entries'> {
+  const { settings, table } = found;
   const columns = fields.map((field) => field.name);
-  const place = settings.place ?? all.place ?? placeColumns(columns);
-  const year = settings.year ?? all.year ?? yearColumn(columns, fields);
-  const long = settings.series ?? all.series;
-  const flags = [settings.status ?? all.status, settings.projected ?? all.projected];
-  const others = [...flags, long?.code, long?.name, long?.unit].filter((one) => one !== undefined);
-  const keys = [...place, year, ...others, ...Object.keys({ ...all.pin, ...settings.pin })];
-  const values = settings.values ?? all.values ?? valueColumns(columns, fields, keys);
+  const place = table.place ?? placeColumns(columns);
+  const year = table.year ?? yearColumn(columns, fields);
+  const others = [table.status, table.projected, long?.code, long?.name, long?.unit];
+  const keys = [...place, year, ...others.filter((one) => one !== undefined), ...Object.keys(table.pin)];
+  const values = table.values ?? valueColumns(columns, fields, keys);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
   const series = pairColumns(wanted, all.roles, new Map(Object.entries(settings.columns)));
   if (long && series.length !== 1) {
     throw new CsvError(`one column of figures is wanted; say which of: ${wanted.join(', ')}`);
   }
   const entries = long ? [] : series.map((one) => entryOf(all, found, one, series.length === 1));
-  return { found, place, year, series, entries, long };
+  return { place, year, series, entries };
 }
 
 function stripped(found: Found, column: string): string {
@@ -156,16 +199,11 @@ async function* concatenated(upstream: Upstream, paths: readonly string[]): Asyn
   for (const path of paths) yield* await upstream.stream(path);
 }
 
-/** Columns by position where the file has no header, otherwise by name: a schema and a file that disagree fail. */
+/** Columns by name: a schema and a file that disagree fail. */
 async function* readTable(context: Context, table: Table): AsyncGenerator<SourceItem, void, undefined> {
-  const { settings: all, upstream, signal } = context;
-  const { found, series, place, year } = table;
-  const { resource, settings } = found;
-  const files = settings.file === undefined ? pathsOf(resource) : [settings.file];
-  const paths = files.map((file) => encodePath(found.directory + file));
-  const csv = await openCsv(concatenated(upstream, paths), csvOptionsOf(resource));
-  const fields = resource.schema?.fields ?? [];
-  const header = resource.dialect?.header === false ? fields.map((field) => field.name) : csv.header;
+  const { settings: all, signal } = context;
+  const { found, series, place, year, fields, csv: csvTable } = table;
+  const { resource, table: settings } = found;
   const said = (resource.schema?.missingValues ?? []).map((missing) =>
     typeof missing === 'object' && missing !== null && 'value' in missing
       ? String(missing.value)
@@ -174,15 +212,15 @@ async function* readTable(context: Context, table: Table): AsyncGenerator<Source
   const options = {
     place,
     year,
-    status: settings.status ?? all.status,
-    projectedFlag: settings.projected ?? all.projected,
-    pin: { ...all.pin, ...settings.pin },
+    yearPattern: settings.year_pattern,
+    status: settings.status,
+    projectedFlag: settings.projected,
+    pin: settings.pin,
     missing: [...all.missing, ...said],
     empty: all.empty,
-    number: numberReader(fields),
+    number: numberReader(fields, settings.decimal_comma),
     signal,
   };
-  const csvTable = { header, batches: csv.batches };
   const [only] = series;
   const parts =
     table.long && only

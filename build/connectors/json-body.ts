@@ -37,3 +37,9 @@ export function textOf(record: unknown, field: string): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
+
+const HTTP_NOT_FOUND = 404;
+
+/** Whether upstream says that there is no such thing. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && error.status === HTTP_NOT_FOUND;

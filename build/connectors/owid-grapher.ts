@@ -10,7 +10,7 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './column-roles.ts';
+import { columnPartners, pairColumns, pattern, rolePatterns, type WideSeries } from './column-roles.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { type CsvTable, openCsv } from './csv-rows.ts';
 import {
@@ -56,6 +56,8 @@ export const grapherSettings = z.strictObject({
   page: z.string().default('https://ourworldindata.org/grapher/{chart}'),
   place: z.array(z.string()).default(['Code', 'Entity']),
   year: z.string().default('Year'),
+  /** Takes the year out of its cells: a regular expression with one group, such as `^(\d{4})-01-01$` for a `Day`. */
+  year_pattern: pattern.optional(),
   roles: rolePatterns.prefault({}),
   missing: z.array(z.string()).default([]),
   /** Whether an empty cell is a published gap (null) or no row at all. */
@@ -131,8 +133,8 @@ async function openChart(context: Context, settings: ChartSettings): Promise<Cha
 async function* readChart(context: Context, chart: Chart): AsyncGenerator<SourceItem, void, undefined> {
   const { settings, signal } = context;
   let announced = -1;
-  const { place, year, missing, empty } = settings;
-  const options = { place, year, missing, empty, series: chart.series, signal };
+  const { place, year, year_pattern: yearPattern, missing, empty } = settings;
+  const options = { place, year, yearPattern, missing, empty, series: chart.series, signal };
   for await (const { series, rows } of readWideTable(chart.table, options)) {
     const entry = chart.entries[series];
     if (!entry) continue;

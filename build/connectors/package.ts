@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, Upstream } from './connector.ts';
 import { openCsv } from './csv-rows.ts';
+import { isNotFound } from './json-body.ts';
 
 const tableSettings = z.strictObject({
   /** Path within the package. */
@@ -127,13 +128,24 @@ function observations(
 
 const versionOf = z.looseObject({ version: z.string() });
 
+/** @throws {PackageLayoutError} when the package is not there: an installation for production leaves some out. */
+async function readVersion(upstream: Upstream, name: string): Promise<string> {
+  try {
+    const description = await upstream.text(referenceOf(name, 'package.json'));
+    return versionOf.parse(JSON.parse(description)).version;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const cure = 'npm install --include=dev installs all that the sample is made of';
+    throw new PackageLayoutError(`the npm package ${name} is not installed: ${cure}`, { cause: error });
+  }
+}
+
 export const npmPackage: Connector<PackageSettings> = {
   protocol: 'package',
   settings: packageSettings,
   async *read(context) {
     const { settings, upstream } = context;
-    const description = await upstream.text(referenceOf(settings.package, 'package.json'));
-    const { version } = versionOf.parse(JSON.parse(description));
+    const version = await readVersion(upstream, settings.package);
     yield { kind: 'vintage', vintage: `${settings.package} ${version}` };
     yield { kind: 'plan', indicators: Object.keys(settings.values).length };
     const rows: Row[] = [];

@@ -13,6 +13,8 @@ export interface RowOptions {
   /** Columns holding the place, best first; an empty cell falls through to the next. */
   place: readonly string[];
   year: string;
+  /** Takes the year out of the cell: an expression with one group. A cell that it does not fit is left as it is. */
+  yearPattern?: string | undefined;
   status?: string | undefined;
   /** A column that is not empty and not one of `notProjected` marks a forecast. */
   projectedFlag?: string | undefined;
@@ -41,6 +43,7 @@ export class RowReader {
   readonly #options: RowOptions;
   readonly #place: number[];
   readonly #year: number;
+  readonly #yearPattern: RegExp | null;
   readonly #status: number;
   readonly #flag: number;
   readonly #missing: ReadonlySet<string>;
@@ -55,6 +58,7 @@ export class RowReader {
     this.#header = header;
     this.#place = options.place.map(at);
     this.#year = at(options.year);
+    this.#yearPattern = options.yearPattern === undefined ? null : new RegExp(options.yearPattern, 'u');
     this.#status = at(options.status);
     this.#flag = at(options.projectedFlag);
     this.#missing = new Set(options.missing).add('');
@@ -85,13 +89,18 @@ export class RowReader {
     return '';
   }
 
+  #yearOf(cells: Cells): string {
+    const text = cells[this.#year]?.trim() ?? '';
+    return this.#yearPattern?.exec(text)?.[1] ?? text;
+  }
+
   /** The observation of one series in one row; null when the row has none. */
   read(cells: Cells, series: SeriesCells): RawObservation | null {
     const observed = this.#cell(cells, series.value);
     const forecast = observed === null ? this.#cell(cells, series.projected) : null;
     const value = observed ?? forecast;
     if (value === null && this.#options.empty === 'absent') return null;
-    const row: RawObservation = { place: this.#placeOf(cells), year: cells[this.#year]?.trim() ?? '', value };
+    const row: RawObservation = { place: this.#placeOf(cells), year: this.#yearOf(cells), value };
     if (series.ci_lo >= 0) row.ci_lo = this.#cell(cells, series.ci_lo);
     if (series.ci_hi >= 0) row.ci_hi = this.#cell(cells, series.ci_hi);
     if (forecast !== null) row.projected = true;

@@ -53,9 +53,15 @@ export function placeColumns(columns: readonly string[]): string[] {
   throw new CsvError(`no place column found; say which of: ${columns.join(', ')}`);
 }
 
-/** The field of type `year`, or the column named like one. */
+/** The field of type `year`, or the column named like one; undefined when there is none. */
+export const findYearColumn = (
+  columns: readonly string[],
+  fields: readonly PackageField[],
+): string | undefined => fields.find((field) => field.type === 'year')?.name ?? columnNamed(columns, YEARS);
+
+/** As `findYearColumn`. @throws {CsvError} naming the columns when there is none. */
 export function yearColumn(columns: readonly string[], fields: readonly PackageField[]): string {
-  const found = fields.find((field) => field.type === 'year')?.name ?? columnNamed(columns, YEARS);
+  const found = findYearColumn(columns, fields);
   if (found !== undefined) return found;
   throw new CsvError(`no year column found; say which of: ${columns.join(', ')}`);
 }

@@ -14,7 +14,7 @@ import { columnIndex, openCsv } from './csv-rows.ts';
 import { type Part, PartSorter } from './gho-part.ts';
 import { observationOf } from './gho-rows.ts';
 import { odataPages, readCodedCsv, readOdata } from './gho-source.ts';
-import { textOf } from './json-body.ts';
+import { isNotFound, textOf } from './json-body.ts';
 import { slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
@@ -41,7 +41,7 @@ const indicatorSettings = z.strictObject({
 
 export const whoGhoSettings = z.strictObject({
   format: z.enum(['odata', 'csv']).default('odata'),
-  /** Reference of one indicator's rows. Default: `{code}` of the service, `{code}.csv` of the export. */
+  /** Reference of one indicator's rows, a query included. Default: `{code}` of the service, `{code}.csv` of the export. */
   path: z.string().includes('{code}').optional(),
   indicators: z
     .array(z.union([z.string(), indicatorSettings]))
@@ -87,6 +87,13 @@ interface Label {
 
 const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
+/** A query, such as a `$filter`, is written in the definition as it is to be sent. */
+function referenceOf(pattern: string, code: string): string {
+  const [path = '', ...query] = pattern.split('?');
+  const encoded = encodePath(path.replaceAll('{code}', code));
+  return [encoded, ...query.map((part) => part.replaceAll('{code}', encodeURIComponent(code)))].join('?');
+}
+
 async function namesFromCsv(
   { upstream }: Context,
   names: NonNullable<WhoGhoSettings['names']>,
@@ -105,14 +112,19 @@ async function namesFromCsv(
   return labels;
 }
 
+/** A service like this one need not list its indicators: their codes, or the definition's names, then stand for them. */
 async function namesFromService({ upstream }: Context): Promise<Map<string, Label>> {
   const labels = new Map<string, Label>();
-  for await (const values of odataPages(upstream, 'Indicator')) {
-    for (const value of values) {
-      const code = textOf(value, 'IndicatorCode');
-      const name = textOf(value, 'IndicatorName');
-      if (code !== null && name !== null) labels.set(code, { name, link: null });
+  try {
+    for await (const values of odataPages(upstream, 'Indicator')) {
+      for (const value of values) {
+        const code = textOf(value, 'IndicatorCode');
+        const name = textOf(value, 'IndicatorName');
+        if (code !== null && name !== null) labels.set(code, { name, link: null });
+      }
     }
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
   }
   return labels;
 }
@@ -161,7 +173,7 @@ async function gather(
 ): Promise<Gathered> {
   const { settings, upstream, signal } = context;
   const pattern = indicator.path ?? settings.path ?? (settings.format === 'csv' ? '{code}.csv' : '{code}');
-  const reference = encodePath(pattern.replaceAll('{code}', indicator.code));
+  const reference = referenceOf(pattern, indicator.code);
   const sorter = new PartSorter({ pin: { ...settings.pin, ...indicator.pin }, split: indicator.split });
   const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
   const gathered: Gathered = { spool: new SeriesSpool(), series: new Map() };

@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
-import { AnswerError, isObject, readJson, textOf } from './json-body.ts';
+import { AnswerError, isNotFound, isObject, readJson, textOf } from './json-body.ts';
 import { slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { decodePage, decodeRow, decodeSeriesMetadata, type Page } from './world-bank-answers.ts';
@@ -150,6 +150,22 @@ async function listSeries(context: Context): Promise<{ code: string; description
   return listed;
 }
 
+/**
+ * What the metadata route says of a series. A service without that route says nothing, unless rules of the definition
+ * look at licences: an excepted series could then get out, so failing is right.
+ */
+async function seriesMetadata(context: Context, code: string): Promise<unknown> {
+  const { definition, settings } = context;
+  const path = `sources/${settings.source_id}/series/${encodeURIComponent(code)}/metadata`;
+  try {
+    return await ask(context, referenceOf(path, {}));
+  } catch (error) {
+    const needsLicence = definition.rules.some((rule) => rule.licence !== undefined);
+    if (needsLicence || !isNotFound(error)) throw error;
+    return null;
+  }
+}
+
 async function describe(context: Context, part: { code: string; description: unknown }): Promise<Series> {
   const { code } = part;
   const path = `indicator/${encodeURIComponent(code)}`;
@@ -158,13 +174,7 @@ async function describe(context: Context, part: { code: string; description: unk
   if (!description) throw new AnswerError(`${reference}: no such indicator`);
   const entry = entryOf(description, code);
   if (!context.settings.series_metadata) return { code, entry };
-  // Without an answer here the licence would be unknown and an excepted series could get out, so failing is right.
-  const { source_id } = context.settings;
-  const metadata = await ask(
-    context,
-    referenceOf(`sources/${source_id}/series/${encodeURIComponent(code)}/metadata`, {}),
-  );
-  const { licence, unit } = decodeSeriesMetadata(metadata);
+  const { licence, unit } = decodeSeriesMetadata(await seriesMetadata(context, code));
   return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
 }
 

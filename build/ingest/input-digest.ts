@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Counts up when ingestion judges rows differently than before. */
-const INGESTION_VERSION = 2;
+const INGESTION_VERSION = 3;
 
 export async function inputDigest(curatedDir: string, providerId: string, source: unknown): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([INGESTION_VERSION, source]));

@@ -43,6 +43,12 @@ export class UntrustedSeries extends Error {
   override name = 'UntrustedSeries';
 }
 
+/** The columns that a definition may have named wrongly when not one row can be read, and where it says which they are. */
+const MISNAMED: Partial<Record<RejectReason, string>> = {
+  unknown_place: "names a place that the definition's `places` know",
+  bad_year: 'has a year',
+};
+
 /** A few impossible figures are slips; hundreds, a tenth of a series, are another unit or a wrong sum. */
 const MOST_OUTSIDE = { rows: 100, share: 0.1 };
 
@@ -85,6 +91,9 @@ export class SeriesBuffer {
   #spare = makeColumns(FIRST_CAPACITY);
   #bounds = NO_BOUNDS;
   #sorted = true;
+  /** Rows of this series that were refused; of those `MISNAMED`, how many by reason, and the first. */
+  #refused = 0;
+  readonly #misread = new Map<RejectReason, { rows: number; sample: string }>();
   /** Rows of this series outside the bounds, and the first of them. */
   #outside = 0;
   #firstOutside = '';
@@ -100,6 +109,8 @@ export class SeriesBuffer {
     this.#sorted = true;
     this.#bounds = { ...NO_BOUNDS, ...bounds };
     this.#outside = 0;
+    this.#misread.clear();
+    this.#refused = 0;
   }
 
   /** Judges and keeps a batch of the series. */
@@ -107,8 +118,17 @@ export class SeriesBuffer {
     this.#reserve(this.#columns.rows + rows.length);
     for (const row of rows) {
       const refusal = this.#take(row);
-      if (refusal) this.#rejects.add(refusal.reason, refusal.sample);
+      if (refusal) this.#refuse(refusal);
     }
+  }
+
+  #refuse({ reason, sample }: Refusal): void {
+    this.#rejects.add(reason, sample);
+    this.#refused += 1;
+    if (MISNAMED[reason] === undefined) return;
+    const known = this.#misread.get(reason);
+    if (known) known.rows += 1;
+    else this.#misread.set(reason, { rows: 1, sample });
   }
 
   /** Keeps the row, or says why not. */
@@ -155,15 +175,27 @@ export class SeriesBuffer {
 
   /**
    * Ends the series: its rows by country and year, equal duplicates merged (and counted).
-   * @throws {UntrustedSeries} when one country and year has two different figures, or a tenth is out of bounds.
+   * @throws {UntrustedSeries} when one country and year has two different figures, a tenth is out of bounds, or not one
+   * row is left because none has a known place or a year.
    */
   finish(): SeriesColumns {
+    if (this.#columns.rows === 0) this.#refuseMisread();
     if (!this.#sorted) this.#sort();
     const given = this.#columns.rows;
     const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
     const most = Math.max(MOST_OUTSIDE.rows, MOST_OUTSIDE.share * (given + this.#outside));
     if (this.#outside > most) throw new UntrustedSeries(this.#boundsFault());
     return columns;
+  }
+
+  /** A series without a row is right where upstream has none; not where most of its rows could not be read. */
+  #refuseMisread(): void {
+    const [worst] = [...this.#misread].sort(([, a], [, b]) => b.rows - a.rows);
+    if (!worst) return;
+    const [reason, { rows, sample }] = worst;
+    if (rows * 2 <= this.#refused) return;
+    const fault = `no row could be kept: of ${rows} not one ${MISNAMED[reason]}, the first says "${sample}"`;
+    throw new UntrustedSeries(fault);
   }
 
   /** How many figures lie outside the bounds, with one of them. */

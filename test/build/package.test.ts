@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { npmPackage } from '../../build/connectors/package.ts';
+import { DirectoryUpstream } from '../../build/upstream/directory-upstream.ts';
 import { memoryUpstream, readAll } from '../connectors/upstream-files.ts';
 
 const FILES = {
@@ -51,6 +52,19 @@ describe('a package with figures', () => {
       { place: 'FRA', year: 2021, value: '414' },
       { place: 'TCD', year: 2021, value: 0 },
     ]);
+  });
+
+  it('says when the package is not installed, as in an installation for production', async () => {
+    const settings = {
+      package: '@scope/figures',
+      tables: [{ file: 'rows.json', format: 'json', year: 'when' }],
+      values: { n: value },
+    };
+    const { signal } = new AbortController();
+    const nothing = new DirectoryUpstream(import.meta.dirname, { maxFileBytes: 1_000, signal });
+    await expect(readAll(npmPackage, settings, nothing)).rejects.toThrow(
+      /^the npm package @scope\/figures is not installed: npm install --include=dev/,
+    );
   });
 
   it('says when its content is another than its definition says', async () => {

@@ -97,9 +97,24 @@ describe('one series', () => {
 
   it('gives at most twenty samples and counts all that differ', () => {
     const rows = Array.from({ length: 50 }, (_, index) => ({ place: `P${index}`, year: 2001, value: 1 }));
-    const { unknown_place: unknown } = judge([...rows, ...rows]).rejects;
+    const known = { place: 'FRA', year: 2001, value: 1 };
+    const { unknown_place: unknown } = judge([...rows, ...rows, known]).rejects;
     expect(unknown).toMatchObject({ rows: 100, distinct: 50 });
     expect(unknown?.samples).toHaveLength(20);
+  });
+
+  it('fails when most rows have no known place or no year and none is left, not where upstream has none', () => {
+    const [code, date, text] = [
+      { place: 'Ruritania', year: 2001, value: 1 },
+      { place: 'FRA', year: '2020-01-01', value: 1 },
+      { place: 'FRA', year: 2001, value: 'Yes' },
+    ];
+    expect(() => judge([code, code, text])).toThrow(/of 2 not one names a place .* says "Ruritania"/);
+    expect(() => judge([date, date])).toThrow(
+      'no row could be kept: of 2 not one has a year, the first says "2020-01-01"',
+    );
+    for (const rows of [[], [text, text], [code, text], [date, { ...code, place: 'FRA' }]])
+      expect(() => judge(rows)).not.toThrow();
   });
 
   it('merges equal duplicates and counts them', () => {

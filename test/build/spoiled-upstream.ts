@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { UpstreamOptions } from '../../build/upstream/open-upstream.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { cells, ddfFiles, type Series } from './world.ts';
 
@@ -14,6 +15,8 @@ export interface UpstreamFault {
   status: RunRecord['status'];
   /** Names the cause. */
   reason: RegExp;
+  /** How soon the client gives up, where that is what is played; everything else may take its time. */
+  patience?: UpstreamOptions;
 }
 
 const PAGE =
@@ -52,6 +55,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     spoil: () => {},
     status: 'failed',
     reason: /Headers Timeout Error \(tried 3 times\)/,
+    patience: { headersTimeoutMs: 150 },
   },
   {
     name: 'drips',
@@ -63,6 +67,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     },
     status: 'failed',
     reason: /datapackage\.json: too slow: \d+ bytes in \d+ s/,
+    patience: { slowest: { bytesPerS: 1_000_000, graceMs: 40 } },
   },
   {
     name: 'breaks off half-way',
@@ -81,6 +86,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     },
     status: 'failed',
     reason: /the answer broke off: Body Timeout Error \(tried 3 times\)/,
+    patience: { bodyTimeoutMs: 150 },
   },
   {
     name: 'announces less than it sends, so that a line is missing',
@@ -208,10 +214,5 @@ export async function playSpoiled(): Promise<SpoiledUpstream> {
   };
 }
 
-/** Patience of a test. */
-export const SHORT = {
-  retry: { attempts: 3, random: () => 0, sleep: async () => {} },
-  headersTimeoutMs: 150,
-  bodyTimeoutMs: 150,
-  slowest: { bytesPerS: 1_000_000, graceMs: 40 },
-};
+/** Tries again at once. */
+export const SHORT: UpstreamOptions = { retry: { attempts: 3, random: () => 0, sleep: async () => {} } };

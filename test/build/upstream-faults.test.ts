@@ -47,7 +47,7 @@ describe('a provider that misbehaves', () => {
       world.tomorrow();
       upstream.publish(2);
       upstream.spoil(fault);
-      const record = await world.ingest('atlas', { upstream: SHORT });
+      const record = await world.ingest('atlas', { upstream: { ...SHORT, ...fault.patience } });
       upstream.spoil(null);
       expect(record.status).toBe(fault.status);
       expect(record.reason).toMatch(fault.reason);

@@ -19,7 +19,6 @@ describe('a package that cannot be read', () => {
     ['is not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
     ['has no resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
     ['has no table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
-    ['has no schema', bad({ fields: [], resource: { schema: null } }), 'no schema'],
     [
       'leaves its directory',
       bad({ fields: ['code', 'year', 'v'], resource: { path: '../g/data.csv' } }),

@@ -101,6 +101,6 @@ describeWithMirror('what is left out', (mirror) => {
       expect(run.rows_written).toBe(kept);
       expect(run.rows_read).toBe(read);
     },
-    60_000,
+    BUILD_WITHIN_MS,
   );
 });

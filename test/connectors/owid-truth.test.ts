@@ -17,6 +17,15 @@ const table = (file: string): Row[] => parse(readFileSync(file), { columns: true
 const source = (id: string): unknown => parseYaml(readFileSync(`data/providers/${id}.yaml`, 'utf8')).source;
 const cell = (row: Row, column: string): string | null => (row[column] === '' ? null : (row[column] ?? null));
 
+/** A chart of several columns: each is a series, under the column's name in lower case with hyphens. */
+const ofOneChart = (slug: string, chart: string, unit: string, columns: string[]) =>
+  Object.fromEntries(
+    columns.map((column): [string, [string, string, string]] => [
+      `${slug}-${column.toLowerCase().replaceAll(' ', '-').replace('+', '')}`,
+      [chart, column, unit],
+    ]),
+  );
+
 /** Slug → chart, column and unit, as a person reads them in the CSV and its metadata. */
 const CHARTS: Record<string, [string, string, string]> = {
   'access-to-clean-fuels-and-technologies-for-cooking': [
@@ -29,34 +38,15 @@ const CHARTS: Record<string, [string, string, string]> = {
     'Under-five mortality rate (selected)',
     'deaths per 100 live births',
   ],
-  'energy-per-capita-coal': ['per-capita-energy-stacked', 'Coal', 'kilowatt-hours'],
-  'energy-per-capita-oil': ['per-capita-energy-stacked', 'Oil', 'kilowatt-hours'],
-  'energy-per-capita-gas': ['per-capita-energy-stacked', 'Gas', 'kilowatt-hours'],
-  'energy-per-capita-nuclear': ['per-capita-energy-stacked', 'Nuclear', 'kilowatt-hours'],
-  'energy-per-capita-hydropower': ['per-capita-energy-stacked', 'Hydropower', 'kilowatt-hours'],
-  'energy-per-capita-wind': ['per-capita-energy-stacked', 'Wind', 'kilowatt-hours'],
-  'energy-per-capita-solar': ['per-capita-energy-stacked', 'Solar', 'kilowatt-hours'],
-  'energy-per-capita-other-renewables': ['per-capita-energy-stacked', 'Other renewables', 'kilowatt-hours'],
-  'meat-supply-poultry': ['per-capita-meat-type', 'Poultry', 'kilograms per year per capita'],
-  'meat-supply-beef-and-buffalo': [
-    'per-capita-meat-type',
-    'Beef and buffalo',
-    'kilograms per year per capita',
-  ],
-  'meat-supply-sheep-and-goat': ['per-capita-meat-type', 'Sheep and goat', 'kilograms per year per capita'],
-  'meat-supply-pork': ['per-capita-meat-type', 'Pork', 'kilograms per year per capita'],
-  'meat-supply-other-meats': ['per-capita-meat-type', 'Other meats', 'kilograms per year per capita'],
-  'meat-supply-fish-and-seafood': [
-    'per-capita-meat-type',
-    'Fish and seafood',
-    'kilograms per year per capita',
-  ],
-  'population-total': ['population-by-age-group-with-projections', 'Total', 'people'],
-  'population-ages-65': ['population-by-age-group-with-projections', 'Ages 65+', 'people'],
-  'population-ages-25-64': ['population-by-age-group-with-projections', 'Ages 25-64', 'people'],
-  'population-under-25s': ['population-by-age-group-with-projections', 'Under-25s', 'people'],
-  'population-under-15s': ['population-by-age-group-with-projections', 'Under-15s', 'people'],
-  'population-under-5s': ['population-by-age-group-with-projections', 'Under-5s', 'people'],
+  ...ofOneChart('energy-per-capita', 'per-capita-energy-stacked', 'kilowatt-hours', [
+    ...['Coal', 'Oil', 'Gas', 'Nuclear', 'Hydropower', 'Wind', 'Solar', 'Other renewables'],
+  ]),
+  ...ofOneChart('meat-supply', 'per-capita-meat-type', 'kilograms per year per capita', [
+    ...['Poultry', 'Beef and buffalo', 'Sheep and goat', 'Pork', 'Other meats', 'Fish and seafood'],
+  ]),
+  ...ofOneChart('population', 'population-by-age-group-with-projections', 'people', [
+    ...['Total', 'Ages 65+', 'Ages 25-64', 'Under-25s', 'Under-15s', 'Under-5s'],
+  ]),
   'share-electricity-renewables': ['share-electricity-renewables', 'Renewables', '%'],
   'share-of-adults-defined-as-obese': [
     'share-of-adults-defined-as-obese',

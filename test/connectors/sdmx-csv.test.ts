@@ -266,7 +266,7 @@ describe('files', () => {
     });
     expect([...series.keys()]).toEqual(['K']);
     expect(failed.get('I')).toContain('Invalid Record Length');
-    expect(failed.get('c')).toContain('no place column');
+    expect(failed.get('c')).toContain('a page of HTML');
   });
 
   it.each([

@@ -239,7 +239,8 @@ async function badProviders(report: Reporter): Promise<void> {
     world.tomorrow();
     upstream.publish(2);
     upstream.spoil(fault);
-    const { status, reason } = await world.ingest('atlas', { upstream: SHORT });
+    const patient = { ...SHORT, ...fault.patience };
+    const { status, reason } = await world.ingest('atlas', { upstream: patient });
     upstream.spoil(null);
     if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);
     await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);

@@ -30,7 +30,10 @@ export interface Account {
   kept: Map<string, Kept[]>;
   /** Rows left out one by one, by reason. */
   rejected: Map<string, number>;
-  /** Rows left out with series that hold two different figures for one country and year. */
+  /**
+   * Rows left out with series that hold two different figures for one country and year; none beside the rejects where
+   * most rows have no known place or no year and not one could be kept.
+   */
   failed: Map<string, number>;
 }
 
@@ -77,11 +80,14 @@ export function accountFor(
 ): Account {
   const placeOf = placesOf(schemes);
   const account: Account = { kept: new Map(), rejected: new Map(), failed: new Map() };
-  const reject = (reason: string): void =>
-    void account.rejected.set(reason, (account.rejected.get(reason) ?? 0) + 1);
+  const ofSeries = new Map<string, number>();
+  const reject = (reason: string): void => {
+    for (const counts of [account.rejected, ofSeries]) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  };
   for (const [slug, rows] of series) {
     const first = new Map<string, Kept>();
     let contradicting = 0;
+    ofSeries.clear();
     for (const row of rows) {
       const verdict = judge(row, placeOf, bounds[slug] ?? [-Infinity, Infinity]);
       if (typeof verdict === 'string') {
@@ -95,7 +101,9 @@ export function accountFor(
       else contradicting += 1;
     }
     const kept = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-    if (contradicting > 0) account.failed.set(slug, kept.length + contradicting);
+    const unread = Math.max(...['unknown_place', 'bad_year'].map((one) => ofSeries.get(one) ?? 0));
+    const isUnread = kept.length === 0 && unread * 2 > rows.length;
+    if (contradicting > 0 || isUnread) account.failed.set(slug, kept.length + contradicting);
     else account.kept.set(slug, kept);
   }
   return account;
