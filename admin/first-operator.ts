@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../data/runtime/settings.ts';
+import type { AuditLog } from '../gateway/web/audit-log.ts';
 import { isPassword } from '../gateway/web/passwords.ts';
 import type { OperatorStore } from './operators.ts';
 
@@ -23,13 +24,23 @@ export interface SignIn {
  */
 export async function ensureOperator(
   operators: OperatorStore,
+  audit: AuditLog,
   settings: Pick<Settings, 'ADMIN_EMAIL' | 'ADMIN_PASSWORD' | 'VAR_DIR'>,
   trial: boolean,
 ): Promise<SignIn | null> {
   const existing = await operators.list();
+  const put = ({ email, password }: SignIn) =>
+    audit.attempt(
+      {
+        ...{ by: 'start of the service', action: 'operator.create', subject: `operator ${email}` },
+        ...{ before: {}, after: { role: 'operator' }, reason: '', request_id: '' },
+      },
+      () => operators.put(email, 'operator', password),
+      () => ({}),
+    );
   const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = settings;
   if (email !== undefined && password !== undefined) {
-    if (existing.length === 0) await operators.put(email, 'operator', password);
+    if (existing.length === 0) await put({ email, password });
     return null;
   }
   if (!trial) return null;
@@ -43,6 +54,6 @@ export async function ensureOperator(
   }
   const made = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
   await writeFile(file, `${made.password}\n`, { mode: 0o600 });
-  await operators.put(made.email, 'operator', made.password);
+  await put(made);
   return made;
 }

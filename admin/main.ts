@@ -20,6 +20,7 @@ import { openServer } from '../gateway/http/server.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
 import { plainReason } from '../gateway/start-failure.ts';
 import { type Stop, stopAll, stopOnSignal } from '../gateway/stopping.ts';
+import { AuditLog } from '../gateway/web/audit-log.ts';
 import { installStylesheet } from '../gateway/web/stylesheet.ts';
 import { ensureOperator } from './first-operator.ts';
 import { OperatorStore } from './operators.ts';
@@ -65,8 +66,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   stops.push(() => app.close());
-  await ensureOperator(new OperatorStore(redis, now), settings, false).catch((error: unknown) =>
-    log.warn({ err: error }, 'no operator could be made sure of'),
+  await ensureOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
+    (error: unknown) => log.warn({ err: error }, 'no operator could be made sure of'),
   );
   const { port } = app.server.address() as AddressInfo;
   return `Operator area: http://${settings.HOST}:${port}/admin/\n`;

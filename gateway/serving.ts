@@ -22,6 +22,7 @@ import { newIds } from './http/request-id.ts';
 import { createMetering } from './metering/redis-metering.ts';
 import { SnapshotStore } from './snapshot/store.ts';
 import type { Stop } from './stopping.ts';
+import { AuditLog } from './web/audit-log.ts';
 
 /** A start does not wait longer than this for Redis: the free routes can go ahead. */
 const REDIS_WAIT_MS = 3_000;
@@ -141,7 +142,12 @@ export async function serve(
 async function firstOperator(settings: Settings, redis: RedisClient, log: Logger): Promise<SignIn | null> {
   const operators = new OperatorStore(redis, Date.now);
   try {
-    return await ensureOperator(operators, settings, settings.DEMO_KEY ?? settings.REDIS_URL === undefined);
+    return await ensureOperator(
+      operators,
+      new AuditLog(redis, Date.now),
+      settings,
+      settings.DEMO_KEY ?? settings.REDIS_URL === undefined,
+    );
   } catch (error) {
     log.warn({ err: error }, 'no operator could be made sure of');
     return null;

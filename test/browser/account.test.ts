@@ -192,4 +192,28 @@ describe('a customer, from sign-up to erasure', () => {
     expect(after).toMatchObject({ state: 'closed', name: '', email: JSON.parse(stdout).erased_as });
     expect(complaints).toEqual([]);
   });
+
+  it('closes the account, and comes back for what is held about them', { timeout: 120_000 }, async () => {
+    const { email } = await world.customer('Cleo');
+    await using browser = await openBrowser();
+    const page = await browser.context.newPage();
+    const signIn = async (): Promise<void> => {
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    await page.goto(`${world.url}/account/data`);
+    await signIn();
+    await page.getByLabel('Password to close the account').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Close the account for good' }).click();
+    await page.getByRole('heading', { name: 'Your account is closed' }).waitFor();
+    await inspect(page, 'account-closed');
+    await page.getByRole('link', { name: 'sign in' }).click();
+    await signIn();
+    await page.getByText('This account is closed').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents()).toEqual([
+      'Your data',
+    ]);
+    await inspect(page, 'account-data-closed');
+  });
 });
