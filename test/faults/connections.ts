@@ -7,11 +7,10 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fetchWhole } from '../bench/http-client.ts';
 import type { Gateway } from '../bench/processes.ts';
-import { isFlat, settledHandles } from './load.ts';
+import { isFlat, type LoadScale, settledHandles } from './load.ts';
 import type { Reporter } from './parts.ts';
 import type { Customer } from './site.ts';
 
-const SLOW = 300;
 const EVERY_MS = 1_000;
 /** Headers may take 15 s, whole requests 30 s; the gateway looks every three seconds. */
 const SLOW_ENDED_WITHIN_MS = 40_000;
@@ -36,14 +35,14 @@ export async function connectionFaults(
   report: Reporter,
   gateway: Gateway,
   customer: Customer,
-  idleConnections: number,
+  { idle_connections, drippers }: Pick<LoadScale, 'idle_connections' | 'drippers'>,
 ): Promise<void> {
   const target = { port: gateway.port, customer };
   const before = await gateway.handles();
-  await slowSenders(report, target);
+  if (drippers > 0) await slowSenders(report, target, drippers);
   await slowReaders(report, target, gateway);
   await abortedDownloads(report, target, gateway);
-  await idle(report, target, gateway, idleConnections);
+  await idle(report, target, gateway, idle_connections);
   await oddCallers(report, target);
   const after = await settledHandles(gateway, before);
   report(
@@ -88,8 +87,8 @@ const saidOf = ({ good, slowest_ms }: { good: number; slowest_ms: number }): str
   `${good} of ${CALLS} others answered, the slowest in ${Math.round(slowest_ms)} ms`;
 
 /** A byte a second: half of them of a header that never ends, half of a body that nobody reads. */
-async function slowSenders(report: Reporter, target: Target): Promise<void> {
-  const sockets = await openMany(target.port, SLOW);
+async function slowSenders(report: Reporter, target: Target, count: number): Promise<void> {
+  const sockets = await openMany(target.port, count);
   let ended = 0;
   for (const [number, socket] of sockets.entries()) {
     socket.resume();
@@ -106,14 +105,14 @@ async function slowSenders(report: Reporter, target: Target): Promise<void> {
     for (const socket of sockets) if (!socket.destroyed) socket.write('a');
   }, EVERY_MS);
   const others = await ordinaryCalls(target);
-  while (ended < SLOW && performance.now() - began_ms < SLOW_ENDED_WITHIN_MS) await pause(100);
+  while (ended < count && performance.now() - began_ms < SLOW_ENDED_WITHIN_MS) await pause(100);
   const took_s = (performance.now() - began_ms) / 1000;
   clearInterval(dripping);
   for (const socket of sockets) socket.destroy();
   report(
     'Who sends headers or a body a byte a second is cut off, and others are served meanwhile',
-    `${ended} of ${SLOW} cut off within ${took_s.toFixed(0)} s; ${saidOf(others)}`,
-    ended === SLOW && others.good === CALLS,
+    `${ended} of ${count} cut off within ${took_s.toFixed(0)} s; ${saidOf(others)}`,
+    ended === count && others.good === CALLS,
   );
 }
 

@@ -1,0 +1,19 @@
+/** The load part, small: what does not depend on how busy the machine is must hold here, too. */
+import { expect, test } from 'vitest';
+import { loadFaults } from './load.ts';
+
+const SMALL = { capacity_ms: 700, steady_s: 2, overload_s: 2, idle_connections: 500, drippers: 0 };
+
+/** Where others use the machine at the same time, only `npm run faults` on a quiet one can judge these. */
+const OF_THE_MACHINE = [
+  'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
+  'Load at 3 × capacity: what cannot be served is refused with 503 and Retry-After, and the service does not collapse',
+  'After an overload all is as before within seconds',
+];
+
+test('load and attacks by connections: exact charges, answers in turn, nothing left behind', async () => {
+  const findings = new Map<string, string>();
+  await loadFaults((promise, figure, ok) => findings.set(promise, ok ? 'kept' : figure), SMALL);
+  for (const promise of OF_THE_MACHINE) expect(findings.delete(promise)).toBe(true);
+  expect([...findings.values()]).toEqual(Array.from({ length: 8 }, () => 'kept'));
+}, 120_000);
