@@ -28,7 +28,7 @@ export interface AccountFacts {
   /** Live entries, oldest first. */
   ledger: readonly LedgerEntry[];
   orders: readonly OrderRecord[];
-  /** Credits counted as used, by number of the UTC day, of every day that is live. */
+  /** Credits counted as used, by number of the UTC day: of days that are live only, and of some that are archived, too. */
   used: ReadonlyMap<number, number>;
 }
 
@@ -225,7 +225,22 @@ export function checkUsage(
       // A day that is neither live nor archived has no usage to hold anything against; the reconciler says so once.
       if (counted === undefined) return [];
       const date = dateOfDay(day);
-      const what = `credits used on ${date} against its debits`;
-      return finding('usage', what, counted, debited.get(day) ?? 0, Date.parse(date));
+      const live = archived?.isArchived(day) ? (used.get(day) ?? counted) : counted;
+      return [
+        ...finding(
+          'usage',
+          `credits used on ${date} against its debits`,
+          counted,
+          debited.get(day) ?? 0,
+          Date.parse(date),
+        ),
+        ...finding(
+          'usage',
+          `credits used on ${date}, live against archived`,
+          live,
+          counted,
+          Date.parse(date),
+        ),
+      ];
     });
 }

@@ -13,6 +13,7 @@ import type { Summarised, Summary } from './summaries.ts';
 
 const TOTALS = readSql(import.meta.url, 'sql/totals.sql');
 const USED = readSql(import.meta.url, 'sql/used.sql');
+const USED_DETAILS = readSql(import.meta.url, 'sql/used-details.sql');
 const ORDERS = readSql(import.meta.url, 'sql/orders.sql');
 
 /** What some parts come to for one account. */
@@ -38,6 +39,7 @@ export class ArchivedBooks {
   readonly #settled: ReadonlyMap<string, Totals>;
   readonly #newest: ReadonlyMap<string, Totals>;
   readonly #used: ReadonlyMap<string, bigint>;
+  readonly #usedOn: ReadonlyMap<string, ReadonlyMap<number, number>>;
   readonly #days: ReadonlySet<number>;
   /** Whether there is a part at all: without one, a carried balance cannot be held against anything. */
   readonly isReachable: boolean;
@@ -46,22 +48,33 @@ export class ArchivedBooks {
     settled: ReadonlyMap<string, Totals>;
     newest: ReadonlyMap<string, Totals>;
     used: ReadonlyMap<string, bigint>;
+    usedOn: ReadonlyMap<string, ReadonlyMap<number, number>>;
     days: ReadonlySet<number>;
     isReachable: boolean;
   }) {
     this.#settled = parts.settled;
     this.#newest = parts.newest;
     this.#used = parts.used;
+    this.#usedOn = parts.usedOn;
     this.#days = parts.days;
     this.isReachable = parts.isReachable;
   }
 
-  static async read(engine: ArchiveEngine, { ledger, usage, isThere }: Summarised): Promise<ArchivedBooks> {
+  /** @param compared days whose live usage will be held against the archived */
+  static async read(
+    engine: ArchiveEngine,
+    { ledger, usage, isThere }: Summarised,
+    compared: ReadonlySet<number>,
+  ): Promise<ArchivedBooks> {
     const settled = await totalsOf(engine, ledger.slice(0, -1));
     const newest = await totalsOf(engine, ledger.slice(-1));
     const used = await usedIn(engine, usage);
     const days = new Set(usage.map(({ source }) => source.day));
-    return new ArchivedBooks({ settled, newest, used, days, isReachable: isThere });
+    const usedOn = await usedByDay(
+      engine,
+      usage.filter(({ source }) => compared.has(source.day)),
+    );
+    return new ArchivedBooks({ settled, newest, used, usedOn, days, isReachable: isThere });
   }
 
   /** Every account of which the archive holds entries. */
@@ -107,8 +120,11 @@ export class ArchivedBooks {
     if (totals === null) return false;
     let off = totals.reduce((sum, { weighed }) => sum + weighed, 0n) - (this.#used.get(account_id) ?? 0n);
     for (const [day, credits] of debitedByDay(ledger)) off += BigInt(credits) * weightOf(day);
-    for (const [day, credits] of used)
-      if (credits !== 0 && !this.#days.has(day)) off -= BigInt(credits) * weightOf(day);
+    const archived = this.#usedOn.get(account_id);
+    for (const [day, credits] of used) {
+      if (!this.#days.has(day)) off -= BigInt(credits) * weightOf(day);
+      else if (credits !== (archived?.get(day) ?? 0)) return false;
+    }
     return off === 0n;
   }
 
@@ -182,4 +198,19 @@ function sumOfOrders(
   const sum = new Map(one);
   for (const [order, moved] of two) sum.set(order, (sum.get(order) ?? 0) + moved);
   return sum;
+}
+
+/** Credits used by account and day. @param accounts all unless told */
+export async function usedByDay(
+  engine: ArchiveEngine,
+  days: readonly Summary[],
+  accounts: readonly string[] = [],
+): Promise<Map<string, Map<number, number>>> {
+  const used = new Map<string, Map<number, number>>();
+  if (days.length === 0) return used;
+  for (const row of await engine.rows(USED_DETAILS, { files: filesOf(days), accounts })) {
+    const own = used.get(String(row.account_id)) ?? new Map<number, number>();
+    used.set(String(row.account_id), own.set(wholeOf(row, 'day'), wholeOf(row, 'used')));
+  }
+  return used;
 }

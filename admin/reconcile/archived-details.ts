@@ -15,10 +15,10 @@ import {
   textOfId,
 } from '../../gateway/archive/stream-id.ts';
 import type { AccountFacts, Archived, ArchivedDays, Tear } from './account-check.ts';
+import { usedByDay } from './archived-books.ts';
 import type { Source, Summarised } from './summaries.ts';
 
 const DETAILS = readSql(import.meta.url, 'sql/details.sql');
-const USED_DETAILS = readSql(import.meta.url, 'sql/used-details.sql');
 const CUT_OFF = readSql(import.meta.url, 'sql/cut-off.sql');
 
 export interface Details {
@@ -64,7 +64,7 @@ export async function readDetails(
     accounts.map(({ account_id, carried }) => [account_id, carried ? parseStreamId(carried.through) : NEVER]),
   );
   await readTorn(engine, holdings, through);
-  const used = await readUsed(engine, usage, ids);
+  const used = ids.length === 0 ? new Map() : await usedByDay(engine, usage, ids);
   const archivedDays = new Set(usage.map(({ source }) => source.day));
   return new Map(
     ids.map((id) => {
@@ -158,21 +158,6 @@ function replay(holding: Holding, rows: readonly SqlRow[]): void {
     holding.spent -= delta;
     add(holding.days, dayOf(at_ms), -delta);
   }
-}
-
-async function readUsed(
-  engine: ArchiveEngine,
-  usage: Summarised['usage'],
-  accounts: readonly string[],
-): Promise<Map<string, Map<number, number>>> {
-  const used = new Map<string, Map<number, number>>();
-  if (usage.length === 0) return used;
-  const rows = await engine.rows(USED_DETAILS, { files: usage.map(({ file }) => file), accounts });
-  for (const row of rows) {
-    const days = used.get(String(row.account_id)) ?? new Map<number, number>();
-    used.set(String(row.account_id), days.set(wholeOf(row, 'day'), wholeOf(row, 'used')));
-  }
-  return used;
 }
 
 /** Puts holdings together, oldest first, and notices where they do not fit. */

@@ -9,74 +9,18 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { RedisClient } from '../../data/runtime/redis.ts';
-import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { ArchiveEngine } from '../../gateway/archive/engine.ts';
-import {
-  type AccountFacts,
-  checkBooks,
-  checkUsage,
-  type Disagreement,
-  type Finding,
-} from './account-check.ts';
-import { FactReader } from './account-facts.ts';
-import { auditProblems, missingUsage } from './archive-problems.ts';
-import { ArchivedBooks } from './archived-books.ts';
-import { readDetails } from './archived-details.ts';
-import { Summaries, type Summarised } from './summaries.ts';
+import { Reading, type ReconcileProgress, type ReconcileSources, type Reconciliation } from './reading.ts';
 
-/** Few, so that a reading never stands long before a paid call in Redis. */
-const AT_ONCE = 32;
-/** Accounts looked at part by part in one go. */
-const LOOKED_AT_ONCE = 1_000;
-/** Usage is kept for 100 days; the oldest may be going while it is read. */
-const USAGE_DAYS = 98;
-/** How long files of the archive that have not changed are read anew, each time. */
-const ANEW_MS = 3_000;
 const MEMORY_MB = 512;
 const QUESTION_AT_MOST_MS = 300_000;
-
-export interface ReconcileSources {
-  redis: RedisClient;
-  /** Unix milliseconds. */
-  now: () => number;
-  /** Where the archive lies. */
-  archiveDir: string;
-  /** Where summaries of it are kept from one reading to the next. */
-  workDir: string;
-}
-
-/** What was read of the archive. */
-export interface ArchiveRead {
-  parts: number;
-  entries: number;
-  usage_days: number;
-  /** When the file was read that was read longest ago; null when there is none. */
-  oldest_read_at_ms: number | null;
-}
-
-export interface Reconciliation {
-  finished_at_ms: number;
-  duration_ms: number;
-  accounts: number;
-  archive: ArchiveRead;
-  /** What is wrong with the archive itself, in sentences. */
-  problems: string[];
-  disagreements: Disagreement[];
-}
-
-export interface ReconcileProgress {
-  /** What is being read: `accounts`, or `files of the archive`. */
-  what: string;
-  done: number;
-  total: number;
-}
 
 export class Reconciler {
   readonly #sources: ReconcileSources;
   readonly #log: Logger;
   #last: Reconciliation | null = null;
   #running: Promise<void> | null = null;
+  #readings = 0;
   #progress: ReconcileProgress = { what: 'accounts', done: 0, total: 0 };
 
   constructor(sources: ReconcileSources, log: Logger) {
@@ -118,7 +62,7 @@ export class Reconciler {
       timeoutMs: QUESTION_AT_MOST_MS,
       scratch: join(this.#sources.workDir, 'scratch'),
     });
-    const reading = new Reading(this.#sources, engine, (progress) => {
+    const reading = new Reading(this.#sources, engine, this.#readings++, (progress) => {
       this.#progress = progress;
     });
     try {
@@ -126,156 +70,5 @@ export class Reconciler {
     } finally {
       await engine.close();
     }
-  }
-}
-
-const isUnknown = 'entries of an account that Redis does not know';
-
-/** One reading of everything. */
-class Reading {
-  readonly #to: ReconcileSources;
-  readonly #engine: ArchiveEngine;
-  readonly #summaries: Summaries;
-  readonly #tell: (progress: ReconcileProgress) => void;
-
-  constructor(sources: ReconcileSources, engine: ArchiveEngine, tell: (progress: ReconcileProgress) => void) {
-    const { archiveDir, workDir, now } = sources;
-    this.#to = sources;
-    this.#engine = engine;
-    this.#summaries = new Summaries(archiveDir, join(workDir, 'summaries'), engine, now);
-    this.#tell = tell;
-  }
-
-  async run(): Promise<Reconciliation> {
-    const { redis, now, archiveDir } = this.#to;
-    const began_ms = performance.now();
-    const today = dayOf(now());
-    const summarised = await this.#summaries.refresh({
-      anew_ms: ANEW_MS,
-      onRead: (done, total) => this.#tell({ what: 'files of the archive', done, total }),
-    });
-    const books = await ArchivedBooks.read(this.#engine, summarised);
-    const ids = await redis.zrange(redisKeys.accounts, '0', '-1');
-    const reader = new FactReader(redis, liveDays(today, summarised));
-    const { suspects, known, unreadable } = await this.#screen(ids, reader, books);
-    const problems = [
-      ...summarised.problems,
-      ...(await missingUsage(this.#engine, summarised, today - USAGE_DAYS + 1)),
-      ...(await auditProblems(this.#engine, redis, archiveDir)),
-      ...(unreadable > 0
-        ? [`The archive cannot be read here: ${unreadable} accounts have entries in it.`]
-        : []),
-    ];
-    const disagreements = [...(await this.#look(suspects, reader)), ...strangersIn(books, known)];
-    const files = [...summarised.ledger, ...summarised.usage];
-    return {
-      finished_at_ms: now(),
-      duration_ms: Math.round(performance.now() - began_ms),
-      accounts: ids.length,
-      archive: {
-        parts: summarised.ledger.length,
-        entries: books.entries,
-        usage_days: summarised.usage.length,
-        oldest_read_at_ms: files.length === 0 ? null : Math.min(...files.map(({ read_at_ms }) => read_at_ms)),
-      },
-      problems,
-      disagreements,
-    };
-  }
-
-  /** Holds every account against the sums: which must be looked at, and which Redis knows. */
-  async #screen(ids: readonly string[], reader: FactReader, books: ArchivedBooks) {
-    const suspects: string[] = [];
-    const known = new Set<string>();
-    let unreadable = 0;
-    let done = 0;
-    await eachAtOnce(ids, AT_ONCE, async (account_id) => {
-      const facts = await reader.read(account_id);
-      if (facts) {
-        known.add(account_id);
-        if (facts.carried && !books.isReachable) unreadable += 1;
-        if (!agrees(facts, books)) suspects.push(account_id);
-      }
-      done += 1;
-      this.#tell({ what: 'accounts', done, total: ids.length });
-    });
-    return { suspects, known, unreadable };
-  }
-
-  /** Redis first and then the archive: what was carried over in between is in both, and counts once. */
-  async #look(suspects: readonly string[], reader: FactReader): Promise<Disagreement[]> {
-    const found: Disagreement[] = [];
-    for (let from = 0; from < suspects.length; from += LOOKED_AT_ONCE) {
-      const piece = suspects.slice(from, from + LOOKED_AT_ONCE);
-      const facts: AccountFacts[] = [];
-      await eachAtOnce(piece, AT_ONCE, async (account_id) => {
-        const one = await reader.read(account_id);
-        if (one) facts.push(one);
-      });
-      const summarised = await this.#summaries.refresh({ anew_ms: 0 });
-      const details = await readDetails(this.#engine, summarised, facts);
-      for (const one of facts) {
-        const own = summarised.isThere || !one.carried ? (details.get(one.account_id) ?? null) : null;
-        const findings = [...checkBooks(one, own?.archived ?? null), ...checkUsage(one, own?.days ?? null)];
-        found.push(...findings.map((finding) => named(one, finding)));
-      }
-      this.#tell({ what: 'accounts that seem off', done: from + piece.length, total: suspects.length });
-    }
-    return found;
-  }
-}
-
-const named = ({ account_id, email }: AccountFacts, finding: Finding): Disagreement => ({
-  account_id,
-  email,
-  ...finding,
-});
-
-/** Whether nothing is wrong with an account, as far as sums can tell; when in doubt, no. */
-function agrees(facts: AccountFacts, books: ArchivedBooks): boolean {
-  if (!books.isReachable && facts.carried)
-    return checkBooks(facts, null).length === 0 && checkUsage(facts, null).length === 0;
-  const archived = books.archivedOf(facts.account_id, facts.carried);
-  return archived !== null && checkBooks(facts, archived).length === 0 && books.daysAgree(facts);
-}
-
-/** Numbers of the days whose usage is live and not in the archive: what is archived is held against the archive. */
-function liveDays(today: number, { usage }: Summarised): number[] {
-  const archived = new Set(usage.map(({ source }) => source.day));
-  const days = Array.from({ length: USAGE_DAYS }, (_, index) => today - USAGE_DAYS + 1 + index);
-  return days.filter((day) => !archived.has(day));
-}
-
-function strangersIn(books: ArchivedBooks, known: ReadonlySet<string>): Disagreement[] {
-  const strangers = [...books.accounts()].filter((account_id) => !known.has(account_id));
-  return strangers.map((account_id) => ({
-    account_id,
-    email: '',
-    check: 'archive',
-    what: isUnknown,
-    stands: books.entriesOf(account_id),
-    should_be: 0,
-    since_ms: null,
-  }));
-}
-
-/** Does something with each of many, a few at a time. After a failure nothing more is begun. */
-async function eachAtOnce<Item>(
-  items: readonly Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  let isOver = false;
-  const lane = async (): Promise<void> => {
-    for (const item of rest) {
-      if (isOver) return;
-      await work(item);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: atOnce }, lane));
-  } finally {
-    isOver = true;
   }
 }

@@ -4,7 +4,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/web/chart.ts';
 import type { AdminArea } from '../area.ts';
 import { allFreshness, type ProviderFreshness } from '../providers.ts';
-import type { Reconciliation } from '../reconcile/reconciler.ts';
+import type { Reconciliation } from '../reconcile/reading.ts';
 import { type RunFacts, runFacts } from '../run-facts.ts';
 import { type SnapshotFacts, snapshotFacts } from '../snapshot-facts.ts';
 import { madePerDay, totalUsage } from '../usage-totals.ts';

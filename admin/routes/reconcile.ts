@@ -5,7 +5,7 @@ import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import { format, readFields } from '../../gateway/web/fields.ts';
 import { type AdminArea, userPath } from '../area.ts';
 import type { Disagreement } from '../reconcile/account-check.ts';
-import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
+import type { ReconcileProgress, Reconciliation } from '../reconcile/reading.ts';
 
 /** A page waits this long for a reading; a longer one shows its progress and the outcome before it. */
 const PATIENCE_MS = 3_000;

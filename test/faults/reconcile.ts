@@ -6,7 +6,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Reconciler, type Reconciliation } from '../../admin/reconcile/reconciler.ts';
+import type { Reconciliation } from '../../admin/reconcile/reading.ts';
+import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import { ACCOUNTS, accountId, alterEntry, DAYS, ENTRIES, fillRedis, NOW_MS, writeArchive } from './year.ts';

@@ -1,2 +1,4 @@
--- What some accounts used, day by day.
-SELECT account_id, day, used FROM read_parquet($files) WHERE account_id IN (SELECT unnest($accounts))
+-- What accounts used, day by day: some of them, or all.
+SELECT account_id, day, used
+FROM read_parquet($files)
+WHERE len($accounts) = 0 OR account_id IN (SELECT unnest($accounts))
