@@ -17,38 +17,38 @@ export interface GatewayScale {
   stops: number;
   /** Publications, each with a rollback and two damaged snapshots. */
   publications: number;
+  /** Callers at a time; four times as many while it is killed. */
+  workers: number;
 }
 
-const FULL: GatewayScale = { kills: 12, stops: 8, publications: 15 };
+const FULL: GatewayScale = { kills: 12, stops: 8, publications: 15, workers: 64 };
 const CUSTOMERS = 8;
-const WORKERS = 400;
-const STOP_WORKERS = 64;
 /** Calls that are served before the next kill or stop, at least, and how many more at random. */
 const BETWEEN = 400;
-const BETWEEN_RANDOM = 1_500;
+const BETWEEN_RANDOM = 1_000;
 
 export async function gatewayFaults(report: Reporter, scale: GatewayScale = FULL): Promise<void> {
-  await killed(report, scale.kills);
-  await stopped(report, scale.stops);
-  await snapshotFaults(report, scale.publications);
+  await killed(report, scale.kills, 4 * scale.workers);
+  await stopped(report, scale.stops, scale.workers);
+  await snapshotFaults(report, scale.publications, scale.workers);
 }
 
-async function killed(report: Reporter, kills: number): Promise<void> {
+async function killed(report: Reporter, kills: number, workers: number): Promise<void> {
   await using site = await Site.open();
   let gateway = await site.gateway();
   const redis = await site.connect();
   const customers = await openAccounts(storeOn(redis), CUSTOMERS);
-  await using clients = new Clients(gateway.port, customers, WORKERS);
+  await using clients = new Clients(gateway.port, customers, workers);
   let inFlight = 0;
   for (let kill = 0; kill < kills; kill++) {
     const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
-    const load = clients.keepCalling(WORKERS, () => clients.told.length < end);
-    await clients.untilTold(end - WORKERS);
+    const load = clients.keepCalling(workers, () => clients.told.length < end);
+    await clients.untilTold(end - workers);
     inFlight += clients.inFlight;
     await gateway.end('SIGKILL');
     await load;
     gateway = await site.gateway();
-    await clients.moveTo(gateway.port, WORKERS);
+    await clients.moveTo(gateway.port, workers);
   }
   const cut = clients.told.filter(({ status }) => status === null);
   const whole = clients.told.filter(({ status }) => status !== null);
@@ -67,16 +67,16 @@ async function killed(report: Reporter, kills: number): Promise<void> {
   );
 }
 
-async function stopped(report: Reporter, stops: number): Promise<void> {
+async function stopped(report: Reporter, stops: number, workers: number): Promise<void> {
   await using site = await Site.open();
   const running = [await site.gateway(), await site.gateway()];
   await using balancer = await startBalancer();
   for (const { port } of running) balancer.backends.add(port);
   const redis = await site.connect();
   const customers = await openAccounts(storeOn(redis), CUSTOMERS);
-  await using clients = new Clients(balancer.port, customers, STOP_WORKERS);
+  await using clients = new Clients(balancer.port, customers, workers);
   let isOver = false;
-  const load = clients.keepCalling(STOP_WORKERS, () => !isOver);
+  const load = clients.keepCalling(workers, () => !isOver);
   const codes: (number | null)[] = [];
   for (let stop = 0; stop < stops; stop++) {
     const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);

@@ -17,7 +17,6 @@ import { openAccounts, Site, storeOn } from './site.ts';
 const OTHER_ID = '20261121T020000Z-00000002';
 const OTHER_TIME = '2026-11-21T02:00:00+00:00';
 const SHIFT = 1000;
-const WORKERS = 64;
 const POLL_MS = 20;
 const SWITCH_WITHIN_MS = 10_000;
 /** How long each snapshot is served, and each damaged one is offered. */
@@ -61,11 +60,11 @@ interface Seen {
   damaged: number;
 }
 
-export async function snapshotFaults(report: Reporter, rounds: number): Promise<void> {
+export async function snapshotFaults(report: Reporter, rounds: number, workers: number): Promise<void> {
   await using site = await Site.open();
   const gateway = await site.gateway({ SNAPSHOT_POLL_MS: String(POLL_MS) });
   const [customer] = await openAccounts(storeOn(await site.connect()), 1);
-  const pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: WORKERS });
+  const pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: workers });
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => pool.destroy());
   const ask = async (path: string): Promise<{ status: number; snapshot: string; digest: string }> => {
@@ -109,7 +108,7 @@ export async function snapshotFaults(report: Reporter, rounds: number): Promise<
       else if (atRest.get(`${answer.snapshot} ${path}`) !== answer.digest) seen.mixed++;
     }
   };
-  const load = Promise.all(Array.from({ length: WORKERS }, (_, index) => work(index)));
+  const load = Promise.all(Array.from({ length: workers }, (_, index) => work(index)));
   let switches = 0;
   let offered = 0;
   for (let round = 0; round < rounds; round++) {
