@@ -8,7 +8,7 @@ import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import type { AuditLog } from '../../gateway/web/audit-log.ts';
+import { AuditLog } from '../../gateway/web/audit-log.ts';
 import { isPassword } from '../../gateway/web/passwords.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
