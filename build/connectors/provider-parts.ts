@@ -3,12 +3,14 @@
  *
  * A part that cannot be opened, or breaks off while it is read, becomes `failed` items for the series it would have
  * given. When none of the first parts works the provider itself is down or has changed its layout, so the run stops
- * with that error instead of asking for hundreds of files in vain. A full disk is no part's fault: it ends the run.
+ * with that error instead of asking for hundreds of files in vain; likewise when it
+ * goes away in the middle, so that one provider cannot hold up the night with a wait for each of its files. A full disk is no part's fault: it ends the run.
  */
 import { localFault } from '../local-fault.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { ConnectorContext, SourceItem } from './connector.ts';
 
-/** So many failures before any success mean that the provider failed. */
+/** So many failures before any success, or so many files in a row that could not be had, mean that the provider failed. */
 const HOPELESS = 5;
 
 export interface PartReader<Part, Opened> {
@@ -34,12 +36,44 @@ function claim(slug: string, part: number, claimed: Map<string, number>): void {
 }
 
 const endsRun = (error: unknown): boolean => error instanceof SlugClash || localFault(error) !== null;
+/** Whether a file could not be had although it may well be there. */
+const isAway = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.status === null || !isRefusal(error.status));
+const isRefusal = (status: number): boolean => status >= 400 && status < 500;
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Whether it is worth asking for more. */
+class Hope {
+  #first: unknown = null;
+  #bad = 0;
+  #good = 0;
+  #away = 0;
+
+  succeeded(): void {
+    this.#good += 1;
+    this.#away = 0;
+  }
+
+  /** @throws the error that tells best what is wrong, when nothing more is to be asked for. */
+  failed(error: unknown): void {
+    this.#first ??= error;
+    this.#bad += 1;
+    this.#away = isAway(error) ? this.#away + 1 : 0;
+    if (this.#good === 0 && this.#bad >= HOPELESS) throw this.#first;
+    if (this.#away >= HOPELESS) throw error;
+  }
+
+  /** @throws the first error when nothing was good. */
+  end(): void {
+    if (this.#good === 0 && this.#bad > 0) throw this.#first;
+  }
+}
 
 /**
  * Reads the parts in order.
  * @throws {SlugClash} when two parts give a series of one name.
- * @throws the first part's error when the first five, or all of fewer, fail; the abort reason when cancelled.
+ * @throws the first part's error when the first five, or all of fewer, fail; the last one's when five in a row could not
+ * be fetched; the abort reason when cancelled.
  */
 export async function* readParts<Part, Opened>(
   context: Pick<ConnectorContext<unknown>, 'signal' | 'log'>,
@@ -47,8 +81,7 @@ export async function* readParts<Part, Opened>(
   reader: PartReader<Part, Opened>,
 ): AsyncGenerator<SourceItem, void, undefined> {
   const claimed = new Map<string, number>();
-  let firstError: unknown = null;
-  let good = 0;
+  const hope = new Hope();
   for (const [number, part] of parts.entries()) {
     context.signal.throwIfAborted();
     let slugs = [reader.slug(part)];
@@ -59,17 +92,16 @@ export async function* readParts<Part, Opened>(
         if (item.kind === 'indicator') claim(item.entry.slug, number, claimed);
         yield item;
       }
-      good += 1;
+      hope.succeeded();
     } catch (error) {
       context.signal.throwIfAborted();
       if (endsRun(error)) throw error;
-      firstError ??= error;
       const reason = reasonOf(error);
       context.log.warn({ part: slugs[0], reason }, 'part failed');
       // At once, while the series that broke off is still the open one: none of its rows may be kept.
       for (const slug of slugs) yield { kind: 'failed', slug, reason };
-      if (good === 0 && number + 1 >= HOPELESS) throw firstError;
+      hope.failed(error);
     }
   }
-  if (good === 0 && firstError) throw firstError;
+  hope.end();
 }
