@@ -178,6 +178,11 @@ export function readSettings(environment: Record<string, string | undefined> = p
     const both = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are set together or not at all';
     throw new SettingsError(`bad settings\n  STRIPE_WEBHOOK_SECRET: ${both}`);
   }
+  const { REDIS_URL, REDIS_CLUSTER, REDIS_WAIT_REPLICAS } = parsed.data;
+  if (REDIS_URL === undefined && (REDIS_CLUSTER || REDIS_WAIT_REPLICAS > 0)) {
+    const own = 'needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';
+    throw new SettingsError(`bad settings\n  REDIS_URL: ${own}`);
+  }
   const varDir = resolve(parsed.data.VAR_DIR);
   const { PROVIDER_MIRROR: mirror } = parsed.data;
   return Object.freeze({
