@@ -96,7 +96,9 @@ export class QueryRunner {
     try {
       const statement = await this.#statement(lane, sql);
       statement.bind(values, types);
-      return await (await statement.run()).fetchAllChunks();
+      const result = await statement.run();
+      // It lies in memory whole: chunks are taken at once instead of each on another thread.
+      return Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
     } catch (error) {
       if (interrupted) throw new QueryTimeout(`a query took longer than ${this.#timeoutMs} ms`);
       throw error;

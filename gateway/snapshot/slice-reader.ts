@@ -21,15 +21,16 @@ const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), Y
 const YEAR_TYPES = { from: INTEGER, to: INTEGER };
 const FILTER_TYPES = { ...YEAR_TYPES, countries: LIST(VARCHAR) };
 
-/** Positions of the columns that every query gives. */
+/** Positions of the columns that the queries give. */
 const COUNTRY = 0;
 const YEAR = 1;
 const VALUE = 2;
 const CI_LO = 3;
 const CI_HI = 4;
 const RANK = 5;
-const RANK_DELTA = 6;
-const PROJECTED = 7;
+const PROJECTED = 6;
+/** Not among the columns of a filter by countries. */
+const RANK_DELTA = 7;
 
 /** All rows of one indicator. @throws {QueryTimeout} */
 export async function readWholeSlice(queries: QueryRunner, file: string): Promise<Slice> {
@@ -47,7 +48,7 @@ export async function readWholeSlice(queries: QueryRunner, file: string): Promis
   return toSlice(columns, country, unpackCountry);
 }
 
-/** The rows of one indicator that pass the filter. @throws {QueryTimeout} */
+/** The rows of one indicator that pass the filter; by countries, without changes of rank. @throws {QueryTimeout} */
 export async function readFilteredSlice(
   queries: QueryRunner,
   file: string,
@@ -65,7 +66,8 @@ export async function readFilteredSlice(
   fill(columns.ciLo, valuesOf(chunks, CI_LO), Number.NaN);
   fill(columns.ciHi, valuesOf(chunks, CI_HI), Number.NaN);
   fill(columns.rank, valuesOf(chunks, RANK), NO_RANK);
-  fill(columns.rankDelta, valuesOf(chunks, RANK_DELTA), NO_DELTA);
+  if (countries === undefined) fill(columns.rankDelta, valuesOf(chunks, RANK_DELTA), NO_DELTA);
+  else columns.rankDelta.fill(NO_DELTA);
   fill(columns.projected, valuesOf(chunks, PROJECTED), 0);
   return toSlice(columns, country, (code) => code);
 }

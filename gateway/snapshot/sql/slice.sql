@@ -8,6 +8,6 @@ SELECT
   coalesce(ci_lo, 'nan'::DOUBLE) AS ci_lo,
   coalesce(ci_hi, 'nan'::DOUBLE) AS ci_hi,
   coalesce(rank, 0)::INTEGER AS rank,
-  coalesce(rank_delta_1y, -32768)::INTEGER AS rank_delta_1y,
-  projected::UTINYINT AS projected
+  projected::UTINYINT AS projected,
+  coalesce(rank_delta_1y, -32768)::INTEGER AS rank_delta_1y
 FROM read_parquet($file)
