@@ -37,19 +37,23 @@ export async function auditProblems(
 ): Promise<string[]> {
   const hash = await redis.hgetall(redisKeys.auditCarried);
   const carried = 'through' in hash ? carriedAudit.parse(hash) : null;
-  const files = (await listParts(archive_dir, 'audit')).map(({ entries }) => entries);
+  const parts = await listParts(archive_dir, 'audit');
   if (!carried) return [];
-  if (files.length === 0) return [`audit: ${carried.entries} entries were archived, and cannot be read here`];
+  if (parts.length === 0) return [`audit: ${carried.entries} entries were archived, and cannot be read here`];
   const { ms, seq } = parseStreamId(carried.through);
-  try {
-    const [row] = await engine.rows(AUDIT_COUNT, { files, ms: BigInt(ms), seq: BigInt(seq) });
-    const entries = Number(row?.entries);
-    return entries === carried.entries
-      ? []
-      : [
-          `audit: the archive holds ${entries} entries of the audit log; ${carried.entries} were carried over`,
-        ];
-  } catch (error) {
-    return [`audit: a part cannot be read: ${String(error).split('\n')[0]}`];
+  const problems: string[] = [];
+  let entries = 0;
+  for (const part of parts) {
+    try {
+      const [row] = await engine.rows(AUDIT_COUNT, { file: part.entries, ms: BigInt(ms), seq: BigInt(seq) });
+      entries += Number(row?.entries);
+    } catch {
+      problems.push(`audit/${part.name} cannot be read`);
+    }
   }
+  if (problems.length === 0 && entries !== carried.entries)
+    problems.push(
+      `audit: the archive holds ${entries} entries of the audit log; ${carried.entries} were carried over`,
+    );
+  return problems;
 }

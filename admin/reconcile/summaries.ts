@@ -158,7 +158,7 @@ export class Summaries {
       one.read_at_ms = null;
       await rm(draft, { force: true });
       await rm(file, { force: true });
-      problems.set(source.name, `${source.name} cannot be read: ${firstLine(error)}`);
+      problems.set(source.name, `${source.name} cannot be read: ${this.#reason(error)}`);
       return;
     }
     const read_at_ms = this.#now();
@@ -175,6 +175,12 @@ export class Summaries {
     else await this.#engine.rows(SUMMARISE_USAGE, { entries, file, day: BigInt(day) });
   }
 
+  /** What DuckDB says, without the place of the archive on this machine. */
+  #reason(error: unknown): string {
+    const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    return line.replaceAll(join(this.#archiveDir, '/'), '');
+  }
+
   /** What is wrong with a part's list of accounts, in words; null when nothing is. */
   async #mislisted(summary: string, accounts: string): Promise<string | null> {
     try {
@@ -182,7 +188,7 @@ export class Summaries {
       const count = Number(row?.accounts);
       return count === 0 ? null : `its list of accounts differs from its entries for ${count} of them`;
     } catch (error) {
-      return `its list of accounts cannot be read: ${firstLine(error)}`;
+      return `its list of accounts cannot be read: ${this.#reason(error)}`;
     }
   }
 }
@@ -196,6 +202,3 @@ async function identityOf({ entries, accounts }: Source): Promise<string> {
   }
   return digest.digest('hex').slice(0, 16);
 }
-
-const firstLine = (error: unknown): string =>
-  String(error instanceof Error ? error.message : error).split('\n')[0] ?? '';
