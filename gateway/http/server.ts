@@ -2,8 +2,10 @@
  * The Fastify instance that every server of this project begins as: its limits of time and size, ids, headers of every
  * page, and the request log. It has no routes yet.
  */
+
+import type { Server } from 'node:http';
 import { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { type Settings, splitList } from '../../data/runtime/settings.ts';
@@ -21,6 +23,9 @@ declare module 'fastify' {
     facts: RequestFacts | null;
   }
 }
+
+/** A flood of new connections does not keep a server open. */
+const TURNS_MOST = 200;
 
 export interface ServerDependencies {
   settings: Settings;
@@ -90,7 +95,7 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
   boundConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
-  if (drainMs > 0) app.addHook('preClose', () => setTimeout(drainMs));
+  if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
   // Public answers are written by `send.ts` and never come by here.
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'X-Request-Id': request.id, ...EVERY_PAGE });
@@ -103,4 +108,22 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
 function trustedProxies(setting: string): string[] | false {
   const ranges = splitList(setting);
   return ranges.length > 0 ? ranges : false;
+}
+
+/**
+ * Waits, and then until every connection that the system has taken on is let in: one that is left in its queue when the
+ * port closes is reset, although its caller may have sent a request.
+ */
+async function drain(server: Server, drainMs: number): Promise<void> {
+  await setTimeout(drainMs);
+  let letIn = 0;
+  const count = (): void => {
+    letIn += 1;
+  };
+  server.on('connection', count);
+  for (let turn = 0, before = -1; turn < TURNS_MOST && before !== letIn; turn++) {
+    before = letIn;
+    await nextTurn();
+  }
+  server.off('connection', count);
 }

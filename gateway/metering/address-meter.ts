@@ -3,7 +3,8 @@
  *
  * A gateway leases allowance from Redis: about a second's worth of the minute at a time. With 30 a minute every
  * request is its own lease; with a large limit almost all are decided here and at once. What several gateways lease
- * together never exceeds the limit. A lease ends with its minute; what was not used of it is lost to the day.
+ * together never exceeds the limit, and near the limit leases are single requests, so that none of them holds back what
+ * another could use. A lease ends with its minute; what was not used of it is lost to the day.
  *
  * An address that is over is refused here without a round trip until its window ends. Redis away, or slow to answer:
  * the request is admitted uncounted, and for a moment Redis is not asked at all.
