@@ -54,6 +54,14 @@ describe('the anonymous limit', () => {
     expect(await metering.admitAddress('192.0.2.11')).toEqual({ kind: 'admitted' });
   });
 
+  it('is reached to the request when a gateway that is asked near its end is not asked again', async () => {
+    const clock = { ms: NOON_MS };
+    const [busy, quiet] = [await gateway(clock, 300), await gateway(clock, 300)];
+    expect(await admitted([busy], '192.0.2.16', 286)).toBe(286);
+    expect(await admitted([quiet], '192.0.2.16', 1)).toBe(1);
+    expect(await admitted([busy], '192.0.2.16', 20)).toBe(13);
+  });
+
   it('of the day holds to the last request, also where many are leased at a time', async () => {
     const metering = await gateway({ ms: NOON_MS }, 6000, 250);
     expect(await admitted([metering], '192.0.2.15', 400)).toBe(250);
