@@ -45,10 +45,10 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
   const store = storeOn(redis);
   const customers = await openAccounts(store, CUSTOMERS);
   const connections = Math.min(scale.calls, CONNECTIONS_AT_MOST);
+  await using clients = new Clients(gateway.port, customers, connections);
+  await using probe = new Clients(gateway.port, customers, 1);
   for (const policy of POLICIES) {
     const kills = policy === 'always' ? scale.kills : scale.otherKills;
-    await using clients = new Clients(gateway.port, customers, connections);
-    await using probe = new Clients(gateway.port, customers, 1);
     const buyers = new Buyers(store, customers);
     const recoveries_ms: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
@@ -57,7 +57,7 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
     }
     await whenReady(redis, RECOVERY_WITHIN_MS);
     const books = await buyers.close(redis);
-    const judgement = await judgeSettled([...clients.told, ...probe.told], redis, customers);
+    const judgement = await judgeSettled([...clients.take(), ...probe.take()], redis, customers);
     tell(report, policy, kills, judgement, recoveries_ms);
     const { grants, purchases, missing, doubled } = books;
     report(
