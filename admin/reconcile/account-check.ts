@@ -196,12 +196,16 @@ function checkOrders(
   return [...off, ...strangers, ...finding('orders', 'number of paid orders', paid_orders, paid, null)];
 }
 
+/** A debit that was taken back is taken out of the day on which it was made. */
+const countedAt = ({ cause, at_ms }: LedgerEntry): number =>
+  'route' in cause ? (cause.of_ms ?? at_ms) : at_ms;
+
 /** What live entries debited, by number of the UTC day. */
 export function debitedByDay(ledger: readonly LedgerEntry[]): Map<number, number> {
   const debited = new Map<number, number>();
   for (const entry of ledger) {
     if (!isSpending(entry)) continue;
-    const day = dayOf(entry.at_ms);
+    const day = dayOf(countedAt(entry));
     debited.set(day, (debited.get(day) ?? 0) - entry.delta);
   }
   return debited;

@@ -156,7 +156,7 @@ function replay(holding: Holding, rows: readonly SqlRow[]): void {
     if (row.order !== null) add(holding.orders, String(row.order), delta);
     if (!isSpending) continue;
     holding.spent -= delta;
-    add(holding.days, dayOf(at_ms), -delta);
+    add(holding.days, dayOf(wholeOf(row, 'counted_ms')), -delta);
   }
 }
 

@@ -63,7 +63,14 @@ export interface LedgerEntry {
   delta: number;
   balance: number;
   cause:
-    | { request_id: string; route: string; key_id: string; rows: number }
+    | {
+        request_id: string;
+        route: string;
+        key_id: string;
+        rows: number;
+        /** Of a debit that was taken back: when it was made. */
+        of_ms?: number;
+      }
     | { order_id: string }
     | { by: string };
   reason: string | null;

@@ -114,5 +114,6 @@ function causeFrom(hash: Hash): LedgerEntry['cause'] {
     route: hash.route,
     key_id: hash.key ?? '',
     rows: numberOr(hash.rows, 0),
+    ...(hash.of_ms && { of_ms: Number(hash.of_ms) }),
   };
 }

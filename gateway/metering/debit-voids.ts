@@ -120,12 +120,13 @@ export class DebitVoids {
   }
 
   async #void(debit: DoubtfulDebit, isCharged: boolean): Promise<void> {
-    const { names, debit_id, price, admission } = debit;
+    const { names, debit_id, price, admission, now_ms } = debit;
     const [account, , , , ledger, usage, debits] = names;
     const { route, request_id, key } = admission;
     const values = [account, ledger, usage, debits, this.#to.now(), debit_id, price, route, request_id];
     try {
-      const given_back = await this.#to.runner.run(VOID, [...values, key.key_id, isCharged ? '1' : ''], true);
+      const more = [key.key_id, isCharged ? '1' : '', now_ms];
+      const given_back = await this.#to.runner.run(VOID, [...values, ...more], true);
       this.#to.log.warn({ request_id, given_back }, 'a debit of unknown fate was voided');
     } catch {
       this.#owed.push(debit);

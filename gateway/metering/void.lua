@@ -14,11 +14,12 @@
 --   5 request_id
 --   6 key_id
 --   7 charged  '1' when the ledger is known to hold the debit, whose mark has expired
+--   8 debited_ms  when the debit was made: its day is the one whose usage is put right, also after midnight
 -- Returns 1 when credits were given back, 0 when there was nothing to give back.
 
 local account, ledger, usage, debits = unpack(KEYS)
-local now_ms, debit_id, price, route, request_id, key_id, charged =
-  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1'
+local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms =
+  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]
 
 local DEBITS_KEPT_MS = 180000
 
@@ -33,5 +34,5 @@ local balance = redis.call('HINCRBY', account, 'balance', price)
 redis.call('HINCRBY', account, 'spent', -price)
 redis.call('HINCRBY', usage, route .. '|credits', -price)
 redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance,
-  'request', request_id, 'route', route, 'key', key_id, 'reason', 'the answer could not be given')
+  'request', request_id, 'route', route, 'key', key_id, 'reason', 'the answer could not be given', 'of_ms', debited_ms)
 return 1

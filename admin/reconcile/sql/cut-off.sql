@@ -1,6 +1,7 @@
 -- What of a part has been carried over, of accounts of which only the beginning has: the entries themselves, as few
 -- accounts are ever caught in the middle.
-SELECT entry.account_id, id_ms, id_seq, at_ms, kind, delta, balance, route, "order"
+SELECT entry.account_id, id_ms, id_seq, at_ms, kind, delta, balance, route, "order",
+  coalesce(try_cast(regexp_extract(more, '"of_ms":"(\d+)"', 1) AS BIGINT), at_ms) AS counted_ms
 FROM read_parquet($entries) AS entry
 JOIN (
   SELECT unnest($accounts) AS account_id, unnest($through_ms)::BIGINT AS ms, unnest($through_seq)::BIGINT AS seq

@@ -6,7 +6,12 @@
 COPY (
   WITH lined_up AS (
     SELECT
-      account_id, id_ms, id_seq, at_ms, delta, balance, at_ms // 86400000 AS day,
+      account_id, id_ms, id_seq, at_ms, delta, balance,
+      -- A debit that was taken back is taken out of the day on which it was made.
+      coalesce(
+        if(kind = 'refund' AND more IS NOT NULL, try_cast(regexp_extract(more, '"of_ms":"(\d+)"', 1) AS BIGINT), NULL),
+        at_ms
+      ) // 86400000 AS day,
       CASE WHEN kind = 'debit' OR (kind = 'refund' AND route IS NOT NULL) THEN -delta ELSE 0 END AS spent,
       row_number() OVER () AS place,
       lag(account_id) OVER () AS account_before,
