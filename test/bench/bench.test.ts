@@ -1,14 +1,16 @@
 /** The bench's own arithmetic and its load generator: figures that people decide by must be right themselves. */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Cost, costTable } from './cost-table.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import { chosenParts } from './parts.ts';
 import { cpuOfStat } from './proc.ts';
-import { startHelper } from './processes.ts';
+import { GATEWAY_FLAGS, startHelper } from './processes.ts';
 import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
@@ -77,6 +79,13 @@ describe('figures', () => {
     );
     expect(table).toContain('40,000 MB of Redis beyond its accounts; 1,000 MB a day to its file');
     expect(costTable(kinds.map(cost))).not.toContain('deployment');
+  });
+
+  it('runs the gateway as `npm start` and the image do', () => {
+    const flags = GATEWAY_FLAGS.join(' ');
+    const read = (file: string): string => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    expect(JSON.parse(read('package.json')).scripts.start).toContain(`node ${flags} gateway/main.ts`);
+    expect(read('Dockerfile').replaceAll(/["',]/g, '')).toContain(`node ${flags} gateway/main.ts`);
   });
 
   it('names the parts there are when one is asked for that there is not', () => {

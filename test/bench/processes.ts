@@ -28,10 +28,21 @@ export interface Gateway extends AsyncDisposable {
 
 export type Environment = Record<string, string>;
 
+/**
+ * What `npm start` and the image give Node for the gateway. Young objects get at most this room, in MB: measured, a hundred
+ * MB less after reading everything, at no cost in CPU time; half of it again would cost filtered data a twentieth.
+ */
+export const GATEWAY_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
+
 /** A program under `env`, so that the bench hands on settings without reading the environment itself. */
-function spawnNode(script: string, args: string[], settings: Environment): ChildProcess {
+function spawnNode(
+  script: string,
+  args: string[],
+  settings: Environment,
+  flags: readonly string[] = [],
+): ChildProcess {
   const pairs = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return spawn('env', [...pairs, process.execPath, script, ...args], {
+  return spawn('env', [...pairs, process.execPath, ...flags, script, ...args], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -62,13 +73,18 @@ const ADDRESS = /listens on http:\/\/[^\s/]+:(\d+)/;
 /** Starts a gateway on a port that the system picks, and waits until it is ready. */
 export async function startGateway(settings: Environment): Promise<Gateway> {
   const started = performance.now();
-  const child = spawnNode('gateway/main.ts', [], {
-    // One process against one process, and its memory is all there is, unless more are asked for.
-    WORKERS: '1',
-    ...settings,
-    PORT: '0',
-    HOST: '127.0.0.1',
-  });
+  const child = spawnNode(
+    'gateway/main.ts',
+    [],
+    {
+      // One process against one process, and its memory is all there is, unless more are asked for.
+      WORKERS: '1',
+      ...settings,
+      PORT: '0',
+      HOST: '127.0.0.1',
+    },
+    GATEWAY_FLAGS,
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (bytes) => {
