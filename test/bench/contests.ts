@@ -230,8 +230,8 @@ export async function refusalRows(session: Session): Promise<Rows> {
     await session.openAccount('poor', ['--verified']),
     await session.openAccount('hasty'),
   ];
-  // Who has not confirmed an address may do one call a minute here, and who sends no key too.
-  await using gateway = await session.gateway({ ANONYMOUS_PER_MINUTE: '1' });
+  // Who has not confirmed an address may do one call a day here, and who sends no key too.
+  await using gateway = await session.gateway({ ANONYMOUS_PER_DAY: '1' });
   const flat = flatCall(customer);
   const refused = (name: string, status: number, path: string, authorization?: string): Measured => ({
     name,
