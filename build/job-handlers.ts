@@ -48,6 +48,7 @@ export function createHandlers({ tools, desk }: HandlerDependencies): JobHandler
         .filter(({ outcome }) => ['failed', 'suspicious', 'cancelled'].includes(outcome))
         .map(({ provider, outcome }) => `${provider}: ${outcome}`);
       if (summary.build_error) reason.push(summary.build_error);
+      if (summary.archive_failed) reason.push(`archive: ${summary.archive_error}`);
       const outcome = nightlyExitCode(summary) === 1 ? 'failed' : 'succeeded';
       return { outcome, reason: reason.join('; ') || null };
     },

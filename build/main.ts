@@ -1,11 +1,12 @@
 /**
  * The command line of the build: `npm run build-data -- <step>` and `npm run nightly`.
- * Exit codes: 0 done, 1 failed, 2 not understood, 3 a night that published although some provider failed.
+ * Exit codes: 0 done, 1 failed, 2 not understood, 3 a night that published although some provider or the archive failed.
  */
 import { parseArgs } from 'node:util';
 import { CuratedError, loadCurated } from '../data/curated.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
+import { runArchive } from './archive/run-archive.ts';
 import { connectorFor } from './connectors/registry.ts';
 import { LockHeld } from './file-lock.ts';
 import { observeAll } from './progress.ts';
@@ -77,6 +78,7 @@ async function run(args: readonly string[]): Promise<number> {
   const mirror = link && new RunMirror(link.redis, Date.now);
   const log = mirror ? createLog(level, mirror) : createLog(level);
   const display = isTerminal ? terminalProgress(process.stderr, Date.now) : loggedProgress(log);
+  const signal = cancelOnSignal();
   const tools: StepTools = {
     settings,
     curated,
@@ -85,7 +87,8 @@ async function run(args: readonly string[]): Promise<number> {
     log,
     overrides: () => currentOverrides(link?.redis ?? null, settings, log),
     observer: mirror ? observeAll(display, mirror) : display,
-    signal: cancelOnSignal(),
+    signal,
+    ...(link && { archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }) }),
     ...(mirror && { signalFor: (subject) => mirror.signalFor(subject) }),
   };
   try {

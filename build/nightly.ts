@@ -1,12 +1,14 @@
 /**
- * The night: which providers are due, all of them ingested side by side within a limit, then one build.
+ * The night: which providers are due, all of them ingested side by side within a limit, then one build, then the archive.
  *
  * One bad provider never holds up the others: its failure is a line in the summary, and its last good figures are
- * published again. A provider that somebody else is ingesting at the moment is left to them.
+ * published again. A provider that somebody else is ingesting at the moment is left to them. The archive needs nothing
+ * of the build and takes nothing from it: each is done whatever became of the other.
  */
 import type { Logger } from 'pino';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
+import { type ArchiveSummary, archiveTroubles } from './archive/run-archive.ts';
 import { LockHeld } from './file-lock.ts';
 import { inParallel } from './in-parallel.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
@@ -54,6 +56,8 @@ export interface NightlyDependencies
   extends IngestDependencies,
     Omit<BuildDependencies, keyof IngestDependencies> {
   settings: IngestDependencies['settings'] & BuildDependencies['settings'] & { INGEST_PARALLEL: number };
+  /** Absent where there is no Redis: nothing is archived then, and the summary says so. */
+  archive?: (() => Promise<ArchiveSummary>) | undefined;
 }
 
 export interface NightlyOptions {
@@ -61,6 +65,8 @@ export interface NightlyOptions {
   providers?: readonly string[];
   /** All, due or not. */
   all?: boolean;
+  /** No night of a service but a first snapshot: history is no part of it. */
+  withoutArchive?: boolean;
 }
 
 /** What became of one provider. */
@@ -80,15 +86,21 @@ export interface NightlySummary {
   /** Null when nothing was published; `build_error` says why. */
   build: BuildSummary | null;
   build_error: string | null;
+  /** Null when nothing was archived. */
+  archive: ArchiveSummary | null;
+  /** Why nothing was archived, or what a person has to look at. */
+  archive_error: string | null;
+  /** Whether the archive failed or left something: having no Redis is no failure. */
+  archive_failed: boolean;
 }
 
-/** 0: all good. 1: nothing was published. 3: published, but some provider failed or is held. */
+/** 0: all good. 1: nothing was published. 3: published, but some provider failed or is held, or the archive failed. */
 export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
   if (!summary.build) return 1;
   const bad = summary.providers.some(({ outcome }) =>
     ['failed', 'suspicious', 'cancelled'].includes(outcome),
   );
-  return bad ? 3 : 0;
+  return bad || summary.archive_failed ? 3 : 0;
 }
 
 /** Which providers are to be ingested, and which are not due. Sample providers only when asked for by name. */
@@ -136,7 +148,7 @@ async function ingestAll(deps: NightlyDependencies, due: readonly string[]): Pro
   return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Runs a night. Never throws for what a provider or the build did wrong: the summary says it. */
+/** Runs a night. Never throws for what a provider, the build or the archive did wrong: the summary says it. */
 export async function nightly(
   deps: NightlyDependencies,
   options: NightlyOptions = {},
@@ -149,13 +161,32 @@ export async function nightly(
     (provider): ProviderResult => ({ provider, outcome: 'not_due', reason: null, rows: 0, seconds: 0 }),
   );
   const { build, error } = await buildOnce(deps, deps.log);
+  const archived = options.withoutArchive ? NOT_ASKED : await archiveOnce(deps);
   return {
     started_at: startedAt,
     finished_at: new Date(deps.now()).toISOString(),
     providers: [...ingested, ...idle],
     build,
     build_error: error,
+    ...archived,
   };
+}
+
+type Archived = Pick<NightlySummary, 'archive' | 'archive_error' | 'archive_failed'>;
+const NOT_ASKED: Archived = { archive: null, archive_error: null, archive_failed: false };
+
+async function archiveOnce({ archive: run, log, signal }: NightlyDependencies): Promise<Archived> {
+  if (!run) return { ...NOT_ASKED, archive_error: 'there is no Redis at hand' };
+  try {
+    signal?.throwIfAborted();
+    const archive = await run();
+    const troubles = archiveTroubles(archive);
+    return { archive, archive_error: troubles.join('; ') || null, archive_failed: troubles.length > 0 };
+  } catch (error) {
+    log.error({ err: error }, 'the archive failed');
+    const why = error instanceof Error ? error.message : String(error);
+    return { archive: null, archive_error: why, archive_failed: true };
+  }
 }
 
 async function buildOnce(

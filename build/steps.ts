@@ -1,10 +1,12 @@
 /** The steps of the command line: each takes the tools of a run and what was asked, and gives an answer. */
 import type { Curated } from '../data/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
+import { archiveLine, archiveTroubles } from './archive/run-archive.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './ingest/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
+import { Refusal } from './refusal.ts';
 import { buildSnapshot } from './snapshot/build-snapshot.ts';
 import { publishedConcepts } from './snapshot/concepts.ts';
 import { rollback, SnapshotShelf } from './snapshot/publish.ts';
@@ -70,12 +72,20 @@ const materialise: Step = async (tools) => {
   return { result: summary, lines: [line], exitCode: 0 };
 };
 
-function nightLines({ providers, build, build_error: error }: NightlySummary): string[] {
+/** What is to be said of the archive; nothing when it was no part of what was asked. */
+function archiveLines({ archive, archive_error: why }: NightlySummary): string[] {
+  if (!archive) return why === null ? [] : [`nothing archived: ${why}`];
+  return [archiveLine(archive), ...archiveTroubles(archive)];
+}
+
+function nightLines(summary: NightlySummary): string[] {
+  const { providers, build, build_error: error } = summary;
   const lines = providers.map(
     ({ provider, outcome, reason, rows, seconds }) =>
       `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
   );
-  return [...lines, build ? `published ${build.snapshot}` : `nothing published: ${error}`];
+  const published = build ? `published ${build.snapshot}` : `nothing published: ${error}`;
+  return [...lines, published, ...archiveLines(summary)];
 }
 
 const night: Step = async (tools, { provider, all = false }) => {
@@ -86,7 +96,7 @@ const night: Step = async (tools, { provider, all = false }) => {
 
 const sample: Step = async (tools) => {
   const samples = [...tools.curated.providers.values()].filter((one) => one.sample).map(({ id }) => id);
-  const summary = await nightly(tools, { providers: samples });
+  const summary = await nightly(tools, { providers: samples, withoutArchive: true });
   return { result: summary, lines: nightLines(summary), exitCode: nightlyExitCode(summary) };
 };
 
@@ -106,6 +116,17 @@ const verify: Step = async (tools) => {
 const back: Step = async ({ settings }, { to }) => {
   const snapshot = await rollback(new SnapshotShelf(settings.SNAPSHOT_DIR), to);
   return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
+};
+
+const archive: Step = async ({ archive: run }) => {
+  if (!run) throw new Refusal('there is no Redis at hand: nothing can be archived');
+  const summary = await run();
+  const troubles = archiveTroubles(summary);
+  return {
+    result: summary,
+    lines: [archiveLine(summary), ...troubles],
+    exitCode: troubles.length > 0 ? 1 : 0,
+  };
 };
 
 const accept: Step = async (tools, { provider, run }) => {
@@ -149,7 +170,7 @@ const concepts: Step = async ({ settings }) => {
   return { result: links, lines: [head, ...lines], exitCode: 0 };
 };
 
-/** Steps that change something: their runs are told of in Redis. */
+/** Steps that have to do with Redis: their runs are told of there, or history comes from there. */
 export const MIRRORED: ReadonlySet<string> = new Set([
   'ingest',
   'materialise',
@@ -157,16 +178,27 @@ export const MIRRORED: ReadonlySet<string> = new Set([
   'sample',
   'rollback',
   'accept',
+  'archive',
 ]);
 
 /** By the name that is typed, with what it is for. */
 export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
   ['ingest', { run: ingest, help: 'read providers into the lake (--provider ID, several times; --force)' }],
   ['materialise', { run: materialise, help: 'build a snapshot from the lake, verify and publish it' }],
-  ['nightly', { run: night, help: 'ingest what is due, then build and publish once (--provider ID, --all)' }],
+  [
+    'nightly',
+    {
+      run: night,
+      help: 'ingest what is due, then build and publish once, then archive (--provider ID, --all)',
+    },
+  ],
   ['sample', { run: sample, help: 'ingest the figures that ship in npm packages and publish them' }],
   ['verify', { run: verify, help: 'hold the published snapshot against its manifest and the lake' }],
   ['rollback', { run: back, help: 'serve an earlier snapshot (--to ID)' }],
+  [
+    'archive',
+    { run: archive, help: 'move ledger, audit and usage that are old enough from Redis to Parquet' },
+  ],
   ['accept', { run: accept, help: 'take a held run as good (--provider ID --run ID)' }],
   ['concepts', { run: concepts, help: 'list the series of different providers that measure one thing' }],
   ['list', { run: list, help: 'show snapshots and runs' }],

@@ -13,6 +13,7 @@ import { createLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { runArchive } from './archive/run-archive.ts';
 import { connectorFor } from './connectors/registry.ts';
 import { createHandlers } from './job-handlers.ts';
 import { startJobWorker } from './job-worker.ts';
@@ -40,6 +41,7 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
     overrides: () => currentOverrides(link.redis, settings, log),
     observer: observeAll(loggedProgress(log), mirror),
     signal,
+    archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }),
     signalFor: (subject: string) => mirror.signalFor(subject),
   });
   const settle = (): Promise<void> => settleRuns(settings, mirror, Date.now, log);

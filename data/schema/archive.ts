@@ -6,6 +6,7 @@
  *   <ARCHIVE_DIR>/ledger/<part>/accounts.parquet   one row per account in the part (LEDGER_ACCOUNT_COLUMNS)
  *   <ARCHIVE_DIR>/audit/<part>/entries.parquet     sorted by id_ms, id_seq (AUDIT_COLUMNS)
  *   <ARCHIVE_DIR>/usage/<2026-11-21>.parquet       one UTC day of all accounts, sorted by account_id, route (USAGE_COLUMNS)
+ *   <ARCHIVE_DIR>/archive.json                     `{ id }`; the Redis whose history this is has the same id at `archive:id`
  *
  * A part is a directory that appears by one atomic rename and never changes; its name sorts by time. A name that begins
  * with a dot is unfinished and invisible.
@@ -14,7 +15,8 @@
  * the last entry that has left the live ledger (`through`) and the balance it left; one script sets it and trims the
  * stream. Parts come first, so at any moment every entry is live, in a part, or both, and a reader who takes from
  * the parts what lies at or before `through`, and everything live, sees each once. A part that was written but not yet
- * carried over is carried over by the next run, before it writes another: no entry ever lies in two parts.
+ * carried over is carried over by the next run, before it writes another: no entry ever lies in two parts. A long part is
+ * carried over in steps, each a prefix of an account's entries, so `through` may stand in the middle of one.
  * `{audit}:carried` is the same for the audit log. A usage day is one file, written once when the day can no longer change.
  */
 import { z } from 'zod';
@@ -22,7 +24,10 @@ import { z } from 'zod';
 export const ARCHIVED_ENTRIES = 'entries.parquet';
 export const ARCHIVED_ACCOUNTS = 'accounts.parquet';
 
-/** An entry's stream id is `id_ms-id_seq`. `more` is a JSON object of fields without a column; usually null. */
+/**
+ * An entry's stream id is `id_ms-id_seq`. A field that the entry does not have is null; `more` is a JSON object of
+ * fields without a column, usually null.
+ */
 export const LEDGER_COLUMNS = {
   account_id: 'VARCHAR',
   id_ms: 'BIGINT',
@@ -65,8 +70,10 @@ export const AUDIT_COLUMNS = {
   after: 'VARCHAR',
   reason: 'VARCHAR',
   request: 'VARCHAR',
+  more: 'VARCHAR',
 } as const;
 
+/** A day without calls is a file without rows: it says that there were none. */
 export const USAGE_COLUMNS = {
   account_id: 'VARCHAR',
   route: 'VARCHAR',

@@ -54,6 +54,7 @@
  *   overrides                         hash    indicator id -> JSON: what operators changed of it
  *   overrides:was                     hash    indicator id -> JSON: how it stood before the first change
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
+ *   archive:id                        string  id of the archive that holds what has left this Redis; see archive.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
@@ -131,6 +132,7 @@ export const redisKeys = {
   overrides: 'overrides',
   overridden: 'overrides:was',
   leftOut: 'left-out',
+  archive: 'archive:id',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,

@@ -1,0 +1,81 @@
+/** Stream entries as rows of the archive: every field in its column, what has none in `more`; nothing is lost. */
+import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
+
+export type StreamEntry = [id: string, fields: string[]];
+
+export type Cell = string | number | bigint | null;
+
+/** An id taken apart. Sequence numbers count entries of one millisecond. */
+export interface EntryId {
+  ms: bigint;
+  seq: number;
+}
+
+export function idOf(text: string): EntryId {
+  const [ms = '0', seq = '0'] = text.split('-');
+  return { ms: BigInt(ms), seq: Number(seq) };
+}
+
+/** Whether one id comes after another. */
+export const isAfter = (a: EntryId, b: EntryId): boolean => a.ms > b.ms || (a.ms === b.ms && a.seq > b.seq);
+
+const WHOLE = /^-?\d{1,16}$/;
+
+/** What a ledger entry moves, and when; null when it cannot be read as such. */
+export interface LedgerMove {
+  at_ms: number;
+  delta: number;
+  balance: number;
+}
+
+function fieldsOf(fields: readonly string[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (let i = 0; i + 1 < fields.length; i += 2) found.set(fields[i] ?? '', fields[i + 1] ?? '');
+  return found;
+}
+
+const whole = (text: string | undefined): number =>
+  text !== undefined && WHOLE.test(text) ? Number(text) : Number.NaN;
+
+export function moveOf([, fields]: StreamEntry): LedgerMove | null {
+  const found = fieldsOf(fields);
+  const move = {
+    at_ms: whole(found.get('at_ms')),
+    delta: whole(found.get('delta')),
+    balance: whole(found.get('balance')),
+  };
+  return Object.values(move).every(Number.isSafeInteger) ? move : null;
+}
+
+/** The time of an entry of the audit log; NaN when it has none. */
+export const timeOf = ([, fields]: StreamEntry): number => whole(fieldsOf(fields).get('at_ms'));
+
+/** The entry in the order of the columns; numbers that are none go to `more`, as they stand. */
+function rowOf(
+  columns: Readonly<Record<string, string>>,
+  known: Readonly<Record<string, Cell>>,
+  fields: readonly string[],
+): Cell[] {
+  const rest = fieldsOf(fields);
+  const row = Object.entries(columns).map(([name, type]): Cell => {
+    if (name in known) return known[name] ?? null;
+    const text = rest.get(name);
+    if (text === undefined || (type === 'BIGINT' && !WHOLE.test(text))) return null;
+    rest.delete(name);
+    return type === 'BIGINT' ? BigInt(text) : text;
+  });
+  if (rest.size > 0) row[Object.keys(columns).indexOf('more')] = JSON.stringify(Object.fromEntries(rest));
+  return row;
+}
+
+/** In the order of LEDGER_COLUMNS. */
+export function ledgerRow(account_id: string, [id, fields]: StreamEntry): Cell[] {
+  const { ms, seq } = idOf(id);
+  return rowOf(LEDGER_COLUMNS, { account_id, id_ms: ms, id_seq: seq, more: null }, fields);
+}
+
+/** In the order of AUDIT_COLUMNS. */
+export function auditRow([id, fields]: StreamEntry): Cell[] {
+  const { ms, seq } = idOf(id);
+  return rowOf(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
+}

@@ -1,0 +1,79 @@
+/**
+ * The archive step of the night: history leaves Redis for Parquet exactly once, whatever is killed when; see
+ * data/schema/archive.ts for the layout and why that holds.
+ *
+ * One run at a time, by a lock that a crash cannot leave behind. What a killed run wrote and Redis does not know of is
+ * taken over first. A Redis belongs to one archive: a run with another directory is refused, so that history never ends
+ * up in two places.
+ */
+import { mkdir } from 'node:fs/promises';
+import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { takeLock } from '../file-lock.ts';
+import { Refusal } from '../refusal.ts';
+import { ArchiveShelf } from './archive-shelf.ts';
+import { askAgain } from './ask.ts';
+import { type AuditArchived, archiveAudit } from './audit.ts';
+import type { ArchiveContext, ArchiveDependencies } from './context.ts';
+import { archiveLedger, type LedgerArchived } from './ledger.ts';
+import { archiveUsage, type UsageArchived } from './usage.ts';
+
+/** A day of a million calls is one part; DuckDB holds so many in some 300 MB. */
+const PART_ENTRIES = 1_000_000;
+
+export interface ArchiveSummary {
+  ledger: LedgerArchived;
+  audit: AuditArchived;
+  usage: UsageArchived;
+}
+
+/**
+ * Archives what is old enough.
+ * @throws {LockHeld} when another run is at it; {Refusal} when this Redis belongs to another archive.
+ */
+export async function runArchive(dependencies: ArchiveDependencies): Promise<ArchiveSummary> {
+  const { settings, now } = dependencies;
+  const shelf = new ArchiveShelf(settings.ARCHIVE_DIR);
+  await mkdir(shelf.directory, { recursive: true });
+  const lock = await takeLock(shelf.lockFile, 'the archive');
+  const context: ArchiveContext = {
+    ...dependencies,
+    shelf,
+    partEntries: dependencies.partEntries ?? PART_ENTRIES,
+    onStep: dependencies.onStep ?? (() => {}),
+  };
+  try {
+    await shelf.clean();
+    await belong(context);
+    const today = dayOf(now());
+    return {
+      ledger: await archiveLedger(context, (today - settings.LEDGER_LIVE_DAYS) * DAY_MS),
+      audit: await archiveAudit(context, (today - settings.AUDIT_LIVE_DAYS) * DAY_MS),
+      usage: await archiveUsage(context),
+    };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The first run makes them one; every later one looks. */
+async function belong({ redis, shelf }: ArchiveContext): Promise<void> {
+  const id = await shelf.identity();
+  await askAgain(redis, () => redis.set(redisKeys.archive, id, 'NX'));
+  const known = await askAgain(redis, () => redis.get(redisKeys.archive));
+  if (known === id) return;
+  throw new Refusal(
+    `this Redis keeps its history in archive ${known}, and ${shelf.directory} is archive ${id}: set ARCHIVE_DIR`,
+  );
+}
+
+/** What a person has to look at, in sentences; empty when all went well. */
+export function archiveTroubles({ ledger, audit, usage }: ArchiveSummary): string[] {
+  const left = [...ledger.left, ...audit.left].map(({ what, why }) => `${what} was left live: ${why}`);
+  const { lost } = usage;
+  return lost ? [...left, `usage from ${lost.from} to ${lost.to} was gone before it was archived`] : left;
+}
+
+/** What was done, in one line. */
+export function archiveLine({ ledger, audit, usage }: ArchiveSummary): string {
+  return `archived ${ledger.entries} ledger entries, ${audit.entries} audit entries and ${usage.days.length} days of usage`;
+}

@@ -1,0 +1,108 @@
+/**
+ * Writes the usage of finished days: one file a day, all accounts, once the day can no longer change. The counters stay
+ * in Redis for as long as they are kept there and then go by themselves.
+ */
+import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
+import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { Duck } from '../duckdb.ts';
+import { accountPages, firstDay } from './accounts.ts';
+import { askAgain } from './ask.ts';
+import type { ArchiveContext } from './context.ts';
+import type { Cell } from './entry-row.ts';
+import { RowTable } from './row-table.ts';
+
+/**
+ * After this long past midnight a day is finished: a gateway takes a debit back within two minutes, and its clock may
+ * be off by some more.
+ */
+const SETTLED_AFTER_MS = 30 * 60_000;
+/** Counters are kept for 100 days from their first call on; the oldest day may be going while it is read. */
+const KEPT_DAYS = 99;
+const ACCOUNTS_AT_ONCE = 500;
+const MEMORY_MB = 512;
+const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
+
+export interface UsageArchived {
+  /** Days that were written, `2026-11-21`. */
+  days: string[];
+  /** The days, first and last, whose counters had gone before they were archived; null when none had. */
+  lost: { from: string; to: string } | null;
+}
+
+export async function archiveUsage(context: ArchiveContext): Promise<UsageArchived> {
+  const { shelf, redis, now, signal, onStep } = context;
+  const archived: UsageArchived = { days: [], lost: null };
+  const first = await firstDay(redis);
+  if (first === null) return archived;
+  const lastDay = dayOf(now() - SETTLED_AFTER_MS) - 1;
+  const firstKept = dayOf(now()) - KEPT_DAYS;
+  const written = await shelf.usageDays();
+  archived.lost = lostDays(first, firstKept - 1, written);
+  if (archived.lost) context.log.warn(archived.lost, 'usage of these days was gone before it was archived');
+  for (let day = Math.max(first, firstKept); day <= lastDay; day += 1) {
+    signal?.throwIfAborted();
+    const date = dateOfDay(day);
+    if (written.includes(date)) continue;
+    await writeDay(context, day);
+    archived.days.push(date);
+    await onStep(`usage written ${date}`);
+  }
+  return archived;
+}
+
+/** Days after the newest written one (before it, everything was told of already) that Redis keeps no longer. */
+function lostDays(first: number, last: number, written: readonly string[]): UsageArchived['lost'] {
+  const newest = written.at(-1);
+  const from = Math.max(first, newest === undefined ? first : dayOf(Date.parse(newest)) + 1);
+  return from <= last ? { from: dateOfDay(from), to: dateOfDay(last) } : null;
+}
+
+async function writeDay(context: ArchiveContext, day: number): Promise<void> {
+  const { shelf, redis, log } = context;
+  const date = dateOfDay(day);
+  const duck = await Duck.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
+  try {
+    await duck.run('archive/tables');
+    const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
+    let credits = 0n;
+    for await (const ids of accountPages(redis, ACCOUNTS_AT_ONCE)) {
+      const hashes = await askAgain(redis, () =>
+        Promise.all(ids.map((id) => redis.hgetall(redisKeys.usage(id, day)))),
+      );
+      for (const [index, account_id] of ids.entries()) {
+        for (const row of usageRows(account_id, hashes[index] ?? {})) {
+          table.add(row);
+          credits += row.at(-1) as bigint;
+        }
+      }
+    }
+    table.close();
+    const file = shelf.usageDraft(date);
+    await duck.run('archive/write-usage', { file });
+    const [found] = await duck.rows('archive/verify-usage', { file });
+    if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
+      throw new Error(`${file} does not read back as what was written`);
+    }
+    await shelf.publishUsage(date);
+    log.info({ date, rows: table.added }, 'a day of usage is written');
+  } finally {
+    await duck.close();
+  }
+}
+
+/** One row for each route of an account's day, in the order of USAGE_COLUMNS. */
+function usageRows(account_id: string, hash: Readonly<Record<string, string>>): Cell[][] {
+  const routes = new Map<string, Map<string, string>>();
+  for (const [field, count] of Object.entries(hash)) {
+    const bar = field.lastIndexOf('|');
+    const route = field.slice(0, bar);
+    const counts = routes.get(route) ?? new Map<string, string>();
+    counts.set(field.slice(bar + 1), count);
+    routes.set(route, counts);
+  }
+  return [...routes].map(([route, counts]) => [
+    account_id,
+    route,
+    ...COUNTS.map((name) => BigInt(counts.get(name) ?? '0')),
+  ]);
+}
