@@ -1,0 +1,68 @@
+/**
+ * Accounts with a life behind them, archived and live, of which a test corrupts one. Everything is as it was before each
+ * test.
+ */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import type { Disagreement } from '../../admin/reconcile/account-check.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { LedgerEntry } from '../../gateway/account/account.ts';
+import { DAY_MS, type Lived, live } from '../archive/lived.ts';
+import { startRedis, type TestRedis } from '../redis.ts';
+
+let server: TestRedis;
+export let redis: RedisClient;
+export let lived: Lived;
+export let id: string;
+let email: string;
+export let parts: string[];
+/** The ledger of the account, oldest first. */
+export let ledger: LedgerEntry[];
+
+beforeAll(async () => {
+  server = await startRedis();
+  redis = await server.connect();
+  lived = await live(redis);
+  id = lived.ids.at(-1) ?? '';
+  email = (await lived.world.store.get(id)).email;
+  ledger = (lived.ledgers.get(id) ?? []).toReversed();
+  parts = (await readdir(join(lived.archiveDir, 'ledger'))).sort();
+});
+afterAll(async () => {
+  await lived.stop();
+  await server.stop();
+});
+beforeEach(() => lived.restore());
+
+export const partDir = (at: number): string => join(lived.archiveDir, 'ledger', parts.at(at) ?? '');
+export const entriesOf = (at: number): string => join(partDir(at), 'entries.parquet');
+export const accountsOf = (at: number): string => join(partDir(at), 'accounts.parquet');
+export const usageFile = (date: string): string => join(lived.archiveDir, 'usage', `${date}.parquet`);
+export const wallet = (): string => redisKeys.account(id);
+export const carried = (): string => redisKeys.carried(id);
+/** An archived entry in the middle of the account's second part. */
+export const archivedEntry = (): LedgerEntry => {
+  const day = Math.floor((ledger[0]?.at_ms ?? 0) / DAY_MS) + 1;
+  return ledger.filter(({ at_ms }) => Math.floor(at_ms / DAY_MS) === day)[2] as LedgerEntry;
+};
+export const idIs = (entry: LedgerEntry): string => {
+  const [ms, seq] = entry.id.split('-');
+  return `account_id = '${id}' AND id_ms = ${ms} AND id_seq = ${seq}`;
+};
+/** Rows with one column of one entry changed. */
+export const changed = (column: string, value: string, entry: LedgerEntry): string =>
+  `SELECT * REPLACE (CASE WHEN ${idIs(entry)} THEN ${value} ELSE ${column} END AS ${column}) FROM rows`;
+
+type Found = Pick<Disagreement, 'check' | 'what' | 'since_ms'> & { off: number };
+
+/** What is said, which must be of this account only. */
+export async function found(): Promise<Found[]> {
+  const disagreements = await lived.disagreements();
+  expect(new Set(disagreements.map(({ account_id }) => account_id))).toEqual(new Set([id]));
+  for (const one of disagreements) expect(one.email).toBe(email);
+  return disagreements.map(({ check, what, stands, should_be, since_ms }) => ({
+    ...{ check, what, since_ms, off: stands - should_be },
+  }));
+}

@@ -1,0 +1,71 @@
+/** Summaries of the archive's files: kept while a file is the very file that was read, made anew when it is not. */
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Summaries, type Summarised } from '../../admin/reconcile/summaries.ts';
+import { ArchiveEngine } from '../../gateway/archive/engine.ts';
+import { query } from '../archive/books.ts';
+
+const DAYS = ['2026-11-18', '2026-11-19', '2026-11-20'];
+
+describe('summaries', () => {
+  let dir: string;
+  let now = 1_000_000;
+  const engine = new ArchiveEngine({ memoryMb: 128, threads: 1, timeoutMs: 20_000 });
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'alm-summaries-'));
+    await mkdir(join(dir, 'archive', 'usage'), { recursive: true });
+    for (const date of DAYS) await writeUsage(date, 1);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const fileOf = (date: string): string => join(dir, 'archive', 'usage', `${date}.parquet`);
+  const writeUsage = (date: string, credits: number) =>
+    query(`COPY (SELECT 'acc_a' AS account_id, '/v1/data' AS route, 1::BIGINT AS requests, 0::BIGINT AS errors,
+      1::BIGINT AS "rows", ${credits}::BIGINT AS credits) TO '${fileOf(date)}' (FORMAT parquet)`);
+  const refresh = (anew_ms: number): Promise<Summarised> => {
+    now += 1_000;
+    return new Summaries(join(dir, 'archive'), join(dir, 'kept'), engine, () => now).refresh({ anew_ms });
+  };
+  const readAt = ({ usage }: Summarised): number[] => usage.map(({ read_at_ms }) => read_at_ms);
+
+  it('are made once, kept by whoever comes next, and made anew in turns when there is time', async () => {
+    const first = await refresh(0);
+    expect(readAt(first)).toEqual([now, now, now]);
+    expect(first).toMatchObject({ ledger: [], isThere: false, problems: [] });
+    const made_at = now;
+    expect(readAt(await refresh(0))).toEqual([made_at, made_at, made_at]);
+    expect(readAt(await refresh(60_000))).toEqual([now, now, now]);
+  });
+
+  it('never stand for a file that was changed, whatever its times say, nor for one that is gone', async () => {
+    const { usage } = await refresh(0);
+    const [one] = usage;
+    await writeUsage(DAYS[0] ?? '', 5);
+    await utimes(fileOf(DAYS[0] ?? ''), 1, 1);
+    const changed = await refresh(0);
+    expect(changed.usage[0]?.file).not.toBe(one?.file);
+    expect(await query(`SELECT used FROM read_parquet('${changed.usage[0]?.file}')`)).toEqual([
+      { used: '5' },
+    ]);
+    await rm(fileOf(DAYS[2] ?? ''));
+    await writeFile(join(dir, 'kept', 'left-behind.parquet.0a-0b.new'), '');
+    expect((await refresh(0)).usage).toHaveLength(2);
+    expect(await readdir(join(dir, 'kept'))).toHaveLength(2);
+  });
+
+  it('name a file that cannot be read, each time, until it can', async () => {
+    await writeFile(fileOf(DAYS[1] ?? ''), 'rubbish');
+    for (const summarised of [await refresh(0), await refresh(60_000)]) {
+      expect(summarised.problems).toEqual([expect.stringContaining(`usage/${DAYS[1]} cannot be read: `)]);
+      expect(summarised.usage).toHaveLength(1);
+    }
+    await writeUsage(DAYS[1] ?? '', 1);
+    expect(await refresh(0)).toMatchObject({ problems: [], usage: [{}, {}] });
+  });
+});
