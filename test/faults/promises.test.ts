@@ -1,4 +1,6 @@
 /** The parts of `npm run faults` on money and answers, small: the same functions, seconds instead of minutes. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clusterFaults } from './cluster.ts';
 import { gatewayFaults } from './gateway.ts';
@@ -7,14 +9,16 @@ import { redisFaults } from './redis.ts';
 import { repliesFaults } from './replies.ts';
 
 const LIMIT_MS = 90_000;
+const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
 
-/** Runs a part; every promise must be kept, and there must be so many. */
+/** Runs a part; every promise must be kept and stand in the README, and there must be so many. */
 async function holds(count: number, run: (report: Reporter) => Promise<void>): Promise<void> {
   const broken: string[] = [];
   let promises = 0;
   await run((promise, figure, ok) => {
     promises++;
     if (!ok) broken.push(`${promise}: ${figure}`);
+    if (!README.includes(`| ${promise} |`)) broken.push(`${promise}: not in the README`);
   });
   expect(broken).toEqual([]);
   expect(promises).toBe(count);
