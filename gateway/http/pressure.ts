@@ -5,8 +5,8 @@
  *   `standing` have been under way for `patience_ms` without a pause, only so many are let in until it is half as long.
  *   Whoever is let in then waits for a fraction of a second, whatever else is sent.
  * - Keyed requests are refused first. What needs no key is refused only when twice a burst is under way, or when the
- *   event loop itself lags by more than `lag_ms`; prerendered answers and health not at all, since a refusal costs what
- *   they cost.
+ *   event loop itself lags by more than `lag_ms` again and again; prerendered answers and health not at all, since a
+ *   refusal costs what they cost.
  *
  * Counting costs nothing on the way of a request, which is why this is no hook of the framework: `@fastify/under-pressure`
  * would run for every request, the prerendered ones too, and knows the process only by samples a second old.
@@ -38,6 +38,7 @@ export class Pressure {
   #longSince_ms: number | null = null;
   #isStanding = false;
   #lag_ms = 0;
+  #lastLag_ms = 0;
   #timer: NodeJS.Timeout | null = null;
 
   /** @param now monotonic milliseconds. */
@@ -82,12 +83,18 @@ export class Pressure {
     return this.#lag_ms > this.#limits.lag_ms || this.#underWay >= 2 * this.#limits.burst;
   }
 
+  /** One look at how late the event loop is. A single pause is over when it is seen: only two in a row count. */
+  lagged(lag_ms: number): void {
+    this.#lag_ms = Math.min(lag_ms, this.#lastLag_ms);
+    this.#lastLag_ms = lag_ms;
+  }
+
   /** Begins to watch the event loop; returns what ends it. */
   watch(): () => void {
     let due_ms = this.#now() + LAG_SAMPLE_MS;
     this.#timer = setInterval(() => {
       const now_ms = this.#now();
-      this.#lag_ms = now_ms - due_ms;
+      this.lagged(now_ms - due_ms);
       due_ms = now_ms + LAG_SAMPLE_MS;
     }, LAG_SAMPLE_MS).unref();
     return () => clearInterval(this.#timer ?? undefined);

@@ -61,3 +61,12 @@ test('who sends no key is refused last', () => {
   enter(1);
   expect(pressure.refusesAnonymous()).toBe(true);
 });
+
+test('one pause of the event loop turns nobody away, lasting lag does', () => {
+  pressure.lagged(8_000);
+  expect(pressure.refusesAnonymous()).toBe(false);
+  pressure.lagged(LIMITS.lag_ms + 1);
+  expect(pressure.refusesAnonymous()).toBe(true);
+  pressure.lagged(3);
+  expect(pressure.refusesAnonymous()).toBe(false);
+});
