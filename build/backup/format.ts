@@ -1,0 +1,93 @@
+/**
+ * What a backup is: a directory of files, and a manifest written last that names each with its size and SHA-256.
+ *
+ *   manifest.json            format, time, what is in it; a directory without one is no backup
+ *   redis.ndjson             a key a line: `[name, milliseconds it has left or -1, value]`, name and value in base64 (DUMP)
+ *   archive/ lake/ snapshots/ curated/    files as they lay
+ *
+ * The manifest carries a digest of itself, so that a changed or shortened one is found out, too.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { inParallel } from '../in-parallel.ts';
+import { Refusal } from '../refusal.ts';
+
+export const BACKUP_FORMAT = 1;
+export const BACKUP_MANIFEST = 'manifest.json';
+export const REDIS_FILE = 'redis.ndjson';
+
+const SHA256 = /^[0-9a-f]{64}$/;
+const staysInside = (path: string): boolean =>
+  !path.startsWith('/') && path.split('/').every((word) => !['', '.', '..'].includes(word));
+
+const manifestSchema = z.object({
+  format: z.literal(BACKUP_FORMAT),
+  /** ISO 8601: when the backup began. */
+  begun_at: z.string(),
+  /** Keys of Redis in it. */
+  keys: z.int().min(0),
+  files: z.record(
+    z.string().refine(staysInside, 'leads out of the backup'),
+    z.object({ bytes: z.int().min(0), sha256: z.string().regex(SHA256) }),
+  ),
+});
+export type BackupManifest = z.infer<typeof manifestSchema>;
+export type FileFacts = BackupManifest['files'][string];
+
+const digestOf = (manifest: unknown): string =>
+  createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+
+export const manifestText = (manifest: BackupManifest): string =>
+  `${JSON.stringify({ sha256: digestOf(manifest), manifest })}\n`;
+
+/** Size and SHA-256 of a file, read as a stream. */
+export async function factsOf(path: string): Promise<FileFacts> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
+}
+
+/** @throws {Refusal} naming the manifest and what is wrong with it. */
+async function readManifest(directory: string): Promise<BackupManifest> {
+  const file = join(directory, BACKUP_MANIFEST);
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new Refusal(`${directory} is no whole backup: it has no ${BACKUP_MANIFEST}`);
+  });
+  const damaged = (): never => {
+    throw new Refusal(`${file} is damaged`);
+  };
+  let sealed: { sha256?: unknown; manifest?: { format?: unknown } };
+  try {
+    sealed = JSON.parse(text) as typeof sealed;
+  } catch {
+    return damaged();
+  }
+  if (!sealed?.manifest || sealed.sha256 !== digestOf(sealed.manifest)) return damaged();
+  if (sealed.manifest.format !== BACKUP_FORMAT) {
+    throw new Refusal(`${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`);
+  }
+  const parsed = manifestSchema.safeParse(sealed.manifest);
+  return parsed.success && parsed.data.files[REDIS_FILE] ? parsed.data : damaged();
+}
+
+const READ_AT_ONCE = 4;
+
+/**
+ * Reads the manifest and holds every file of the backup against it.
+ * @throws {Refusal} naming the first file that is missing or is not what was written.
+ */
+export async function verifyBackup(directory: string): Promise<BackupManifest> {
+  const manifest = await readManifest(directory);
+  await inParallel(Object.entries(manifest.files), READ_AT_ONCE, async ([name, { bytes, sha256 }]) => {
+    const path = join(directory, name);
+    const found = await stat(path).catch(() => null);
+    if (!found) throw new Refusal(`the backup is incomplete: ${path} is missing`);
+    const isSame = found.size === bytes && (await factsOf(path)).sha256 === sha256;
+    if (!isSame) throw new Refusal(`the backup is damaged: ${path} is not what was written`);
+  });
+  return manifest;
+}

@@ -1,0 +1,125 @@
+/**
+ * Puts a backup back into an empty place.
+ *
+ * The whole backup is held against its manifest before anything is touched. Files are copied beside their places first,
+ * then Redis is filled, then the files get their names, the pointers to what is served last of all: a restore that was
+ * broken off serves nothing, and is begun again with `force`.
+ */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { syncDirectory, syncFiles } from '../durable-files.ts';
+import { Refusal } from '../refusal.ts';
+import { type BackupManifest, factsOf, REDIS_FILE, verifyBackup } from './format.ts';
+import { countKeys, emptyRedis, restoreRedis } from './restore-redis.ts';
+import { Copier, keepApart, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
+
+export interface RestoreDependencies {
+  redis: RedisClient;
+  settings: TreeSettings;
+}
+
+export interface RestoreSummary {
+  /** When the backup began. */
+  begun_at: string;
+  keys: number;
+  files: number;
+}
+
+/** A tree with the paths that the backup holds of it. */
+interface TreeCopy {
+  tree: Tree;
+  paths: string[];
+  draft: string;
+}
+
+const DRAFT = '.restoring';
+/** What the operator area keeps of the archive that was there before. */
+const READINGS = 'reconcile';
+
+/**
+ * Restores everything.
+ * @param force replaces what is there: Redis is emptied, files are removed.
+ * @throws {Refusal} naming the damaged file of the backup, or what stands in the way; nothing was touched then.
+ */
+export async function restore(
+  { redis, settings }: RestoreDependencies,
+  from: string,
+  { force = false } = {},
+): Promise<RestoreSummary> {
+  keepApart(settings, from);
+  const manifest = await verifyBackup(from);
+  const copies = treesOf(settings).map((tree) => copyOf(tree, manifest));
+  if (!force) await expectEmpty(redis, copies, manifest);
+  const copier = new Copier();
+  for (const copy of copies) await draft(copy, from, copier);
+  await rm(join(settings.VAR_DIR, READINGS), { recursive: true, force: true });
+  if (force) {
+    await emptyRedis(redis);
+    for (const copy of copies) await clear(copy);
+  }
+  await restoreRedis(redis, join(from, REDIS_FILE));
+  for (const copy of copies) await place(copy);
+  return { begun_at: manifest.begun_at, keys: manifest.keys, files: Object.keys(manifest.files).length };
+}
+
+function copyOf(tree: Tree, { files }: BackupManifest): TreeCopy {
+  const start = `${tree.name}/`;
+  const paths = Object.keys(files)
+    .filter((name) => name.startsWith(start))
+    .map((name) => name.slice(start.length));
+  const isPointer = (path: string): number => Number(basename(path) === CURRENT_POINTER);
+  return {
+    tree,
+    paths: paths.sort((a, b) => isPointer(a) - isPointer(b)),
+    draft: join(tree.directory, DRAFT),
+  };
+}
+
+async function expectEmpty(
+  redis: RedisClient,
+  copies: readonly TreeCopy[],
+  manifest: BackupManifest,
+): Promise<void> {
+  const replace = 'stop the service and add --force to replace everything';
+  const keys = await countKeys(redis);
+  if (keys > 0) throw new Refusal(`Redis is not empty, it has ${keys} keys: ${replace}`);
+  for (const { tree } of copies) {
+    for (const path of (await listTree(tree)).keys()) {
+      const file = join(tree.directory, path);
+      const known = manifest.files[`${tree.name}/${path}`];
+      const isSame = tree.isCurated && known && (await factsOf(file)).sha256 === known.sha256;
+      if (isSame) continue;
+      const what = tree.isCurated ? `${file} is not as in the backup` : `${tree.directory} is not empty`;
+      throw new Refusal(`${what}: ${replace}`);
+    }
+  }
+}
+
+async function draft({ tree, paths, draft: beside }: TreeCopy, from: string, copier: Copier): Promise<void> {
+  await rm(beside, { recursive: true, force: true });
+  for (const path of paths) await copier.copy(join(from, tree.name, path), join(beside, path));
+  await syncFiles(paths.map((path) => join(beside, path)));
+}
+
+/** Removes what is there: of the curated data only those, of the others everything, caches of newer days included. */
+async function clear({ tree }: TreeCopy): Promise<void> {
+  const names = tree.isCurated
+    ? [...(await listTree(tree)).keys()]
+    : (await readdir(tree.directory).catch(() => [])).filter((name) => name !== DRAFT);
+  for (const name of names) await rm(join(tree.directory, name), { recursive: true, force: true });
+}
+
+async function place({ tree, paths, draft: beside }: TreeCopy): Promise<void> {
+  const folders = new Set<string>();
+  for (const path of paths) {
+    const home = join(tree.directory, path);
+    const folder = dirname(home);
+    if (!folders.has(folder)) await mkdir(folder, { recursive: true });
+    folders.add(folder);
+    await rename(join(beside, path), home);
+  }
+  for (const folder of folders) await syncDirectory(folder);
+  await rm(beside, { recursive: true, force: true });
+}

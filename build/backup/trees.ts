@@ -1,0 +1,132 @@
+/**
+ * The directories that a backup holds beside Redis, and copying one while others write to it.
+ *
+ * What lies there appears by a rename and never changes, or is replaced by a rename: so a copy is consistent when the
+ * directory, listed again after it, is what it was before. What has changed meanwhile is copied or taken out, and the
+ * directory is listed again. Names that begin with a dot are locks, caches and unfinished work: they are left out.
+ */
+import { constants } from 'node:fs';
+import { copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { inParallel } from '../in-parallel.ts';
+import { Refusal } from '../refusal.ts';
+
+export type TreeSettings = Pick<
+  Settings,
+  'ARCHIVE_DIR' | 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'CURATED_DIR' | 'REDIS_DIR' | 'VAR_DIR'
+>;
+
+export interface Tree {
+  name: 'archive' | 'lake' | 'snapshots' | 'curated';
+  directory: string;
+  /** Whether a file, by its path in the tree, is part of it. */
+  holds(path: string): boolean;
+  /** A tree that people keep otherwise, too, may stand at the place of a restore, when it says the same. */
+  isCurated: boolean;
+}
+
+const isVisible = (path: string): boolean =>
+  !path.split('/').some((word) => word.startsWith('.')) && !path.endsWith('.tmp');
+/** The directory of the curated data has the code that reads it beside them. */
+const isCuratedFile = (path: string): boolean => isVisible(path) && /\.(csv|ya?ml)$/.test(path);
+
+/** Snapshots come last: while they are not back, nothing is served. */
+export const treesOf = (settings: TreeSettings): Tree[] => [
+  { name: 'curated', directory: settings.CURATED_DIR, holds: isCuratedFile, isCurated: true },
+  { name: 'archive', directory: settings.ARCHIVE_DIR, holds: isVisible, isCurated: false },
+  { name: 'lake', directory: settings.LAKE_DIR, holds: isVisible, isCurated: false },
+  { name: 'snapshots', directory: settings.SNAPSHOT_DIR, holds: isVisible, isCurated: false },
+];
+
+/** @throws {Refusal} when a backup would lie in what it holds, or what it holds in the backup. */
+export function keepApart(settings: TreeSettings, backup: string): void {
+  const isIn = (outer: string, inner: string): boolean => {
+    const path = relative(outer, inner);
+    return path === '' || !(path === '..' || path.startsWith(`..${sep}`));
+  };
+  const kept = [...treesOf(settings).map(({ directory }) => directory), settings.REDIS_DIR];
+  const near = kept.find((directory) => isIn(directory, backup) || isIn(backup, directory));
+  if (near !== undefined)
+    throw new Refusal(`a backup cannot lie in ${near} or around it: choose another place`);
+}
+
+/** Path in the tree -> what tells a file from another that takes its place. */
+export type Listing = Map<string, string>;
+
+/** Empty when the directory does not exist. */
+export async function listTree({ directory, holds }: Tree): Promise<Listing> {
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true }).catch(whenGone([]));
+  const listing: Listing = new Map();
+  for (const entry of entries) {
+    const file = join(entry.parentPath, entry.name);
+    const path = relative(directory, file).split(sep).join('/');
+    if (entry.isDirectory() || !holds(path)) continue;
+    const facts = await lstat(file).catch(whenGone(null));
+    if (facts) listing.set(path, `${facts.dev}:${facts.ino}:${facts.size}:${facts.mtimeMs}`);
+  }
+  return listing;
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+function whenGone<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isGone(error)) return value;
+    throw error;
+  };
+}
+
+const COPIES_AT_ONCE = 8;
+
+/** Copies files; what is one file under two names stays one, as unchanged files of two snapshots are. */
+export class Copier {
+  readonly #copied = new Map<string, Promise<string>>();
+
+  /** Whether the file was there to be copied. */
+  async copy(from: string, to: string): Promise<boolean> {
+    await mkdir(dirname(to), { recursive: true });
+    const facts = await lstat(from).catch(whenGone(null));
+    if (!facts) return false;
+    const inode = `${facts.dev}:${facts.ino}`;
+    const earlier = facts.nlink > 1 ? this.#copied.get(inode) : undefined;
+    if (earlier && (await this.#link(earlier, to))) return true;
+    const copying = copyFile(from, to, constants.COPYFILE_FICLONE).then(() => to);
+    if (facts.nlink > 1) this.#copied.set(inode, copying);
+    return copying.then(() => true, whenGone(false));
+  }
+
+  async #link(earlier: Promise<string>, to: string): Promise<boolean> {
+    return earlier
+      .then((file) => link(file, to))
+      .then(
+        () => true,
+        () => false,
+      );
+  }
+}
+
+const ROUNDS = 100;
+
+/**
+ * Copies a tree as it is at one moment, though others write to it.
+ * @returns the paths in the tree.
+ * @throws {Refusal} when it does not stand still.
+ */
+export async function copyStill(tree: Tree, to: string, copier: Copier): Promise<string[]> {
+  const copied: Listing = new Map();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const listing = await listTree(tree);
+    const stale = [...copied].filter(([path, facts]) => listing.get(path) !== facts).map(([path]) => path);
+    for (const path of stale) {
+      await rm(join(to, path), { force: true });
+      copied.delete(path);
+    }
+    const fresh = [...listing].filter(([path]) => !copied.has(path));
+    if (stale.length === 0 && fresh.length === 0) return [...copied.keys()];
+    await inParallel(fresh, COPIES_AT_ONCE, async ([path, facts]) => {
+      if (await copier.copy(join(tree.directory, path), join(to, path))) copied.set(path, facts);
+    });
+  }
+  throw new Refusal(`${tree.directory} changes all the time: try again later`);
+}
