@@ -10,6 +10,8 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 export const ACCOUNTS = 100_000;
 export const DAYS = 365;
 const DAY_MS = 86_400_000;
+/** Days whose usage Redis still has, archived as it is. */
+const LIVE_USAGE_DAYS = 100;
 /** Accounts that call on one day: each one on every fifth. */
 const TURNS = 5;
 const ENTRIES_A_DAY = 5;
@@ -95,7 +97,8 @@ export async function alterEntry(dir: string): Promise<number> {
 
 /** Makes many accounts in one go; tests know how the keys are called. */
 const FILL = `
-local from, to, accounts, turns, first_day, days, each, grant, live, today_ms, date = unpack(ARGV)
+local from, to, accounts, turns, first_day, days, each, grant, live, today_ms, date, a_day, usage_from = unpack(ARGV)
+local DATES = 13
 for a = from, to do
   local id = string.format('acc_%016d', a)
   local tag = '{a:' .. id .. '}:'
@@ -112,11 +115,18 @@ for a = from, to do
       'request', 'request-' .. a, 'route', '/v1/data', 'key', 'key', 'rows', 1)
   end
   redis.call('HSET', tag .. 'usage:' .. date, '/v1/data|requests', live, '/v1/data|rows', live, '/v1/data|credits', live)
+  for day = usage_from, first_day + days - 1 do
+    if (day - first_day) % turns == a % turns then
+      redis.call('HSET', tag .. 'usage:' .. ARGV[DATES + 1 + day - usage_from],
+        '/v1/data|requests', a_day, '/v1/data|rows', a_day, '/v1/data|credits', a_day)
+    end
+  end
 end`;
 const FILLED_AT_ONCE = 1_000;
 
 /** Accounts as they are after that year and two calls today, on one Redis. */
 export async function fillRedis(redis: RedisClient): Promise<void> {
+  const usageFrom = TODAY - LIVE_USAGE_DAYS;
   const facts = [
     ACCOUNTS,
     TURNS,
@@ -127,6 +137,9 @@ export async function fillRedis(redis: RedisClient): Promise<void> {
     LIVE_DEBITS,
     TODAY * DAY_MS,
     dateOf(TODAY),
+    ENTRIES_A_DAY,
+    usageFrom,
+    ...Array.from({ length: LIVE_USAGE_DAYS }, (_, index) => dateOf(usageFrom + index)),
   ];
   for (let from = 0; from < ACCOUNTS; from += FILLED_AT_ONCE)
     await redis.eval(FILL, 0, from, from + FILLED_AT_ONCE - 1, ...facts);
