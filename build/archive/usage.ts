@@ -12,10 +12,10 @@ import type { Cell } from './entry-row.ts';
 import { RowTable } from './row-table.ts';
 
 /**
- * After this long past midnight a day is finished: a gateway takes a debit back within two minutes, and its clock may
- * be off by some more.
+ * After this long past midnight a day is finished: a gateway that was cut off takes a debit back for half a day, out of
+ * the usage of the day on which it was made, and its clock may be off by some minutes.
  */
-const SETTLED_AFTER_MS = 30 * 60_000;
+const SETTLED_AFTER_MS = 12.5 * 3_600_000;
 /** Counters are kept for 100 days from their first call on; the oldest day may be going while it is read. */
 const KEPT_DAYS = 99;
 const ACCOUNTS_AT_ONCE = 500;

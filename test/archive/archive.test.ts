@@ -228,9 +228,9 @@ describe.each([
     const ada = await world.customer();
     await ada.call({ price: 3, rows: 3, route: '/v1/data' });
     await ada.call({ price: 0, status: 404 });
-    world.clock.ms = Date.UTC(2026, 10, 21, 0, 10);
+    world.clock.ms = Date.UTC(2026, 10, 21, 12);
     expect((await archive()).usage.days).toEqual([]);
-    world.clock.ms = Date.UTC(2026, 10, 22, 2);
+    world.clock.ms = Date.UTC(2026, 10, 22, 13);
     expect((await archive()).usage).toEqual({ days: ['2026-11-20', '2026-11-21'], lost: null });
     const row = { account_id: ada.account_id };
     expect(await usageRows(dir, '2026-11-20')).toEqual([
@@ -248,7 +248,7 @@ describe.each([
     world.clock.ms += 150 * DAY_MS;
     const summary = await archive();
     expect(summary.usage.lost).toEqual({ from: '2026-11-20', to: '2027-01-09' });
-    expect(summary.usage.days).toHaveLength(99);
+    expect(summary.usage.days).toHaveLength(98);
     expect(archiveTroubles(summary)[0]).toMatch(/usage from 2026-11-20 to 2027-01-09/);
     nextDay();
     expect((await archive()).usage.lost).toBeNull();

@@ -46,7 +46,9 @@ describe('history of a person over archive and live', () => {
     for await (const item of wholeAudit(audit)) if ('action' in item) walked.push(item);
     expect(walked).toHaveLength(before.length);
     await night();
-    world.clock.ms += 100 * DAY_MS;
+    world.clock.ms += DAY_MS;
+    await night();
+    world.clock.ms += 99 * DAY_MS;
     await night();
   });
   afterAll(() => world.stop());

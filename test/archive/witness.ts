@@ -46,13 +46,17 @@ export class Witness {
     for (const account_id of await this.#redis.zrange('accounts', '0', '-1')) {
       const seen = this.#ledgers.get(account_id) ?? new Map<string, string>();
       this.#ledgers.set(account_id, seen);
-      for (const [id, fields] of await this.#live(account_id)) seen.set(id, textOf(fields));
+      for (const [id, fields] of await this.#live(account_id))
+        if (!seen.has(id)) seen.set(id, textOf(fields));
     }
     for (const [id, fields] of await stream(this.#redis, AUDIT)) this.#audit.set(id, textOf(fields));
   }
 
-  /** What is wrong, in sentences; empty when archive and live together are exactly what was seen. */
-  async wrongs(): Promise<string[]> {
+  /**
+   * What is wrong, in sentences; empty when archive and live together are exactly what was seen. Written usage is held
+   * against its counters unless told that those are gone.
+   */
+  async wrongs({ usage = true } = {}): Promise<string[]> {
     const archived = await archivedLedgers(this.#dir);
     const wrongs = [...archived.keys()]
       .filter((account_id) => !this.#ledgers.has(account_id))
@@ -69,7 +73,15 @@ export class Witness {
       ];
       wrongs.push(...found.map((wrong) => `${account_id}: ${wrong}`));
     }
-    return [...wrongs, ...(await this.#wrongsOfAudit()), ...(await this.#wrongsOfUsage())];
+    return [...wrongs, ...(await this.#wrongsOfAudit()), ...(usage ? await this.#wrongsOfUsage() : [])];
+  }
+
+  /** Request ids of all debits of an account, as often as they stand in archive and live ledger. */
+  async debitsOf(account_id: string): Promise<string[]> {
+    const archived = (await archivedLedgers(this.#dir)).get(account_id) ?? [];
+    const carried = await this.#redis.hgetall(`{a:${account_id}}:carried`);
+    const whole = wholeOf(archived, carried, await this.#live(account_id));
+    return whole.filter(([, { kind }]) => kind === 'debit').map(([, { request }]) => request ?? '');
   }
 
   #live(account_id: string): Promise<Entry[]> {
