@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
+import { runArchive } from '../../build/archive/run-archive.ts';
 import { backUp } from '../../build/backup/backup.ts';
 import { restore } from '../../build/backup/restore.ts';
 import { treesOf } from '../../build/backup/trees.ts';
-import { takeLock } from '../../build/file-lock.ts';
+import { LockHeld, takeLock } from '../../build/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { buildApp } from '../../gateway/app.ts';
@@ -130,16 +131,41 @@ describe.each([
     }
   });
 
-  it('waits until no history is on its way from Redis to the archive', async () => {
+  it('lets no history leave Redis for the archive meanwhile, and waits for what is on its way', async () => {
     const settings = settingsIn(join(dir, 'home'));
+    const { world, people } = place;
+    world.clock.ms += 10 * 86_400_000;
+    let archiving: Promise<unknown> | undefined;
+    const archive = (): Promise<unknown> =>
+      runArchive({
+        redis,
+        settings: { ...settings, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 1 },
+        now: () => world.clock.ms,
+        log: silentLog,
+      }).catch((error: unknown) => error);
+    let asked = 0;
+    // The time is asked for once at the start, and then with every account: the first one is being copied.
+    const now = (): number => {
+      asked += 1;
+      if (asked === 2) archiving = archive();
+      return world.clock.ms;
+    };
+    const backup = join(dir, 'second');
+    await backUp({ redis, settings, now }, backup);
+    expect(await archiving).toBeInstanceOf(LockHeld);
+    await archive();
+    await wipe();
+    await restore({ redis, settings }, backup);
+    for (const { account_id } of people)
+      await expectSoundChain(redis, account_id, await wholeLedger(redis, settings.ARCHIVE_DIR, account_id));
+    expect(await archive()).toMatchObject({ ledger: { left: [], resumed: [] } });
+    for (const { account_id } of people) expect(await redis.xlen(`{a:${account_id}}:ledger`)).toBe(0);
+
     const lock = await takeLock(join(settings.ARCHIVE_DIR, '.lock'), 'the archive');
     const stop = new AbortController();
-    const backing = backUp(
-      { redis, settings, now: Date.now, signal: stop.signal },
-      join(dir, 'waiting'),
-    ).catch((error: unknown) => error);
+    const waiting = backUp({ redis, settings, now, signal: stop.signal }, join(dir, 'waiting'));
     stop.abort(new Error('enough'));
-    expect(await backing).toBeInstanceOf(Error);
+    await expect(waiting).rejects.toThrow();
     await lock.release();
   });
 });
