@@ -66,4 +66,10 @@ export const PARTS: readonly Part[] = [
     limit_s: 600,
     load: async () => (await import('./reconcile.ts')).reconcileFaults,
   },
+  {
+    name: 'archive',
+    fault: 'a year of nights, a day of a million calls, and the archive killed at twenty moments',
+    limit_s: 300,
+    load: async () => (await import('./archive.ts')).archiveFaults,
+  },
 ];

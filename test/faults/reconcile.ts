@@ -10,6 +10,7 @@ import type { Reconciliation } from '../../admin/reconcile/reading.ts';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { silentLog, startRedis } from '../redis.ts';
+import { whileAsking } from './while-asking.ts';
 import { ACCOUNTS, accountId, alterEntry, DAYS, ENTRIES, fillRedis, NOW_MS, writeArchive } from './year.ts';
 
 type Report = (promise: string, figure: string, ok: boolean) => void;
@@ -18,7 +19,6 @@ type Report = (promise: string, figure: string, ok: boolean) => void;
 const ANSWERED_WITHIN_MS = 20_000;
 /** A paid call asks Redis once; this long it may stand behind the questions of a reading. */
 const WAIT_AT_MOST_MS = 100;
-const PING_EVERY_MS = 5;
 
 export async function reconcileFaults(report: Report): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
@@ -31,7 +31,7 @@ export async function reconcileFaults(report: Report): Promise<void> {
     const read = reader(redis, archiveDir, join(dir, 'work'));
     const first = await read();
     const bystander = await server.connect();
-    const [second, wait_ms] = await whileWaiting(bystander, read);
+    const [second, wait_ms] = await whileAsking(bystander, read);
     const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
     report(
       'Reconciliation over archive and live finds nothing wrong where nothing is',
@@ -71,25 +71,6 @@ function reader(redis: RedisClient, archiveDir: string, workDir: string): () => 
     if (reconciler.last === null || reconciler.last === before) throw new Error('the reading failed');
     return reconciler.last;
   };
-}
-
-/** Does something while Redis is asked again and again; also how long 99 of 100 questions waited at most. */
-async function whileWaiting<T>(redis: RedisClient, work: () => Promise<T>): Promise<[T, wait_ms: number]> {
-  const waits: number[] = [];
-  let asking = Promise.resolve();
-  const ask = async (): Promise<void> => {
-    const began = performance.now();
-    await redis.ping();
-    waits.push(performance.now() - began);
-  };
-  const timer = setInterval(() => {
-    asking = asking.then(ask);
-  }, PING_EVERY_MS);
-  const outcome = await work();
-  clearInterval(timer);
-  await asking;
-  waits.sort((a, b) => a - b);
-  return [outcome, waits[Math.floor(waits.length * 0.99)] ?? 0];
 }
 
 const isClean = ({ disagreements, problems }: Reconciliation): boolean =>

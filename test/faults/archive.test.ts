@@ -1,0 +1,13 @@
+/** The faults of the archive, small: the same functions, seconds instead of minutes. */
+import { expect, test } from 'vitest';
+import { archiveFaults } from './archive.ts';
+
+test('a few nights, a small day and a few kills: memory stays flat, and every entry is there once', {
+  timeout: 90_000,
+}, async () => {
+  const told: [promise: string, ok: boolean][] = [];
+  const scale = { nights: 12, callsADay: 100, debits: 10_000, kills: 4 };
+  await archiveFaults((promise, figure, ok) => told.push([`${promise}: ${figure}`, ok]), scale);
+  expect(told.filter(([, ok]) => !ok)).toEqual([]);
+  expect(told).toHaveLength(5);
+});

@@ -1,0 +1,179 @@
+/**
+ * The archive under a year of nights, a day of full size and kills: memory of Redis stays where it is, a million entries
+ * leave in one night, and every entry is there once.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ArchiveSummary, runArchive } from '../../build/archive/run-archive.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { KilledNights, moments } from '../archive/killed-nights.ts';
+import { Witness } from '../archive/witness.ts';
+import { type Customer, createWorld, UNLIMITED } from '../metering/harness.ts';
+import { silentLog, startRedis } from '../redis.ts';
+import { fillDay, liveEntries } from './full-day.ts';
+import type { Reporter } from './parts.ts';
+import { SimulatedExpiry } from './simulated-expiry.ts';
+import { whileAsking } from './while-asking.ts';
+
+export interface ArchiveScale {
+  nights: number;
+  callsADay: number;
+  /** Debits of the full day. */
+  debits: number;
+  kills: number;
+}
+
+const FULL: ArchiveScale = { nights: 365, callsADay: 600, debits: 1_000_000, kills: 20 };
+const DAY_MS = 86_400_000;
+const CUSTOMERS = 8;
+const AT_ONCE = 200;
+const LIVE_DAYS = 3;
+/** The last quarters against the second, with what an allocator rounds. */
+const FLAT = 1.05;
+/** A paid call asks Redis once; this long it may stand behind the archive. */
+const WAIT_AT_MOST_MS = 100;
+
+export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL): Promise<void> {
+  await aYear(report, scale);
+  await aFullDay(report, scale.debits);
+  await killedNights(report, scale.kills);
+}
+
+/** A Redis and a directory that are gone afterwards. */
+async function open() {
+  const dir = await mkdtemp(join(tmpdir(), 'alm-nights-'));
+  const server = await startRedis();
+  return {
+    dir,
+    server,
+    redis: await server.connect(),
+    [Symbol.asyncDispose]: async () => {
+      await server.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function night(redis: RedisClient, dir: string, now_ms: number): Promise<ArchiveSummary> {
+  const settings = { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: LIVE_DAYS, AUDIT_LIVE_DAYS: 90 };
+  return runArchive({ redis, settings, now: () => now_ms, log: silentLog });
+}
+
+const usedMemory = async (redis: RedisClient): Promise<number> =>
+  Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+
+/** Calls by day through the real admission script, the archive by night; the clock is the year's. */
+async function aYear(report: Reporter, { nights, callsADay }: ArchiveScale): Promise<void> {
+  await using to = await open();
+  const { redis, dir } = to;
+  const world = createWorld(redis, UNLIMITED);
+  const customers: Customer[] = [];
+  for (let i = 0; i < CUSTOMERS; i += 1) customers.push(await world.customer({ credits: 100_000_000 }));
+  const expiry = new SimulatedExpiry(redis);
+  const witness = new Witness(redis, dir);
+  const quarters: number[] = [];
+  let admitted = 0;
+  for (let day = 1; day <= nights; day += 1) {
+    admitted += await callAllDay(customers, callsADay, `day-${day}`);
+    await witness.note();
+    await expiry.note(world.clock.ms);
+    world.clock.ms += DAY_MS;
+    await expiry.pass(world.clock.ms);
+    await night(redis, dir, world.clock.ms);
+    if (day === Math.round(((quarters.length + 1) * nights) / 4)) quarters.push(await usedMemory(redis));
+  }
+  const [, second = 0, ...later] = quarters;
+  report(
+    'A year of nights: memory of Redis stays flat, once usage has its hundred days',
+    `${number(admitted)} paid calls; at the end of each quarter ${quarters.map(megabytes).join(', ')} MB`,
+    Math.max(...later) <= second * FLAT,
+  );
+  const wrongs = await witness.wrongs({ usage: false });
+  report(
+    'A year of nights: every entry is in archive and live ledger once, and every balance is their sum',
+    `${number(witness.seen)} entries, ${wrongs.length === 0 ? 'none' : wrongs.slice(0, 3).join('; ')} wrong`,
+    wrongs.length === 0 && admitted === nights * callsADay && witness.seen >= admitted,
+  );
+}
+
+/** @returns how many were admitted */
+async function callAllDay(customers: readonly Customer[], calls: number, word: string): Promise<number> {
+  let admitted = 0;
+  for (let from = 0; from < calls; from += AT_ONCE) {
+    const verdicts = await Promise.all(
+      Array.from({ length: Math.min(AT_ONCE, calls - from) }, (_, i) =>
+        customers[i % customers.length]?.call({ request_id: `${word}-${from + i}`, rows: i }),
+      ),
+    );
+    admitted += verdicts.filter((verdict) => verdict?.kind === 'admitted').length;
+  }
+  return admitted;
+}
+
+async function aFullDay(report: Reporter, debits: number): Promise<void> {
+  await using to = await open();
+  const { redis, dir, server } = to;
+  const empty = await usedMemory(redis);
+  const { entries, ends_ms } = await fillDay(redis, debits);
+  const full = await usedMemory(redis);
+  const bystander = await server.connect();
+  // Every call of a script from a tenth of a millisecond on.
+  await redis.config('SET', 'slowlog-log-slower-than', '100', 'slowlog-max-len', '1000000');
+  const now_ms = ends_ms + LIVE_DAYS * DAY_MS;
+  const began_ms = performance.now();
+  const [{ ledger }, wait_ms] = await whileAsking(bystander, () => night(redis, dir, now_ms));
+  const seconds = (performance.now() - began_ms) / 1000;
+  const steps = await stepTimes(redis);
+  const left = await liveEntries(redis);
+  const bytes = (full - empty) / entries;
+  report(
+    'A day of a million paid calls leaves Redis in one night, and its memory with it',
+    `${number(ledger.entries)} entries of ${bytes.toFixed(0)} bytes in ${seconds.toFixed(0)} s, ${left} left; ` +
+      `${megabytes(full)} MB before, ${megabytes(await usedMemory(redis))} MB after; ` +
+      `at a million calls a day at most ${megabytes(bytes * 1_000_000 * (LIVE_DAYS + 1))} MB of ledger are live ` +
+      `when the night comes (LEDGER_LIVE_DAYS ${LIVE_DAYS} and the day itself)`,
+    ledger.entries === entries && left === 0,
+  );
+  report(
+    'A paid call does not wait behind the archive',
+    `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile; ${steps}`,
+    wait_ms < WAIT_AT_MOST_MS,
+  );
+}
+
+/** How long the script that takes over a step of 250 entries held Redis, by Redis' own clock. */
+async function stepTimes(redis: RedisClient): Promise<string> {
+  const log = (await redis.slowlog('GET', 1_000_000)) as [number, number, micros: number, words: string[]][];
+  const took = log
+    .filter(([, , , words]) => /^eval/i.test(words[0] ?? ''))
+    .map(([, , micros]) => micros / 1000);
+  took.sort((a, b) => a - b);
+  const at = (share: number): string => (took[Math.floor((took.length - 1) * share)] ?? 0).toFixed(2);
+  return `a step of 250 entries holds Redis for ${at(0.5)} ms, 99 of 100 for less than ${at(0.99)} ms (${took.length} steps)`;
+}
+
+async function killedNights(report: Reporter, kills: number): Promise<void> {
+  await using to = await open();
+  const nights = await KilledNights.open(to.server, to.dir);
+  for (let day = 0; day < 3; day += 1) await nights.day();
+  const whole = await nights.night();
+  const wrongs: string[] = [];
+  let killed = 0;
+  for (const kill of moments(kills, whole.said.length - 1, whole.duration_ms)) {
+    await nights.day();
+    if ((await nights.night(kill)).killed) killed += 1;
+    wrongs.push(...(await nights.witness.wrongs()));
+  }
+  const { said } = await nights.night();
+  wrongs.push(...(await nights.witness.wrongs()), ...said.filter((line) => line.startsWith('left')));
+  const owed = await nights.owed();
+  report(
+    'Archive killed at any moment: every entry of ledger and audit log is there once, and the next night takes it up',
+    `${killed} kills, ${number(nights.witness.seen)} entries: ${wrongs.length} wrong${wrongs[0] ? ` (${wrongs[0]})` : ''}, ${owed} left over`,
+    wrongs.length === 0 && owed === 0 && killed > kills / 2,
+  );
+}
+
+const number = (count: number): string => count.toLocaleString('en');
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);

@@ -1,0 +1,32 @@
+/**
+ * Lets keys of Redis expire by a clock that is passed in. Redis counts by a clock of its own, to which a simulated year
+ * is minutes: what would have expired by the simulated one is removed as that passes.
+ */
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { everyKey } from '../redis.ts';
+
+export class SimulatedExpiry {
+  readonly #redis: RedisClient;
+  readonly #due = new Map<string, number>();
+
+  constructor(redis: RedisClient) {
+    this.#redis = redis;
+  }
+
+  /** Notes when the keys that were made since the last time are due. */
+  async note(now_ms: number): Promise<void> {
+    const fresh = (await everyKey(this.#redis)).filter((key) => !this.#due.has(key));
+    const left = await Promise.all(fresh.map((key) => this.#redis.pttl(key)));
+    for (const [index, key] of fresh.entries()) {
+      const ms = left[index] ?? -1;
+      if (ms > 0) this.#due.set(key, now_ms + ms);
+    }
+  }
+
+  /** Removes what is due. */
+  async pass(now_ms: number): Promise<void> {
+    const over = [...this.#due].filter(([, due_ms]) => due_ms <= now_ms).map(([key]) => key);
+    await Promise.all(over.map((key) => this.#redis.del(key)));
+    for (const key of over) this.#due.delete(key);
+  }
+}
