@@ -4,13 +4,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AccountStore } from '../../gateway/account/store.ts';
 import { freePort } from '../bench/processes.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { isRefused, Program, type Started } from './program.ts';
 
 const run = promisify(execFile);
+const ENDS_WITHIN = { timeout: 20_000, interval: 50 };
 
 let program: Program;
 let redis: TestRedis;
@@ -58,6 +59,13 @@ const childrenOf = async (pid: number | undefined): Promise<number[]> => {
 };
 
 /** Of so many calls at once, over connections of their own, how many were answered with each status. */
+/** Those of the processes that have not ended; a zombie has. */
+async function living(pids: readonly number[]): Promise<string[]> {
+  // It fails when it knows none of them.
+  const ps = await run('ps', ['-o', 'pid=,stat=', '-p', pids.join()]).catch(() => ({ stdout: '' }));
+  return ps.stdout.split('\n').filter((line) => line !== '' && !line.includes('Z'));
+}
+
 async function statuses(url: string, calls: number, headers = {}): Promise<Record<number, number>> {
   const answers = await Promise.all(Array.from({ length: calls }, () => call(url, headers)));
   return Object.fromEntries(
@@ -171,16 +179,10 @@ describe('each with a gateway of its own', () => {
     const exit = once(child, 'exit');
     child.kill('SIGKILL');
     await exit;
-    let answers = true;
-    while (answers)
-      answers = await call(`${url}/healthz`).then(
-        () => true,
-        () => false,
-      );
-    const { stdout } = await run('ps', ['-o', 'pid=,stat=', '-p', workers.join()]).catch(() => ({
-      stdout: '',
-    }));
-    expect(stdout.split('\n').filter((line) => line !== '' && !line.includes('Z'))).toEqual([]);
+    await vi.waitFor(async () => {
+      await expect(call(`${url}/healthz`)).rejects.toThrow();
+      expect(await living(workers)).toEqual([]);
+    }, ENDS_WITHIN);
   });
 
   test('what keeps a worker from starting ends the service, and is said once', async () => {
