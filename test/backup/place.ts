@@ -83,6 +83,7 @@ export async function furnish(redis: RedisClient, settings: TreeSettings): Promi
     now,
     log: silentLog,
   });
+  await world.metering.settle();
   return { world, people };
 }
 
@@ -120,6 +121,8 @@ export function load({ world, people }: Place): Load {
     stop: async () => {
       goesOn = false;
       await Promise.all(lanes);
+      // Totals that are written every few seconds would come into a Redis that has been emptied.
+      await world.metering.settle();
     },
   };
 }
