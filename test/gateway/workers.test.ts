@@ -58,7 +58,6 @@ const childrenOf = async (pid: number | undefined): Promise<number[]> => {
   return stdout.trim().split('\n').map(Number);
 };
 
-/** Of so many calls at once, over connections of their own, how many were answered with each status. */
 /** Those of the processes that have not ended; a zombie has. */
 async function living(pids: readonly number[]): Promise<string[]> {
   // It fails when it knows none of them.
@@ -66,6 +65,7 @@ async function living(pids: readonly number[]): Promise<string[]> {
   return ps.stdout.split('\n').filter((line) => line !== '' && !line.includes('Z'));
 }
 
+/** Of so many calls at once, over connections of their own, how many were answered with each status. */
 async function statuses(url: string, calls: number, headers = {}): Promise<Record<number, number>> {
   const answers = await Promise.all(Array.from({ length: calls }, () => call(url, headers)));
   return Object.fromEntries(
