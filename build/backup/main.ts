@@ -12,6 +12,7 @@ import { openLink, type RedisLink } from '../redis-link.ts';
 import { Refusal } from '../refusal.ts';
 import { backUp } from './backup.ts';
 import { restore } from './restore.ts';
+import { expectNobodyServes } from './restore-redis.ts';
 
 const USAGE = `usage: npm run backup -- --to DIR [--json]
        npm run restore -- --from DIR [--force] [--json]
@@ -58,6 +59,7 @@ async function carryOut({ what, directory, force }: Asked, link: RedisLink): Pro
     const size = `${done.keys} keys and ${done.files} files, ${(done.bytes / 1e6).toFixed(1)} MB`;
     return [done, `backed up to ${directory}: ${size}`];
   }
+  await expectNobodyServes(redis);
   const done = await restore({ redis, settings }, directory, { force });
   return [done, `restored the backup of ${done.begun_at}: ${done.keys} keys and ${done.files} files`];
 }

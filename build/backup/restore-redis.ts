@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { Refusal } from '../refusal.ts';
 import { type KeyLine, mastersOf } from './dump-redis.ts';
 
 const KEYS_AT_ONCE = 200;
@@ -9,6 +10,15 @@ const CHARACTERS_AT_ONCE = 8_000_000;
 
 export const countKeys = async (redis: RedisClient): Promise<number> =>
   (await Promise.all(mastersOf(redis).map((node) => node.dbsize()))).reduce((sum, keys) => sum + keys, 0);
+
+const SERVING = / name=almanac-(?:metering|admin|jobs) /;
+
+/** @throws {Refusal} when a gateway, the operator area or a worker is connected: it would go on with what it knew. */
+export async function expectNobodyServes(redis: RedisClient): Promise<void> {
+  const clients = await Promise.all(mastersOf(redis).map((node) => node.client('LIST')));
+  if (clients.some((list) => SERVING.test(String(list))))
+    throw new Refusal('the service is running on this Redis: stop gateways and workers first');
+}
 
 export async function emptyRedis(redis: RedisClient): Promise<void> {
   await Promise.all(mastersOf(redis).map((node) => node.flushdb()));

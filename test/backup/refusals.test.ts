@@ -63,6 +63,16 @@ describe('a backup that is not what was written', () => {
       (backup) => changeByte(join(backup, 'manifest.json')).then(() => 'manifest.json is damaged'),
     ],
     [
+      'with a manifest that leaves a file out',
+      async (backup) => {
+        const text = await readFile(join(backup, 'manifest.json'), 'utf8');
+        const shorter = text.replace(/"lake\/overrides\.json":\{[^}]*\},/, '');
+        expect(shorter.length).toBeLessThan(text.length);
+        await writeFile(join(backup, 'manifest.json'), shorter);
+        return 'manifest.json is damaged';
+      },
+    ],
+    [
       'with an empty manifest',
       (backup) => writeFile(join(backup, 'manifest.json'), 'null').then(() => 'manifest.json is damaged'),
     ],
@@ -189,8 +199,14 @@ describe('the command line', () => {
       const client = await connected(held.url, false, []);
       await furnish(client, settingsIn(from));
       const keys = await client.dbsize();
-      client.disconnect();
       expect(await run(from, 'backup', '--to', backup, '--json')).toMatchObject({ code: 0, err: '' });
+      expect(await run(from, 'restore', '--from', backup, '--force')).toEqual({
+        code: 1,
+        out: '',
+        err: 'the service is running on this Redis: stop gateways and workers first\n',
+      });
+      expect(await client.dbsize()).toBe(keys);
+      client.disconnect();
       const restored = await run(to, 'restore', '--from', backup, '--json');
       expect(restored).toMatchObject({ code: 0, err: '' });
       expect(JSON.parse(restored.out)).toMatchObject({ keys });
