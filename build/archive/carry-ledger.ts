@@ -1,7 +1,7 @@
 /**
  * Takes a part of the ledger over from Redis: each account's entries leave in steps, oldest first, each by one script
  * that says how far the archive goes and trims as much. A step is small, so that paid calls never wait long behind it.
- * Measured, a step holds Redis for about a millisecond.
+ * Measured by Redis' own clock, a step of 250 entries holds it for 0.4 ms.
  */
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { Duck, type SqlRow } from '../duckdb.ts';

@@ -16,7 +16,8 @@ import { type EntryId, idOf, isAfter, moveOf, type StreamEntry } from './entry-r
 import { LedgerPart } from './ledger-part.ts';
 import { RowTable } from './row-table.ts';
 
-const ACCOUNTS_AT_ONCE = 100;
+/** Redis reads them one after the other before it turns to anybody else: a paid call waits for all of them. */
+const ACCOUNTS_AT_ONCE = 20;
 const PIECE = 250;
 const ARCHIVED_AT_ONCE = 2_000;
 const MEMORY_MB = 512;

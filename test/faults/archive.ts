@@ -137,7 +137,7 @@ async function aFullDay(report: Reporter, debits: number): Promise<void> {
   );
   report(
     'A paid call does not wait behind the archive',
-    `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile; ${steps}`,
+    `99 of 100 questions of the archiving process itself wait less than ${wait_ms.toFixed(1)} ms; ${steps}`,
     wait_ms < WAIT_AT_MOST_MS,
   );
 }
@@ -148,6 +148,7 @@ async function stepTimes(redis: RedisClient): Promise<string> {
   const took = log
     .filter(([, , , words]) => /^eval/i.test(words[0] ?? ''))
     .map(([, , micros]) => micros / 1000);
+  await redis.slowlog('RESET');
   took.sort((a, b) => a - b);
   const at = (share: number): string => (took[Math.floor((took.length - 1) * share)] ?? 0).toFixed(2);
   return `a step of 250 entries holds Redis for ${at(0.5)} ms, 99 of 100 for less than ${at(0.99)} ms (${took.length} steps)`;
