@@ -27,10 +27,12 @@ export interface RestoreSummary {
   files: number;
 }
 
-/** A tree with the paths that the backup holds of it. */
 interface TreeCopy {
   tree: Tree;
+  /** What is to be written of it. */
   paths: string[];
+  /** Curated data that say the same already: they may lie where nobody can write. */
+  same: ReadonlySet<string>;
   draft: string;
 }
 
@@ -50,8 +52,8 @@ export async function restore(
 ): Promise<RestoreSummary> {
   keepApart(settings, from);
   const manifest = await verifyBackup(from);
-  const copies = treesOf(settings).map((tree) => copyOf(tree, manifest));
-  if (!force) await expectEmpty(redis, copies, manifest);
+  const copies = await Promise.all(treesOf(settings).map((tree) => copyOf(tree, manifest)));
+  if (!force) await expectEmpty(redis, copies);
   const copier = new Copier();
   for (const copy of copies) await draft(copy, from, copier);
   await rm(join(settings.VAR_DIR, READINGS), { recursive: true, force: true });
@@ -64,36 +66,36 @@ export async function restore(
   return { begun_at: manifest.begun_at, keys: manifest.keys, files: Object.keys(manifest.files).length };
 }
 
-function copyOf(tree: Tree, { files }: BackupManifest): TreeCopy {
+async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> {
   const start = `${tree.name}/`;
   const paths = Object.keys(files)
     .filter((name) => name.startsWith(start))
     .map((name) => name.slice(start.length));
+  const same = new Set<string>();
+  for (const path of tree.isCurated ? (await listTree(tree)).keys() : []) {
+    const { sha256 } = await factsOf(join(tree.directory, path));
+    if (sha256 === files[start + path]?.sha256) same.add(path);
+  }
   const isPointer = (path: string): number => Number(basename(path) === CURRENT_POINTER);
   return {
     tree,
-    paths: paths.sort((a, b) => isPointer(a) - isPointer(b)),
+    same,
+    paths: paths.filter((path) => !same.has(path)).sort((a, b) => isPointer(a) - isPointer(b)),
     draft: join(tree.directory, DRAFT),
   };
 }
 
-async function expectEmpty(
-  redis: RedisClient,
-  copies: readonly TreeCopy[],
-  manifest: BackupManifest,
-): Promise<void> {
+async function expectEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Promise<void> {
   const replace = 'stop the service and add --force to replace everything';
   const keys = await countKeys(redis);
   if (keys > 0) throw new Refusal(`Redis is not empty, it has ${keys} keys: ${replace}`);
-  for (const { tree } of copies) {
-    for (const path of (await listTree(tree)).keys()) {
-      const file = join(tree.directory, path);
-      const known = manifest.files[`${tree.name}/${path}`];
-      const isSame = tree.isCurated && known && (await factsOf(file)).sha256 === known.sha256;
-      if (isSame) continue;
-      const what = tree.isCurated ? `${file} is not as in the backup` : `${tree.directory} is not empty`;
-      throw new Refusal(`${what}: ${replace}`);
-    }
+  for (const { tree, same } of copies) {
+    const other = [...(await listTree(tree)).keys()].find((path) => !same.has(path));
+    if (other === undefined) continue;
+    const what = tree.isCurated
+      ? `${join(tree.directory, other)} is not as in the backup`
+      : `${tree.directory} is not empty`;
+    throw new Refusal(`${what}: ${replace}`);
   }
 }
 
@@ -104,9 +106,9 @@ async function draft({ tree, paths, draft: beside }: TreeCopy, from: string, cop
 }
 
 /** Removes what is there: of the curated data only those, of the others everything, caches of newer days included. */
-async function clear({ tree }: TreeCopy): Promise<void> {
+async function clear({ tree, same }: TreeCopy): Promise<void> {
   const names = tree.isCurated
-    ? [...(await listTree(tree)).keys()]
+    ? [...(await listTree(tree)).keys()].filter((path) => !same.has(path))
     : (await readdir(tree.directory).catch(() => [])).filter((name) => name !== DRAFT);
   for (const name of names) await rm(join(tree.directory, name), { recursive: true, force: true });
 }

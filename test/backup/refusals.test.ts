@@ -1,7 +1,7 @@
 /** What backup and restore refuse, and that they have touched nothing then; and both on the command line. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { backUp } from '../../build/backup/backup.ts';
@@ -153,8 +153,11 @@ describe('a place that is not empty', () => {
     expect(await redis.get('key')).toBe('value');
     await empty(redis);
     await cp(join(whole, 'curated'), settings.CURATED_DIR, { recursive: true });
+    const topics = join(settings.CURATED_DIR, 'topics.yaml');
+    const { ino } = await stat(topics);
     await restore({ redis, settings }, whole);
     expect(await contents(settings)).toEqual(all);
+    expect((await stat(topics)).ino).toBe(ino);
     expect(await redis.dbsize()).toBeGreaterThan(50);
   });
 
