@@ -1,8 +1,9 @@
 /**
  * Load: what a service must bear for long, and what it must survive.
  *
- * Capacity is found first, by callers who wait for each answer. Then requests come whether or not earlier ones have been
- * answered: at four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the service must
+ * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered in
+ * good time when requests come on their own, which costs both sides more. Then requests come whether or not earlier ones
+ * have been answered: at four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the service must
  * say no at once instead of making everybody wait. The generator shares the machine's cores with the gateway and Redis, so
  * capacity is that of all three together, and it changes with whatever else the machine does. So the long load is cut into
  * pieces with a measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
@@ -46,6 +47,9 @@ const PATHS = [
 const CLOSED_CONNECTIONS = 64;
 const OPEN_CONNECTIONS = 4_000;
 const PIECE_S = 10;
+/** An answer that takes longer is none in good time. */
+const GOOD_TIME_MS = 250;
+const HALVINGS = 4;
 /** A machine that lost more than this between two measurements has had something else to do. */
 const SLOWER = 0.85;
 const VOID_MOST = 6;
@@ -93,8 +97,9 @@ export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Pro
     return accounts.reduce((sum, { credits }) => sum + credits.lifetime_spent, 0);
   };
   await capacityOf(stage);
-  await steady(report, stage, scale.steady_s);
-  await overload(report, stage, await capacityOf(stage), scale.overload_s, spent);
+  const share = await openShare(stage);
+  await steady(report, stage, share, scale.steady_s);
+  await overload(report, stage, share * (await capacityOf(stage)), scale.overload_s, spent);
   const [customer] = customers;
   if (customer) await connectionFaults(report, gateway, customer, scale);
 }
@@ -115,6 +120,19 @@ async function capacityOf({ gateway, requests, capacity_ms, closed }: Stage): Pr
   return result.answers / (result.duration_ms / 1000);
 }
 
+/** What share of that is answered in good time when requests come on their own, found by halving. */
+async function openShare(stage: Stage): Promise<number> {
+  const closed = await capacityOf(stage);
+  let [low, high] = [0, 1];
+  for (let step = 0; step < HALVINGS; step++) {
+    const share = (low + high) / 2;
+    const { whole } = await openLoop(stage, share * closed, stage.capacity_ms / 1000);
+    const isBorne = whole.refused + whole.failed === 0 && whole.served_p99_ms < GOOD_TIME_MS;
+    [low, high] = isBorne ? [share, high] : [low, share];
+  }
+  return Math.max(low, 1 / 2 ** HALVINGS);
+}
+
 const openLoop = ({ gateway, requests, open }: Stage, rate: number, duration_s: number) =>
   open.ask<OpenLoopJob, OpenLoopResult>({
     port: gateway.port,
@@ -129,12 +147,16 @@ const whole = (value: number): string => Math.round(value).toLocaleString('en');
 const worst = (seconds: readonly Second[]): number => median(seconds.map((second) => second.served_p99_ms));
 
 /** The pieces of the long load that count, and how many did not. */
-async function pieces(stage: Stage, duration_s: number): Promise<{ good: OpenLoopResult[]; voids: number }> {
+async function pieces(
+  stage: Stage,
+  share: number,
+  duration_s: number,
+): Promise<{ good: OpenLoopResult[]; voids: number }> {
   const good: OpenLoopResult[] = [];
   let voids = 0;
   let capacity = await capacityOf(stage);
   while (good.length < Math.ceil(duration_s / PIECE_S)) {
-    const result = await openLoop(stage, SHARE * capacity, Math.min(PIECE_S, duration_s));
+    const result = await openLoop(stage, SHARE * share * capacity, Math.min(PIECE_S, duration_s));
     const after = await capacityOf(stage);
     const isVoid = after < SLOWER * capacity && voids < VOID_MOST;
     if (isVoid) voids++;
@@ -144,11 +166,11 @@ async function pieces(stage: Stage, duration_s: number): Promise<{ good: OpenLoo
   return { good, voids };
 }
 
-async function steady(report: Reporter, stage: Stage, duration_s: number): Promise<void> {
+async function steady(report: Reporter, stage: Stage, share: number, duration_s: number): Promise<void> {
   const { gateway } = stage;
   const before = await gateway.handles();
   const samples: number[] = [];
-  const running = pieces(stage, duration_s);
+  const running = pieces(stage, share, duration_s);
   const sampling = setInterval(async () => {
     samples.push((await gateway.memory()) ?? Number.NaN);
   }, SAMPLE_MS);
