@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
-import { startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/account/store.ts';
@@ -17,6 +16,7 @@ import { installFallback } from '../gateway/http/fallback.ts';
 import { installHealth } from '../gateway/http/health.ts';
 import { newIds } from '../gateway/http/request-id.ts';
 import { openServer } from '../gateway/http/server.ts';
+import { redisUrlOf } from '../gateway/own-redis.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
 import { plainReason } from '../gateway/start-failure.ts';
 import { type Stop, stopAll, stopOnSignal } from '../gateway/stopping.ts';
@@ -32,7 +32,7 @@ const REDIS_WAIT_MS = 3_000;
 async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
   if (settings.ADMIN_PORT === undefined)
     throw new SettingsError('ADMIN_PORT: expected the port of the operator area');
-  const redisUrl = settings.REDIS_URL ?? (await privateRedis(settings, stops));
+  const redisUrl = await redisUrlOf(settings, stops);
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
   stops.push(async () => redis.disconnect());
   const [snapshots] = await Promise.all([
@@ -71,12 +71,6 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   );
   const { port } = app.server.address() as AddressInfo;
   return `Operator area: http://${settings.HOST}:${port}/admin/\n`;
-}
-
-async function privateRedis(settings: Settings, stops: Stop[]): Promise<string> {
-  const server = await startPrivateRedis(settings.REDIS_DIR);
-  stops.push(() => server.stop());
-  return server.url;
 }
 
 try {

@@ -9,15 +9,15 @@ import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
-import { startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
 import { startCompanion } from './companion.ts';
+import { redisUrlOf } from './own-redis.ts';
 import { plainReason } from './start-failure.ts';
 import { type Stop, stopAll, stopOnSignal } from './stopping.ts';
 
 /** One process for everything. Resolves to the greeting. */
 async function startAlone(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
-  const redisUrl = settings.REDIS_URL ?? (await privateRedis(settings, stops));
+  const redisUrl = await redisUrlOf(settings, stops);
   const { serve } = await import('./serving.ts');
   const where = { redisUrl, port: settings.PORT, reusePort: false, sharers: 1 };
   const serving = await serve(settings, where, log, stops);
@@ -26,12 +26,6 @@ async function startAlone(settings: Settings, log: Logger, stops: Stop[]): Promi
     stops.push(await serveMetrics(serving.metrics, settings.METRICS_PORT, settings.HOST));
   }
   return serving.lead();
-}
-
-async function privateRedis(settings: Settings, stops: Stop[]): Promise<string> {
-  const server = await startPrivateRedis(settings.REDIS_DIR);
-  stops.push(() => server.stop());
-  return server.url;
 }
 
 async function startGroup(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {

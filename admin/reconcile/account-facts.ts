@@ -5,6 +5,7 @@
  * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
  */
 import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
@@ -99,10 +100,4 @@ export class FactReader {
     const hashes = await Promise.all(ids.map((id) => this.#redis.hgetall(redisKeys.order(account_id, id))));
     return ids.flatMap((id, index) => orderFrom(id, account_id, hashes[index] ?? {}) ?? []);
   }
-}
-
-function fieldsOf(flat: readonly string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let i = 0; i + 1 < flat.length; i += 2) fields[flat[i] ?? ''] = flat[i + 1] ?? '';
-  return fields;
 }

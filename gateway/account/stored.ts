@@ -1,4 +1,5 @@
 /** From Redis hashes and stream entries to records. */
+import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 import type { Tier } from '../metering/metering.ts';
 import type {
   AccountRecord,
@@ -88,9 +89,7 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
 
 /** One stream entry: its id and its fields, alternating names and values. */
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
-  const hash: Record<string, string> = {};
-  for (let i = 0; i + 1 < fields.length; i += 2) hash[fields[i] ?? ''] = fields[i + 1] ?? '';
-  return ledgerEntryOf(id, hash);
+  return ledgerEntryOf(id, fieldsOf(fields));
 }
 
 /** An entry by its fields, wherever they are kept. */

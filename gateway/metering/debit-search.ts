@@ -3,6 +3,7 @@
  * whether they were charged stands in the ledger, near the moment at which they were sent.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 
 /** How far the clocks of this gateway and of Redis may be apart. */
 const CLOCKS_APART_MS = 10_000;
@@ -59,10 +60,4 @@ function note(standing: Standing, fields: Record<string, string>): void {
   const call = callOf(key, Math.abs(Number(delta)), request);
   if (kind === 'debit') add(standing.charged, `${at_ms} ${call}`, 1);
   else if (kind === 'refund') add(standing.refunded, call, 1);
-}
-
-function fieldsOf(list: string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let at = 0; at + 1 < list.length; at += 2) fields[list[at] ?? ''] = list[at + 1] ?? '';
-  return fields;
 }

@@ -3,6 +3,7 @@
  * archive goes and what is live are read in one transaction, so that every entry is seen once.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 import { type CarriedAudit, carriedAudit } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
@@ -70,10 +71,4 @@ async function readLive(
   // A stream of one subject may be trimmed after the log itself.
   const through = carried ? parseStreamId(carried.through) : null;
   return { carried, live: live.filter(({ id }) => !through || compareIds(parseStreamId(id), through) > 0) };
-}
-
-function fieldsOf(flat: readonly string[]): Fields {
-  const fields: Record<string, string> = {};
-  for (let i = 0; i + 1 < flat.length; i += 2) fields[flat[i] ?? ''] = flat[i + 1] ?? '';
-  return fields;
 }

@@ -88,8 +88,10 @@ export async function installSite(scope: FastifyInstance, site: Site): Promise<v
   scope.decorateRequest('session', null as unknown as { _csrf?: string });
   await scope.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: CONTENT_POLICY },
-    referrerPolicy: { policy: 'same-origin' },
-    frameguard: { action: 'deny' },
+    // Every page of the service has these already; see http/server.ts.
+    referrerPolicy: false,
+    frameguard: false,
+    noSniff: false,
     // Whoever ends TLS in front of the service decides this for the whole host.
     strictTransportSecurity: false,
   });

@@ -218,7 +218,7 @@ async function overload(
 ): Promise<void> {
   const before = await settled(spent);
   const over = await openLoop(stage, OVER * capacity, duration_s);
-  const after = await openLoop(stage, capacity / 3, Math.min(RECOVERY_S, duration_s));
+  const after = await openLoop(stage, capacity / 2, Math.min(RECOVERY_S, duration_s));
   const cost = (await settled(spent)) - before;
   const { due, served, refused, failed, refused_p50_ms, refused_p99_ms } = over.whole;
   const goodput = served / duration_s / capacity;

@@ -16,9 +16,9 @@ import { ACCOUNTS, accountId, alterEntry, DAYS, ENTRIES, fillRedis, NOW_MS, writ
 type Report = (promise: string, figure: string, ok: boolean) => void;
 
 /** What a person waits for a page, with some room for a busy machine. */
-const ANSWERED_WITHIN_MS = 20_000;
+const ANSWERED_WITHIN_MS = 15_000;
 /** A paid call asks Redis once; this long it may stand behind the questions of a reading. */
-const WAIT_AT_MOST_MS = 100;
+const WAIT_AT_MOST_MS = 50;
 
 export async function reconcileFaults(report: Report): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
