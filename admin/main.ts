@@ -15,6 +15,7 @@ import { Archive } from '../gateway/archive/archive.ts';
 import { installFallback } from '../gateway/http/fallback.ts';
 import { installHealth } from '../gateway/http/health.ts';
 import { newIds } from '../gateway/http/request-id.ts';
+import { requestObserver } from '../gateway/http/request-log.ts';
 import { openServer } from '../gateway/http/server.ts';
 import { redisUrlOf } from '../gateway/own-redis.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
@@ -47,7 +48,12 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   ]);
   stops.push(() => snapshots.close());
   const now = Date.now;
-  const app = openServer({ settings, log, randomId: newIds() });
+  const app = openServer({
+    settings,
+    log,
+    randomId: newIds(),
+    observe: requestObserver(log, null),
+  });
   installFallback(app, ['/healthz', '/readyz'], log);
   installHealth(app, snapshots, { ready: () => isReady(redis) });
   installStylesheet(app);

@@ -6,25 +6,32 @@ import type { FastifyInstance } from 'fastify';
 import type { AdminDependencies } from '../admin/area.ts';
 import { registerAdmin } from '../admin/plugin.ts';
 import { type AccountPages, registerAccountPages } from './account/pages/plugin.ts';
+import { callerAddress } from './http/caller-address.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { installFallback } from './http/fallback.ts';
 import { installHealth } from './http/health.ts';
+import type { Metrics } from './http/metrics.ts';
 import { PRESSURE_LIMITS, Pressure } from './http/pressure.ts';
+import type { QueryParameters } from './http/query-string.ts';
+import { requestIds } from './http/request-id.ts';
+import { requestObserver } from './http/request-log.ts';
 import { openServer, type ServerDependencies } from './http/server.ts';
 import type { Metering } from './metering/metering.ts';
 import { buildOpenApi } from './openapi.ts';
-import { admit } from './routes/admission.ts';
+import { type Answer, admit } from './routes/admission.ts';
+import { Directions } from './routes/directions.ts';
 import { PREFIXES, ROUTES } from './routes/routes.ts';
 import type { Snapshots } from './snapshot/store.ts';
 import { installStylesheet } from './web/stylesheet.ts';
 
-export interface AppDependencies extends ServerDependencies {
+export interface AppDependencies extends Omit<ServerDependencies, 'observe' | 'onClosing'> {
   metering: Metering;
   snapshots: Snapshots;
   /** Unix milliseconds. */
   now: () => number;
   /** Default: with the limits of a service. */
   pressure?: Pressure;
+  metrics?: Metrics;
   /** Mounts the operator area. */
   admin?: AdminDependencies;
   /** Mounts the account pages. */
@@ -32,9 +39,11 @@ export interface AppDependencies extends ServerDependencies {
 }
 
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
-  const { metering, snapshots, log } = dependencies;
+  const { metering, snapshots, log, settings, randomId, metrics = null } = dependencies;
   const { pressure = new Pressure(PRESSURE_LIMITS, log) } = dependencies;
-  const app = openServer(dependencies);
+  const observe = requestObserver(log, metrics);
+  const directions = new Directions({ requestId: requestIds(randomId), observe });
+  const app = openServer({ ...dependencies, observe, onClosing: () => directions.close() });
   const unwatch = pressure.watch();
   app.addHook('onClose', async () => unwatch());
   const templates = PREFIXES.flatMap((prefix) => ROUTES.map((route) => prefix + route.template));
@@ -44,11 +53,23 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installStylesheet(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
+  const addressOf = callerAddress(settings);
   for (const route of ROUTES) {
-    const handler = admit(route, { ...dependencies, pressure });
-    for (const prefix of PREFIXES) app.get(prefix + asPattern(route.template), handler);
+    const answer = admit(route, { ...dependencies, pressure, addressOf });
+    for (const prefix of PREFIXES) install(app, prefix + asPattern(route.template), answer, directions);
   }
+  directions.standBefore(app.server);
   return app;
+}
+
+/** The framework's part in a public route: to find it. */
+function install(app: FastifyInstance, pattern: string, answer: Answer, directions: Directions): void {
+  app.get(pattern, ({ raw, id, params, query }, reply) => {
+    reply.hijack();
+    const way = { path: params as Record<string, string>, query: query as QueryParameters, reading: null };
+    directions.note(raw.url ?? '', answer, way);
+    reply.facts = answer({ request: raw, response: reply.raw, id, way });
+  });
 }
 
 /** `/rankings/{indicator}` as the router writes it. */

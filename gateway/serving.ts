@@ -28,6 +28,8 @@ import { AuditLog } from './web/audit-log.ts';
 const REDIS_WAIT_MS = 3_000;
 /** Long enough for callers on a fast network to see that their connection ends. */
 const DRAIN_MS = 300;
+/** Connections that come at once wait to be let in; one that finds no room tries again after a second, then three. */
+const BACKLOG = 4_096;
 
 /** What one process is told beyond the settings. */
 export interface ServingOptions {
@@ -119,7 +121,7 @@ export async function serve(
     account: account.pages,
     ...(metrics && { metrics }),
   });
-  await app.listen({ port, host: settings.HOST, ...(reusePort && { reusePort }) });
+  await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
   stops.push(() => app.close());
   const url = `http://${visibleHost(settings.HOST)}:${(app.server.address() as AddressInfo).port}`;
   place.url ||= url;

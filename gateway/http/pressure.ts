@@ -2,8 +2,9 @@
  * When to turn requests away: at once and for free, before more is taken on than can be answered in good time.
  *
  * - A burst is answered: requests may pile up to `burst`. A line that does not get shorter is not: once more than
- *   `standing` have been under way for `patience_ms` without a pause, only so many are let in until it is half as long.
- *   Whoever is let in then waits for a fraction of a second, whatever else is sent.
+ *   `standing` have been under way for `patience_ms` without a pause, no more than `let_in` are at a time, until they
+ *   are half as many. Whoever is let in then waits for a fraction of a second, whatever else is sent, and since a long
+ *   line makes every request in it dearer (each outlives collections of garbage), more of them are answered.
  * - Keyed requests are refused first. What needs no key is refused only when twice a burst is under way, or when the
  *   event loop itself lags by more than `lag_ms` again and again; prerendered answers and health not at all, since a
  *   refusal costs what they cost.
@@ -15,6 +16,7 @@ import type { Logger } from 'pino';
 
 export interface PressureLimits {
   standing: number;
+  let_in: number;
   burst: number;
   patience_ms: number;
   lag_ms: number;
@@ -22,8 +24,9 @@ export interface PressureLimits {
 
 export const PRESSURE_LIMITS: PressureLimits = {
   standing: 1_024,
+  let_in: 256,
   burst: 10_000,
-  patience_ms: 500,
+  patience_ms: 1_000,
   lag_ms: 1_000,
 };
 
@@ -61,22 +64,22 @@ export class Pressure {
 
   leave(): void {
     this.#underWay -= 1;
-    const { standing } = this.#limits;
+    const { standing, let_in } = this.#limits;
     if (this.#underWay <= standing && !this.#isStanding) this.#longSince_ms = null;
-    if (this.#underWay > standing / 2 || !this.#isStanding) return;
+    if (this.#underWay > let_in / 2 || !this.#isStanding) return;
     this.#isStanding = false;
     this.#longSince_ms = null;
     this.#log.info('requests with a key are taken again');
   }
 
   refusesKeyed(): boolean {
-    const { standing, burst, patience_ms } = this.#limits;
+    const { let_in, burst, patience_ms } = this.#limits;
     if (this.#longSince_ms === null) return false;
     if (!this.#isStanding && this.#now() - this.#longSince_ms > patience_ms) {
       this.#isStanding = true;
       this.#log.warn({ under_way: this.#underWay }, 'more requests with a key than can be answered');
     }
-    return this.#underWay >= (this.#isStanding ? standing : burst);
+    return this.#underWay >= (this.#isStanding ? let_in : burst);
   }
 
   refusesAnonymous(): boolean {

@@ -1,26 +1,51 @@
 /** One log line and one set of metrics for each answered request; neither costs anything where it is off. */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { RequestFacts } from '../routes/passage.ts';
 import type { Metrics } from './metrics.ts';
 
-export function installRequestLog(app: FastifyInstance, log: Logger, metrics: Metrics | null): void {
+export interface Answered {
+  request_id: string;
+  method: string;
+  status: number;
+  duration_ms: number;
+  facts: RequestFacts;
+}
+
+/** Told of every request once its answer is out. */
+export type Observer = (answered: Answered) => void;
+
+/** Null where nobody wants to know. */
+export function requestObserver(log: Logger, metrics: Metrics | null): Observer | null {
   const logged = log.isLevelEnabled('info');
-  if (!logged && metrics === null) return;
+  if (!logged && metrics === null) return null;
+  return ({ request_id, method, status, duration_ms, facts }) => {
+    const { route, keyId, creditsCharged } = facts;
+    metrics?.observe(route, status, duration_ms / 1000, creditsCharged);
+    if (!logged) return;
+    log.info({
+      request_id,
+      method,
+      route,
+      status,
+      duration_ms: Math.round(duration_ms * 1000) / 1000,
+      ...(keyId ? { key_id: keyId } : {}),
+    });
+  };
+}
+
+export function installRequestLog(app: FastifyInstance, observe: Observer | null): void {
+  if (observe === null) return;
   app.addHook('onResponse', (request, reply, done) => {
-    const { facts } = reply;
-    const route = facts?.route ?? request.routeOptions.url ?? 'none';
-    const status = reply.raw.statusCode;
-    metrics?.observe(route, status, reply.elapsedTime / 1000, facts?.creditsCharged ?? 0);
-    if (logged) {
-      log.info({
-        request_id: request.id,
-        method: request.method,
-        route,
-        status,
-        duration_ms: Math.round(reply.elapsedTime * 1000) / 1000,
-        ...(facts?.keyId ? { key_id: facts.keyId } : {}),
-      });
-    }
+    const { facts, raw, elapsedTime } = reply;
+    const unknown = { route: request.routeOptions.url ?? 'none', keyId: null, creditsCharged: 0 };
+    observe({
+      request_id: request.id,
+      method: request.method,
+      status: raw.statusCode,
+      duration_ms: elapsedTime,
+      facts: facts ?? unknown,
+    });
     done();
   });
 }

@@ -8,14 +8,14 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { type Settings, splitList } from '../../data/runtime/settings.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
 import type { RequestFacts } from '../routes/passage.ts';
+import { trustedProxies } from './caller-address.ts';
 import { boundConnections } from './connections.ts';
 import { clientErrors, frameworkErrors } from './fallback.ts';
-import type { Metrics } from './metrics.ts';
 import { parseQueryString } from './query-string.ts';
 import { requestIds } from './request-id.ts';
-import { installRequestLog } from './request-log.ts';
+import { installRequestLog, type Observer } from './request-log.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -32,12 +32,15 @@ export interface ServerDependencies {
   log: Logger;
   /** An id that was never given before, of `A-Za-z0-9._-`. */
   randomId: () => string;
-  metrics?: Metrics;
+  /** Told of every answer. Default: nobody is. */
+  observe?: Observer | null;
   /**
    * How long a closing server goes on taking requests, each answered with `Connection: close`, so that callers with
    * open connections leave by themselves instead of being cut off. Default 0.
    */
   drainMs?: number;
+  /** Told when the server begins to close, before it drains. */
+  onClosing?: () => void;
   /** Told of every route as it is made, for tests that walk all of them. */
   onRoute?: (route: { method: string; url: string }) => void;
 }
@@ -61,10 +64,10 @@ const EVERY_PAGE = {
 };
 
 export function openServer(dependencies: ServerDependencies): FastifyInstance {
-  const { settings, log, randomId, onRoute, drainMs = 0, metrics = null } = dependencies;
+  const { settings, log, randomId, onRoute, onClosing, drainMs = 0, observe = null } = dependencies;
   const app = Fastify({
     logger: false,
-    trustProxy: trustedProxies(settings.TRUST_PROXY),
+    trustProxy: trustedProxies(settings),
     genReqId: requestIds(randomId),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -95,19 +98,14 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
   boundConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
+  if (onClosing) app.addHook('preClose', async () => onClosing());
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
   // Public answers are written by `send.ts` and never come by here.
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'X-Request-Id': request.id, ...EVERY_PAGE });
   });
-  installRequestLog(app, log, metrics);
+  installRequestLog(app, observe);
   return app;
-}
-
-/** Addresses and CIDR ranges only: a number of hops or "all" would let anyone choose an address. */
-function trustedProxies(setting: string): string[] | false {
-  const ranges = splitList(setting);
-  return ranges.length > 0 ? ranges : false;
 }
 
 /**

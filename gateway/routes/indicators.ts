@@ -43,6 +43,8 @@ const query = z.object({
   offset: integer({ min: 0 }).optional().describe('Rows skipped after sorting; default 0'),
 });
 
+const WHOLE = freeFile(ROUTE_FILES.indicators);
+
 export const indicators = defineRoute({
   template: '/indicators',
   operation: 'listIndicators',
@@ -57,6 +59,7 @@ export const indicators = defineRoute({
   answer: indicatorsAnswer,
   refusals: ['bad_sort', 'bad_dir'],
   handle({ snapshot, query: sent }): Outcome {
+    if (Object.keys(sent).length === 0) return WHOLE;
     if (sent.sort !== undefined && !isSort(sent.sort)) return { kind: 'refusal', code: 'bad_sort' };
     if (sent.dir !== undefined && !isDirection(sent.dir)) return { kind: 'refusal', code: 'bad_dir' };
     const { limit, offset, ...filters } = sent;
@@ -75,7 +78,7 @@ function list(
   offset: number | undefined,
 ): Outcome {
   const echo = sentOnly({ ...asked, offset });
-  if (limit === undefined && Object.keys(echo).length === 0) return freeFile(ROUTE_FILES.indicators);
+  if (limit === undefined && Object.keys(echo).length === 0) return WHOLE;
   const found = searchIndicators(snapshot.catalogue, asked);
   const start = offset ?? 0;
   const size = limit ?? (asked.q === undefined ? found.length : SEARCH_LIMIT);

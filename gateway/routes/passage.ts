@@ -9,21 +9,14 @@
  * even where the parameters were wrong too. All that can fail on our side happens before the charge, so a fault never
  * costs anything. A key known to be over its window is asked about first, before any work is done.
  */
-import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { Crowded } from '../crowded.ts';
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
-import type { ParameterReader } from '../http/parameters.ts';
+import type { ParameterReader, ParameterReading } from '../http/parameters.ts';
 import type { QueryParameters } from '../http/query-string.ts';
 import { type Representation, represent, type Wishes } from '../http/representation.ts';
-import {
-  type Exchange,
-  type Refusal,
-  type Standing,
-  sendInvalid,
-  sendRefusal,
-  sendRepresentation,
-} from '../http/send.ts';
+import { type Exchange, type Refusal, sendInvalid, sendRefusal, sendRepresentation } from '../http/send.ts';
 import type { ValidationDetail } from '../http/validation.ts';
 import {
   type AnonymousVerdict,
@@ -46,6 +39,7 @@ export interface AdmissionDependencies {
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
+  addressOf: (request: IncomingMessage) => string;
 }
 
 /** What is known of a request when it is logged. */
@@ -75,9 +69,19 @@ export const UNAVAILABLE: Refusal = { code: 'unavailable', retryAfterS: RETRY_AF
 /** Faults that pass by themselves. */
 const OF_THE_MOMENT = [MeteringUnavailable, QueryTimeout, Crowded] as const;
 
+/** What a URL alone says. */
+export interface Way {
+  /** Path parameters, decoded. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: QueryParameters;
+  /** The query as the route reads it, once it has been read. */
+  reading: ParameterReading<unknown> | null;
+}
+
 /** What a request brings along. */
 export interface Passenger {
-  request: FastifyRequest;
+  request: IncomingMessage;
+  way: Way;
   exchange: Exchange;
   snapshot: Snapshot;
   facts: RequestFacts;
@@ -95,7 +99,8 @@ export interface Gate {
 export class Passage {
   readonly #gate: Gate;
   readonly #dependencies: AdmissionDependencies;
-  readonly #request: FastifyRequest;
+  readonly #request: IncomingMessage;
+  readonly #way: Way;
   readonly #exchange: Exchange;
   readonly #snapshot: Snapshot;
   readonly #facts: RequestFacts;
@@ -103,11 +108,12 @@ export class Passage {
   constructor(
     gate: Gate,
     dependencies: AdmissionDependencies,
-    { request, exchange, snapshot, facts }: Passenger,
+    { request, way, exchange, snapshot, facts }: Passenger,
   ) {
     this.#gate = gate;
     this.#dependencies = dependencies;
     this.#request = request;
+    this.#way = way;
     this.#exchange = exchange;
     this.#snapshot = snapshot;
     this.#facts = facts;
@@ -118,7 +124,8 @@ export class Passage {
     const { authorization } = this.#request.headers;
     if (authorization !== undefined) return this.#keyed(authorization);
     if (this.#gate.route.key === 'required') return sendRefusal({ code: 'unauthorized' }, this.#exchange);
-    const asked = this.#dependencies.metering.admitAddress(this.#request.ip);
+    const { metering, addressOf } = this.#dependencies;
+    const asked = metering.admitAddress(addressOf(this.#request));
     if (asked instanceof Promise) return asked.then((verdict) => this.#anonymous(verdict));
     return this.#anonymous(asked);
   }
@@ -181,16 +188,12 @@ export class Passage {
       price,
       rows,
       status,
-      request_id: this.#request.id,
+      request_id: this.#exchange.requestId,
       look,
     });
     if (verdict.kind === 'invalid_key') return verdict;
     const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
-    this.#exchange.standing = {
-      balance: verdict.balance,
-      window: verdict.window,
-      charged,
-    } satisfies Standing;
+    this.#exchange.standing = { balance: verdict.balance, window: verdict.window, charged };
     this.#facts.creditsCharged = charged;
     return verdict;
   }
@@ -211,11 +214,13 @@ export class Passage {
   }
 
   #prepare(): Prepared | Promise<Prepared> {
-    const reading = this.#gate.readParameters(this.#request.query as QueryParameters);
+    const way = this.#way;
+    way.reading ??= this.#gate.readParameters(way.query);
+    const { reading } = way;
     if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
     const handled = this.#gate.route.handle({
       snapshot: this.#snapshot,
-      path: this.#request.params as Record<string, string>,
+      path: way.path,
       query: reading.values,
     });
     return handled instanceof Promise
@@ -237,7 +242,10 @@ export class Passage {
   #logFailure(error: unknown): void {
     if (error instanceof Crowded) return;
     const { log } = this.#dependencies;
-    log.error({ err: error, request_id: this.#request.id, route: this.#gate.template }, 'request failed');
+    log.error(
+      { err: error, request_id: this.#exchange.requestId, route: this.#gate.template },
+      'request failed',
+    );
   }
 
   #represent(outcome: Outcome): Prepared | Promise<Prepared> {

@@ -2,7 +2,14 @@
 import { expect, test } from 'vitest';
 import { loadFaults } from './load.ts';
 
-const SMALL = { capacity_ms: 700, steady_s: 2, overload_s: 2, idle_connections: 500, drippers: 0 };
+const SMALL = {
+  apart: false,
+  capacity_ms: 700,
+  steady_s: 2,
+  overload_s: 2,
+  idle_connections: 500,
+  drippers: 0,
+};
 
 /** Where others use the machine at the same time, only `npm run faults` on a quiet one can judge these. */
 const OF_THE_MACHINE = [

@@ -3,9 +3,9 @@
  *
  * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered in
  * good time when requests come on their own, which costs both sides more. Then requests come whether or not earlier ones
- * have been answered: at four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the service must
- * say no at once instead of making everybody wait. The generator shares the machine's cores with the gateway and Redis, so
- * capacity is that of all three together, and it changes with whatever else the machine does. So the long load is cut into
+ * have been answered: at four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the
+ * service must say no at once instead of making everybody wait. The generator has a core of its own; gateway and Redis
+ * have what is left, one core of two. Capacity changes with whatever else the machine does. So the long load is cut into
  * pieces with a measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,11 +15,14 @@ import { memoryLine } from '../bench/proc.ts';
 import { type Gateway, type Helper, startHelper } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { connectionFaults } from './connections.ts';
+import { onCoresApart } from './cores.ts';
 import type { OpenLoopJob, OpenLoopResult, Second } from './open-loop.ts';
 import type { Reporter } from './parts.ts';
 import { type Customer, openAccounts, Site, storeOn } from './site.ts';
 
 export interface LoadScale {
+  /** Whether the generator gets a core of its own, where there are two. */
+  apart: boolean;
   /** How long capacity is measured, each time. */
   capacity_ms: number;
   /** How long four fifths of capacity are borne. */
@@ -31,6 +34,7 @@ export interface LoadScale {
 }
 
 const FULL: LoadScale = {
+  apart: true,
   capacity_ms: 3_000,
   steady_s: 60,
   overload_s: 15,
@@ -84,7 +88,9 @@ interface Stage {
 
 export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Promise<void> {
   await using site = await Site.open();
-  const gateway = await withoutRedis(site);
+  const start = () => withoutRedis(site);
+  await using cores = scale.apart ? await onCoresApart(start) : null;
+  const gateway = cores?.started ?? (await start());
   const redis = await site.connect();
   const store = storeOn(redis);
   const customers = await openAccounts(store, CUSTOMERS);

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
 import { Pressure, type PressureLimits } from '../../../gateway/http/pressure.ts';
 
-const LIMITS: PressureLimits = { standing: 10, burst: 40, patience_ms: 500, lag_ms: 1_000 };
+const LIMITS: PressureLimits = { standing: 10, let_in: 4, burst: 40, patience_ms: 500, lag_ms: 1_000 };
 
 let now_ms: number;
 let pressure: Pressure;
@@ -27,19 +27,21 @@ test('a burst is taken on whole, up to its bound', () => {
   expect(pressure.refusesAnonymous()).toBe(false);
 });
 
-test('a line that stands is cut to its length, and nobody is let in beyond it until it is half as long', () => {
+test('while a line stands only some are let in at a time, until they are half as many', () => {
   enter(20);
   now_ms += LIMITS.patience_ms;
   expect(pressure.refusesKeyed()).toBe(false);
   now_ms += 1;
   expect(pressure.refusesKeyed()).toBe(true);
-  leave(11);
-  expect(pressure.underWay).toBe(9);
+  leave(16);
+  expect(pressure.underWay).toBe(LIMITS.let_in);
+  expect(pressure.refusesKeyed()).toBe(true);
+  leave(1);
   expect(pressure.refusesKeyed()).toBe(false);
   enter(1);
   expect(pressure.refusesKeyed()).toBe(true);
-  leave(5);
-  enter(LIMITS.burst - 6);
+  leave(2);
+  enter(LIMITS.burst - 3);
   expect(pressure.refusesKeyed()).toBe(false);
 });
 

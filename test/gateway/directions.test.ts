@@ -1,0 +1,187 @@
+/** A URL that was seen before is answered without the framework: nobody may be able to tell. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Arrival } from '../../gateway/routes/admission.ts';
+import { Directions } from '../../gateway/routes/directions.ts';
+import { PUBLIC_ROUTES } from './public-routes.ts';
+import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+
+let service: Service;
+let owner: TestKey;
+let lines: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  service = await Service.start({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } });
+  owner = await service.account({ credits: 100_000 });
+});
+afterAll(() => service.stop());
+
+/** Each is another's in any two answers: when, which, and where the caller stands after one call more. */
+const ITS_OWN = ['date', 'x-request-id', 'x-credits-remaining', 'x-ratelimit-remaining'];
+const rest = ({ status, headers, bytes }: Answer) => {
+  const same = Object.entries(headers).filter(([name]) => !ITS_OWN.includes(name));
+  return { status, headers: Object.fromEntries(same), body: bytes.toString('latin1') };
+};
+
+/** A parameter that no route knows makes a URL that nobody has asked for. */
+let urls = 0;
+const unseen = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}unseen=${urls++}`;
+
+const paths = fc.oneof(
+  fc.constantFrom(...PUBLIC_ROUTES.map(({ path }) => path)),
+  fc.constantFrom(
+    ...['/v1/countries/ken', '/v1/countries/XXX', '/v1/countries/K%45N', '/v1/indicators/none'],
+    ...['/v1/indicators?q=life', '/v1/indicators?sort=up', '/v1/indicators?limit=x', '/v1/indicators?q=%FF'],
+    ...['/v1/data', '/v1/data?indicator=alpha.life_expectancy&from=2001&to=2000', '/v1/rankings/none'],
+    ...['/v1/data?indicator=beta.long_series&countries=KEN,UGA&format=csv', '/data/api/v1/topics'],
+  ),
+);
+const headersOf = fc.record(
+  {
+    'accept-encoding': fc.constantFrom('br', 'gzip', 'zstd', 'identity', 'br;q=0, gzip'),
+    'if-none-match': fc.constantFrom('*', '"other"'),
+    authorization: fc.constantFrom('good', 'bad', ''),
+  },
+  { requiredKeys: [] },
+);
+
+test('the second answer to a URL is the first one again, whatever it says, and costs what that cost', async () => {
+  let callers = 0;
+  await fc.assert(
+    fc.asyncProperty(paths, headersOf, async (path, { authorization, ...sent }) => {
+      const key = authorization === 'good' ? owner.key : authorization;
+      const headers = { ...sent, 'x-forwarded-for': `198.51.${callers >> 8}.${callers++ & 255}` };
+      const url = unseen(path);
+      const ask = () => service.get(url, { headers, ...(key !== undefined && { key }) });
+      const balances = [await service.balance(owner)];
+      const answers: Answer[] = [];
+      for (let time = 0; time < 2; time++) {
+        answers.push(await ask());
+        balances.push(await service.balance(owner));
+      }
+      const [first, second] = answers.map(rest);
+      // What an account has used is another thing after a call more.
+      if (path !== '/v1/usage' && path !== '/v1/ping') expect(second).toEqual(first);
+      else expect(second?.status).toBe(first?.status);
+      const [before = 0, between = 0, after = 0] = balances;
+      expect(between - after).toBe(before - between);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('URLs that differ in one character lead to answers of their own', async () => {
+  const headers = { 'x-forwarded-for': '203.0.113.9' };
+  const [one, two, again] = [
+    await service.get('/v1/indicators?limit=1', { headers }),
+    await service.get('/v1/indicators?limit=2', { headers }),
+    await service.get('/v1/indicators?limit=1', { headers }),
+  ];
+  expect([one, two, again].map(({ json }) => json.data.length)).toEqual([1, 2, 1]);
+});
+
+test('other methods on it are still refused', async () => {
+  const url = unseen('/v1/topics');
+  await service.get(url);
+  for (const method of ['POST', 'PUT', 'DELETE', 'HEAD']) {
+    const answer = await service.get(url, { method });
+    expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET']);
+  }
+});
+
+test('the rate is counted for who asks, the caller behind a trusted proxy', async () => {
+  const url = unseen('/v1/topics');
+  const from = (address: string) => service.get(url, { headers: { 'x-forwarded-for': address } });
+  const statuses: number[] = [];
+  for (let call = 0; call < 5; call++) statuses.push((await from('203.0.113.7')).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  expect((await from('203.0.113.8')).status).toBe(200);
+});
+
+test('a key that is revoked is seen at once', async () => {
+  const account = await service.account();
+  const url = unseen('/v1/countries/KEN');
+  expect((await service.get(url, { key: account.key })).status).toBe(200);
+  expect((await service.get(url, { key: account.key })).status).toBe(200);
+  await service.accounts.revokeKey(account.key_id);
+  expect((await service.get(url, { key: account.key })).status).toBe(401);
+  expect(codeOf(await service.get(url))).toBe('unauthorized');
+});
+
+test('its id is the one that was sent, and it is logged and counted like any other', async () => {
+  const account = await service.account();
+  const url = unseen('/v1/rankings/alpha.life_expectancy');
+  lines = [];
+  const ids = ['first', 'second', 'third'];
+  for (const id of ids) {
+    const answer = await service.get(url, { key: account.key, headers: { 'x-request-id': id } });
+    expect(answer.headers['x-request-id']).toBe(id);
+  }
+  const told = () => lines.filter(({ request_id }) => ids.includes(String(request_id)));
+  await expect.poll(() => told().length).toBe(3);
+  const same = { method: 'GET', route: '/v1/rankings/{indicator}', status: 200, key_id: account.key_id };
+  for (const line of told()) expect(line).toMatchObject(same);
+  for (const line of told()) expect(line.duration_ms).toBeGreaterThan(0);
+  const counted = 'almanac_credits_charged_total{route="/v1/rankings/{indicator}"}';
+  const credits = (text: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(counted))
+        ?.split(' ')[1],
+    );
+  const before = credits(await service.metrics.text());
+  await service.get(url, { key: account.key });
+  await expect.poll(async () => credits(await service.metrics.text())).toBe(before + 1);
+});
+
+/** A server with one way on it, and how often the framework and the way were asked. */
+async function standing() {
+  const asked = { framework: 0, known: 0 };
+  const server = createServer((_request, response) => {
+    asked.framework++;
+    response.end();
+  });
+  const directions = new Directions({ requestId: () => 'id', observe: null });
+  const answer = ({ response }: Arrival) => {
+    asked.known++;
+    response.end();
+    return { route: '/', keyId: null, creditsCharged: 0 };
+  };
+  const note = (url: string) => directions.note(url, answer, { path: {}, query: {}, reading: null });
+  directions.standBefore(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const get = (url: string) => fetch(`http://127.0.0.1:${port}${url}`);
+  return { asked, directions, note, get, stop: () => server.close() };
+}
+
+test('once the server closes every request goes through the framework, which says so to callers', async () => {
+  const { asked, directions, note, get, stop } = await standing();
+  note('/known');
+  await get('/known');
+  expect(asked).toEqual({ framework: 0, known: 1 });
+  directions.close();
+  await get('/known');
+  expect(asked).toEqual({ framework: 1, known: 1 });
+  stop();
+});
+
+test('very long URLs, and more than a bounded number of them, are not kept', async () => {
+  const { asked, note, get, stop } = await standing();
+  const long = `/known?${'a'.repeat(600)}`;
+  note(long);
+  await get(long);
+  expect(asked).toEqual({ framework: 1, known: 0 });
+  note('/first');
+  for (let other = 0; other < 10_000; other++) note(`/${other}`);
+  await get('/first');
+  expect(asked).toEqual({ framework: 2, known: 0 });
+  await get('/9999');
+  expect(asked).toEqual({ framework: 2, known: 1 });
+  stop();
+});
