@@ -2,9 +2,10 @@
  * When to turn requests away: at once and for free, before more is taken on than can be answered in good time.
  *
  * - A burst is answered: requests may pile up to `burst`. A line that does not get shorter is not: once more than
- *   `standing` have been under way for `patience_ms` without a pause, no more than `let_in` are at a time, until they
- *   are half as many. Whoever is let in then waits for a fraction of a second, whatever else is sent, and since a long
- *   line makes every request in it dearer (each outlives collections of garbage), more of them are answered.
+ *   `standing` have been under way for `patience_ms` without a pause, no more than `let_in` are at a time, until nobody had
+ *   to be refused for as long. Whoever is let in then waits for a fraction of a second, whatever else is sent.
+ * - To refuse takes time, too, and requests that nobody has read yet wait for it. While the event loop is late by more than
+ *   `late_ms`, fewer and fewer are let in; as soon as it is not, more.
  * - Keyed requests are refused first. What needs no key is refused only when twice a burst is under way, or when the
  *   event loop itself lags by more than `lag_ms` again and again; prerendered answers and health not at all, since a
  *   refusal costs what they cost.
@@ -19,6 +20,7 @@ export interface PressureLimits {
   let_in: number;
   burst: number;
   patience_ms: number;
+  late_ms: number;
   lag_ms: number;
 }
 
@@ -27,10 +29,15 @@ export const PRESSURE_LIMITS: PressureLimits = {
   let_in: 256,
   burst: 10_000,
   patience_ms: 1_000,
+  late_ms: 20,
   lag_ms: 1_000,
 };
 
 const LAG_SAMPLE_MS = 100;
+/** How fewer, and then more, are let in, from one look at the event loop to the next, and what is always let in. */
+const FEWER = 0.7;
+const MORE = 1.25;
+const LET_IN_LEAST = 8;
 
 export class Pressure {
   readonly #limits: PressureLimits;
@@ -40,6 +47,8 @@ export class Pressure {
   /** Since when more than `standing` are under way; null when they are fewer. */
   #longSince_ms: number | null = null;
   #isStanding = false;
+  #letIn = 0;
+  #refused_ms = 0;
   #lag_ms = 0;
   #lastLag_ms = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -64,22 +73,33 @@ export class Pressure {
 
   leave(): void {
     this.#underWay -= 1;
-    const { standing, let_in } = this.#limits;
-    if (this.#underWay <= standing && !this.#isStanding) this.#longSince_ms = null;
-    if (this.#underWay > let_in / 2 || !this.#isStanding) return;
-    this.#isStanding = false;
-    this.#longSince_ms = null;
-    this.#log.info('requests with a key are taken again');
+    if (this.#underWay <= this.#limits.standing && !this.#isStanding) this.#longSince_ms = null;
   }
 
   refusesKeyed(): boolean {
-    const { let_in, burst, patience_ms } = this.#limits;
     if (this.#longSince_ms === null) return false;
-    if (!this.#isStanding && this.#now() - this.#longSince_ms > patience_ms) {
-      this.#isStanding = true;
-      this.#log.warn({ under_way: this.#underWay }, 'more requests with a key than can be answered');
+    const { burst, patience_ms } = this.#limits;
+    const now_ms = this.#now();
+    if (!this.#isStanding && now_ms - this.#longSince_ms > patience_ms) this.#begin(now_ms);
+    if (this.#underWay >= (this.#isStanding ? this.#letIn : burst)) {
+      this.#refused_ms = now_ms;
+      return true;
     }
-    return this.#underWay >= (this.#isStanding ? let_in : burst);
+    if (this.#isStanding && now_ms - this.#refused_ms > patience_ms) this.#end();
+    return false;
+  }
+
+  #begin(now_ms: number): void {
+    this.#isStanding = true;
+    this.#letIn = this.#limits.let_in;
+    this.#refused_ms = now_ms;
+    this.#log.warn({ under_way: this.#underWay }, 'more requests with a key than can be answered');
+  }
+
+  #end(): void {
+    this.#isStanding = false;
+    this.#longSince_ms = null;
+    this.#log.info('requests with a key are taken again');
   }
 
   refusesAnonymous(): boolean {
@@ -90,6 +110,9 @@ export class Pressure {
   lagged(lag_ms: number): void {
     this.#lag_ms = Math.min(lag_ms, this.#lastLag_ms);
     this.#lastLag_ms = lag_ms;
+    const { let_in, late_ms } = this.#limits;
+    if (lag_ms > late_ms) this.#letIn = Math.max(LET_IN_LEAST, FEWER * this.#letIn);
+    else this.#letIn = Math.min(let_in, MORE * this.#letIn);
   }
 
   /** Begins to watch the event loop; returns what ends it. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Pressure } from '../../gateway/http/pressure.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
-const LIMITS = { standing: 4, let_in: 2, burst: 8, patience_ms: 60_000, lag_ms: 60_000 };
+const LIMITS = { standing: 4, let_in: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };
 
 let service: Service;
 let owner: TestKey;

@@ -3,7 +3,14 @@ import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
 import { Pressure, type PressureLimits } from '../../../gateway/http/pressure.ts';
 
-const LIMITS: PressureLimits = { standing: 10, let_in: 4, burst: 40, patience_ms: 500, lag_ms: 1_000 };
+const LIMITS: PressureLimits = {
+  standing: 10,
+  let_in: 4,
+  burst: 40,
+  patience_ms: 500,
+  late_ms: 20,
+  lag_ms: 1_000,
+};
 
 let now_ms: number;
 let pressure: Pressure;
@@ -27,22 +34,63 @@ test('a burst is taken on whole, up to its bound', () => {
   expect(pressure.refusesAnonymous()).toBe(false);
 });
 
-test('while a line stands only some are let in at a time, until they are half as many', () => {
+/** More under way than may be for long, and that for long. */
+const stand = (): void => {
   enter(20);
   now_ms += LIMITS.patience_ms;
   expect(pressure.refusesKeyed()).toBe(false);
   now_ms += 1;
   expect(pressure.refusesKeyed()).toBe(true);
+};
+
+test('while a line stands only some are let in at a time, until nobody had to be refused for a while', () => {
+  stand();
   leave(16);
   expect(pressure.underWay).toBe(LIMITS.let_in);
   expect(pressure.refusesKeyed()).toBe(true);
-  leave(1);
+  leave(4);
+  for (let second = 0; second < 10; second++) {
+    enter(3);
+    expect(pressure.refusesKeyed()).toBe(false);
+    enter(1);
+    now_ms += LIMITS.patience_ms;
+    expect(pressure.refusesKeyed()).toBe(true);
+    leave(4);
+  }
+  now_ms += LIMITS.patience_ms;
   expect(pressure.refusesKeyed()).toBe(false);
-  enter(1);
+  enter(4);
   expect(pressure.refusesKeyed()).toBe(true);
-  leave(2);
-  enter(LIMITS.burst - 3);
+  leave(4);
+  now_ms += LIMITS.patience_ms + 1;
   expect(pressure.refusesKeyed()).toBe(false);
+  enter(LIMITS.burst - 1);
+  expect(pressure.refusesKeyed()).toBe(false);
+});
+
+test('while the event loop is late fewer are let in, but always some; then as many as before', () => {
+  const limits = { ...LIMITS, standing: 100, let_in: 100, burst: 200 };
+  pressure = new Pressure(limits, pino({ level: 'silent' }), () => now_ms);
+  enter(101);
+  now_ms += LIMITS.patience_ms + 1;
+  expect(pressure.refusesKeyed()).toBe(true);
+  leave(101);
+  const letIn = (): number => {
+    while (!pressure.refusesKeyed()) enter(1);
+    const most = pressure.underWay;
+    leave(most);
+    return most;
+  };
+  expect(letIn()).toBe(100);
+  pressure.lagged(limits.late_ms + 1);
+  const fewer = letIn();
+  expect(fewer).toBeLessThan(100);
+  for (let look = 0; look < 50; look++) pressure.lagged(limits.late_ms + 1);
+  const fewest = letIn();
+  expect(fewest).toBeLessThan(fewer);
+  expect(fewest).toBeGreaterThan(1);
+  for (let look = 0; look < 50; look++) pressure.lagged(limits.late_ms);
+  expect(letIn()).toBe(100);
 });
 
 test('a line that gets short in between is no standing one', () => {
