@@ -33,6 +33,8 @@ const UNLIMITED: Environment = Object.fromEntries(
   ]),
 );
 const CREDITS = 1_000_000_000_000;
+/** Several sessions of a run share a Redis; their accounts are told apart by these. */
+let people = 0;
 
 interface Place {
   /** Everything that is built; what lies there already is used again. */
@@ -84,7 +86,7 @@ export class Session implements AsyncDisposable {
   async openAccount(name: string, words: string[] = []): Promise<Account> {
     const ask = async (...all: string[]) =>
       JSON.parse((await runNode('gateway/account/main.ts', [...all, '--json'], this.settings)).stdout);
-    const email = ['--email', `${name}@example.org`];
+    const email = ['--email', `${name}-${people++}@example.org`];
     const { account_id } = await ask('create', ...email, ...words);
     const { key, key_id } = await ask('key', ...email);
     return { account_id, key, key_id };
