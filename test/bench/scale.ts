@@ -8,18 +8,17 @@
  * 30 × are 112 million observations of 14,340 indicators and need some 5 GB of disk. The table goes to standard output as
  * Markdown; var/bench/scale-<time>.json and .md hold it too. What the copies are made of is said in scale/replica.ts.
  */
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { mirrorDirectory } from '../mirror.ts';
 import { runNode } from './processes.ts';
 import { machineFacts } from './report.ts';
 import { measureSize, type Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';
 import { markdown, type ScaleReport } from './scale/table.ts';
+import { Scratch, writeReport } from './scratch.ts';
 
 const OPTIONS = {
   copies: { type: 'string', default: '1,2,10,30' },
@@ -30,8 +29,6 @@ const OPTIONS = {
 const DISK_MB_PER_COPY = 200;
 /** Sizes between the smallest and these only show growth. */
 const RATES_FROM_COPIES = 10;
-const MEMORY_FILES = '/dev/shm';
-const REPORTS = join(import.meta.dirname, '../../var/bench');
 
 function sizesOf(list: string): number[] {
   const sizes = list.split(',').map(Number);
@@ -43,29 +40,12 @@ function sizesOf(list: string): number[] {
 const { values } = parseArgs({ options: OPTIONS });
 const sizes = sizesOf(values.copies);
 const say = (line: string): void => console.error(`bench: ${line}`);
-const cleanup = new AsyncDisposableStack();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, async () => {
-    await cleanup.disposeAsync();
-    process.exit(130);
-  });
-}
-
-async function ownDirectory(under: string): Promise<string> {
-  const dir = await mkdtemp(join(under, 'almanac-scale-'));
-  cleanup.defer(() => rm(dir, { recursive: true, force: true }));
-  return dir;
-}
-
-async function measureAll(mirror: string): Promise<Size[]> {
-  const dir = await ownDirectory(resolve(values.data));
+async function measureAll(scratch: Scratch, mirror: string): Promise<Size[]> {
+  const dir = await scratch.directory(resolve(values.data));
   const { bavail, bsize } = await statfs(dir);
   const needed_mb = DISK_MB_PER_COPY * (sizes.at(-1) ?? 0);
   if ((bavail * bsize) / 2 ** 20 < needed_mb) throw new Error(`${dir} has less than ${needed_mb} MB free`);
-  const redis = await startPrivateRedis(
-    await ownDirectory(existsSync(MEMORY_FILES) ? MEMORY_FILES : tmpdir()),
-  );
-  cleanup.defer(() => redis.stop());
+  const redis = await scratch.redis();
   say('reading Gapminder');
   const original = join(dir, 'original');
   await runNode('build/main.ts', ['ingest', '--provider', 'gapminder'], {
@@ -74,7 +54,7 @@ async function measureAll(mirror: string): Promise<Size[]> {
     LOG_LEVEL: 'fatal',
   });
   const replicator = await Replicator.open(join(original, 'lake'), join(dir, 'copies'));
-  cleanup.defer(async () => replicator.close());
+  scratch.use({ [Symbol.asyncDispose]: async () => replicator.close() });
   const measured: Size[] = [];
   for (const copies of sizes) {
     const withRates = !values['no-rates'] && (copies === sizes[0] || copies >= RATES_FROM_COPIES);
@@ -83,21 +63,15 @@ async function measureAll(mirror: string): Promise<Size[]> {
   return measured;
 }
 
-try {
-  const mirror = mirrorDirectory();
-  if (mirror === null) throw new Error('there is no provider mirror here; set PROVIDER_MIRROR');
-  const report: ScaleReport = {
-    at: new Date().toISOString(),
-    machine: machineFacts(),
-    sizes: await measureAll(mirror),
-  };
-  const table = markdown(report);
-  const file = join(REPORTS, `scale-${report.at.replaceAll(':', '')}`);
-  await mkdir(REPORTS, { recursive: true });
-  await writeFile(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
-  await writeFile(`${file}.md`, `${table}\n`);
-  console.log(table);
-  say(`figures in ${file}.json and .md`);
-} finally {
-  await cleanup.disposeAsync();
-}
+const mirror = mirrorDirectory();
+if (mirror === null) throw new Error('there is no provider mirror here; set PROVIDER_MIRROR');
+await using scratch = new Scratch();
+const report: ScaleReport = {
+  at: new Date().toISOString(),
+  machine: machineFacts(),
+  sizes: await measureAll(scratch, mirror),
+};
+const table = markdown(report);
+const file = await writeReport(`scale-${report.at}`, report, table);
+console.log(table);
+say(`figures in ${file}.json and .md`);

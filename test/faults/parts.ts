@@ -48,7 +48,8 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'load',
-    fault: 'four fifths of capacity for three minutes, three times capacity, callers who drip, hoard and go away',
+    fault:
+      'four fifths of capacity for three minutes, three times capacity, callers who drip, hoard and go away',
     limit_s: 600,
     load: async () => (await import('./load.ts')).loadFaults,
   },
