@@ -54,15 +54,12 @@ function holding(
   tokens: readonly string[],
 ): CatalogueItem[] {
   const held = catalogue.words.holding(tokens);
-  if (listed !== catalogue.ordered('name', 'asc'))
-    return listed.filter(({ position }) => held[position] === 1);
-  // The whole list by name is where most searches look: places are read off without going through the items.
-  const found: CatalogueItem[] = [];
-  for (let at = held.indexOf(1); at >= 0; at = held.indexOf(1, at + 1)) {
-    const item = listed[at];
-    if (item) found.push(item);
+  if (listed !== catalogue.ordered('name', 'asc')) {
+    const positions = new Set(held);
+    return listed.filter(({ position }) => positions.has(position));
   }
-  return found;
+  // The whole list by name is where most searches look: its places are the positions.
+  return held.flatMap((position) => listed[position] ?? []);
 }
 
 function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {

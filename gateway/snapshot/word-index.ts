@@ -39,7 +39,9 @@ export class WordIndex {
   /** By the word's place in `#words`. */
   readonly #texts: readonly (readonly number[])[];
   readonly #wordsByRun = new Postings();
-  readonly #size: number;
+  /** By text: the last round of looking that found it. Kept, so that a search costs what it finds and not what there is. */
+  readonly #foundIn: Float64Array;
+  #round = 0;
 
   constructor(texts: readonly string[]) {
     const byWord = new Postings();
@@ -49,17 +51,29 @@ export class WordIndex {
     this.#texts = byWord.lists;
     for (const [number, word] of this.#words.entries())
       for (const run of runsOf(word)) this.#wordsByRun.add(run, number);
-    this.#size = texts.length;
+    this.#foundIn = new Float64Array(texts.length);
   }
 
-  /** One byte a text: 1 where it holds every token. Tokens are not empty and have no white space. */
-  holding(tokens: readonly string[]): Uint8Array {
-    let held = new Uint8Array(this.#size).fill(1);
-    for (const token of tokens) {
-      const both = new Uint8Array(this.#size);
-      for (const word of this.#wordsWith(token))
-        for (const text of this.#texts[word] ?? []) both[text] = held[text] ?? 0;
-      held = both;
+  /** The texts that hold every token, in ascending order. Tokens are not empty and have no white space. */
+  holding(tokens: readonly string[]): readonly number[] {
+    if (tokens.length === 0) return [...this.#foundIn.keys()];
+    let held: number[] = [];
+    for (const [at, token] of tokens.entries()) held = this.#heldToo(token, at === 0);
+    return held.sort((a, b) => a - b);
+  }
+
+  /** Of the texts that the round before has found, or of all, those that hold a token. */
+  #heldToo(token: string, isFirst: boolean): number[] {
+    const before = this.#round;
+    this.#round += 1;
+    const held: number[] = [];
+    for (const word of this.#wordsWith(token)) {
+      for (const text of this.#texts[word] ?? []) {
+        const found = this.#foundIn[text];
+        if (found === this.#round || (!isFirst && found !== before)) continue;
+        this.#foundIn[text] = this.#round;
+        held.push(text);
+      }
     }
     return held;
   }
