@@ -19,7 +19,7 @@ import type { IndicatorCoverage, LatestColumns } from './tables.ts';
 
 export const MAX_RELATED = 12;
 const CORRELATED = 0.7;
-/** Up to so many indicators every pair is compared exactly: two or three seconds. */
+/** Up to so many indicators every pair is compared exactly: a second or two. */
 const COMPARED_WITH_ALL = 1_200;
 /** Beyond, each indicator is compared exactly with so many likely ones: ten times what it can show. */
 const SHORTLISTED = 128;

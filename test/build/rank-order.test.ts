@@ -31,7 +31,17 @@ const value = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
   { weight: 2, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
 );
-const column = fc.array(value, { minLength: COUNTRIES, maxLength: COUNTRIES });
+const column = fc.oneof(
+  fc.array(value, { minLength: COUNTRIES, maxLength: COUNTRIES }),
+  // No two of its values are equal.
+  fc
+    .uniqueArray(fc.integer(), { minLength: COUNTRIES, maxLength: COUNTRIES })
+    .chain((values) =>
+      fc
+        .subarray([...values.keys()])
+        .map((gaps) => values.map((one, at) => (gaps.includes(at) ? Number.NaN : one))),
+    ),
+);
 
 describe('Spearman', () => {
   it('equals the naive computation on any two columns, ties and gaps included', () => {
