@@ -79,8 +79,11 @@ export class WordIndex {
   }
 
   #wordsWith(token: string): number[] {
-    const lists = [...runsOf(token)].map((run) => this.#wordsByRun.of(run));
-    const [fewest = this.#words.keys()] = lists.sort((a, b) => a.length - b.length);
+    let fewest: Iterable<number> & { length?: number } = this.#words.keys();
+    for (const run of runsOf(token)) {
+      const list = this.#wordsByRun.of(run);
+      if (list.length < (fewest.length ?? Number.POSITIVE_INFINITY)) fewest = list;
+    }
     const found: number[] = [];
     for (const word of fewest) if (this.#words[word]?.includes(token)) found.push(word);
     return found;
