@@ -19,12 +19,14 @@ import { whileAsking } from './while-asking.ts';
 export interface ArchiveScale {
   nights: number;
   callsADay: number;
-  /** Debits of the full day. */
+  /** Debits of a full day. */
   debits: number;
+  /** Full days, one after another. */
+  days: number;
   kills: number;
 }
 
-const FULL: ArchiveScale = { nights: 365, callsADay: 600, debits: 1_000_000, kills: 20 };
+const FULL: ArchiveScale = { nights: 365, callsADay: 600, debits: 1_000_000, days: 9, kills: 20 };
 const DAY_MS = 86_400_000;
 const CUSTOMERS = 8;
 const AT_ONCE = 200;
@@ -37,6 +39,7 @@ const WAIT_AT_MOST_MS = 100;
 export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL): Promise<void> {
   await aYear(report, scale);
   await aFullDay(report, scale.debits);
+  await fullDays(report, scale);
   await killedNights(report, scale.kills);
 }
 
@@ -139,6 +142,28 @@ async function aFullDay(report: Reporter, debits: number): Promise<void> {
     'A paid call does not wait behind the archive',
     `99 of 100 questions of the archiving process itself wait less than ${wait_ms.toFixed(1)} ms; ${steps}`,
     wait_ms < WAIT_AT_MOST_MS,
+  );
+}
+
+/** One full day after another, each with its night. */
+async function fullDays(report: Reporter, { debits, days }: ArchiveScale): Promise<void> {
+  await using to = await open();
+  const { redis, dir } = to;
+  const most: number[] = [];
+  let [written, archived] = [0, 0];
+  for (let day = 0; day < days; day += 1) {
+    const { entries, ends_ms } = await fillDay(redis, debits, day);
+    written += entries;
+    most.push(await usedMemory(redis));
+    archived += (await night(redis, dir, ends_ms)).ledger.entries;
+  }
+  const live = await liveEntries(redis);
+  const settled = most.slice(LIVE_DAYS);
+  report(
+    'Days of a million paid calls, one after another: memory of Redis stays flat once LEDGER_LIVE_DAYS are full',
+    `${days} days, ${number(written)} entries; at the end of each day ${most.map((bytes) => (bytes / 1e6).toFixed(0)).join(', ')} MB; ` +
+      `${number(archived)} archived, ${number(live)} live, ${number(written - archived - live)} missing`,
+    Math.max(...settled) <= (settled[0] ?? 0) * FLAT && written === archived + live,
   );
 }
 

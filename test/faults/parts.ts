@@ -69,8 +69,8 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'archive',
-    fault: 'a year of nights, a day of a million calls, and the archive killed at twenty moments',
-    limit_s: 300,
+    fault: 'a year of nights, nine days of a million calls each, and the archive killed at twenty moments',
+    limit_s: 600,
     load: async () => (await import('./archive.ts')).archiveFaults,
   },
 ];
