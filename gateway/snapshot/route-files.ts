@@ -22,16 +22,25 @@ export const TEXT_MAX_BYTES = 12 * 1024;
 /** 132 bits of the digest: no two bodies of one service ever meet there. */
 const TAG_HEX_DIGITS = 33;
 
+const byEncoding = <Kept>(make: () => Kept): Record<Encoding, Kept> => ({
+  br: make(),
+  zstd: make(),
+  gzip: make(),
+  identity: make(),
+});
+
 export class RouteFiles {
   readonly #directory: string;
   readonly #manifest: Manifest;
-  readonly #resident: ReadonlyMap<string, Buffer>;
+  /** What is asked for most, by coding, then by path: asking makes no new text, whose hash would have to be found anew. */
+  readonly #resident: Readonly<Record<Encoding, ReadonlyMap<string, Buffer>>>;
+  readonly #tags: Readonly<Record<Encoding, Map<string, string>>> = byEncoding(() => new Map());
   readonly #details: ByteCache<Buffer>;
 
   private constructor(
     directory: string,
     manifest: Manifest,
-    resident: ReadonlyMap<string, Buffer>,
+    resident: Readonly<Record<Encoding, ReadonlyMap<string, Buffer>>>,
     sharers: number,
   ) {
     this.#directory = directory;
@@ -44,24 +53,32 @@ export class RouteFiles {
 
   /** @param sharers how many processes have the budget for details together. */
   static async open(directory: string, manifest: Manifest, sharers: number): Promise<RouteFiles> {
+    const resident = byEncoding(() => new Map<string, Buffer>());
+    const read = async (path: string, encoding: Encoding): Promise<void> => {
+      resident[encoding].set(path, await readFile(join(directory, path + suffixOf(encoding))));
+    };
     const paths = Object.values(ROUTE_FILES);
-    const names = paths.flatMap((path) => ENCODINGS.map((coding) => path + suffixOf(coding)));
-    const resident = new Map<string, Buffer>();
-    await Promise.all(names.map(async (name) => resident.set(name, await readFile(join(directory, name)))));
+    await Promise.all(paths.flatMap((path) => ENCODINGS.map((encoding) => read(path, encoding))));
     return new RouteFiles(directory, manifest, resident, sharers);
   }
 
   /** The bytes of one coding of a body; at once when they are in memory. */
   bytes(path: string, encoding: Encoding): Buffer | Promise<Buffer> {
+    const resident = this.#resident[encoding].get(path);
+    if (resident !== undefined) return resident;
     const name = path + suffixOf(encoding);
-    return this.#resident.get(name) ?? this.#details.get(name, () => readFile(join(this.#directory, name)));
+    return this.#details.get(name, () => readFile(join(this.#directory, name)));
   }
 
   /** The strong entity tag of one coding of a body. @throws when the snapshot has no such file. */
   tag(path: string, encoding: Encoding): string {
+    const known = this.#tags[encoding].get(path);
+    if (known !== undefined) return known;
     const file = this.#manifest.files[path + suffixOf(encoding)];
     if (!file) throw new Error(`the snapshot has no ${path + suffixOf(encoding)}`);
-    return `"${file.sha256.slice(0, TAG_HEX_DIGITS)}"`;
+    const tag = `"${file.sha256.slice(0, TAG_HEX_DIGITS)}"`;
+    if (this.#resident[encoding].has(path)) this.#tags[encoding].set(path, tag);
+    return tag;
   }
 
   clear(): void {
