@@ -34,6 +34,8 @@ const INSTANCE_OPTIONS = {
   autoinstall_known_extensions: 'false',
 };
 
+const INTERRUPT_EVERY_MS = 20;
+
 interface Lane {
   connection: DuckDBConnection;
   statements: Map<string, DuckDBPreparedStatement>;
@@ -86,13 +88,13 @@ export class QueryRunner {
     const deadline = performance.now() + this.#timeoutMs;
     const lane = this.#free.pop() ?? (await this.#nextFree());
     let interrupted = false;
-    const timer = setTimeout(
-      () => {
-        interrupted = true;
-        lane.connection.interrupt();
-      },
-      Math.max(1, deadline - performance.now()),
-    );
+    // An interrupt that comes before the engine has begun is forgotten: it is repeated until the query has ended.
+    const interrupt = (): void => {
+      interrupted = true;
+      lane.connection.interrupt();
+      timer = setTimeout(interrupt, INTERRUPT_EVERY_MS);
+    };
+    let timer = setTimeout(interrupt, Math.max(1, deadline - performance.now()));
     try {
       const statement = await this.#statement(lane, sql);
       statement.bind(values, types);

@@ -40,6 +40,15 @@ test('waiting for a connection is limited as well', async () => {
   }
 });
 
+test('a limit that has passed before the engine begins ends the query all the same', async () => {
+  const hasty = await QueryRunner.open(1);
+  for (let time = 0; time < 20; time += 1) {
+    const slow = Array.from({ length: 4 }, () => hasty.run(ENDLESS, { k: 7n }));
+    for (const { status } of await Promise.allSettled(slow)) expect(status).toBe('rejected');
+  }
+  hasty.close();
+});
+
 test('another failure stays what it is', async () => {
   await expect(
     queries.run('SELECT * FROM read_parquet($file)', { file: 'no/such.parquet' }),
