@@ -19,13 +19,12 @@ async function moveTo(cores: string): Promise<boolean> {
 /** What is started during `start` has all cores but the last; this process and what it starts then have that one. */
 export async function onCoresApart<Started>(
   start: () => Promise<Started>,
-): Promise<{ started: Started; areApart: boolean } & AsyncDisposable> {
+): Promise<{ started: Started } & AsyncDisposable> {
   const areApart = last > 0 && (await moveTo(`0-${last - 1}`));
   const started = await start();
   if (areApart) await moveTo(`${last}`);
   return {
     started,
-    areApart,
     async [Symbol.asyncDispose]() {
       if (areApart) await moveTo(`0-${last}`);
     },
