@@ -28,7 +28,7 @@ const dependencies = {
   curated: await loadCurated(`${directory}/data`),
   connectorFor,
   now: () => Number(instant),
-  log: pino({ level: 'trace' }, { write: say }),
+  log: pino({ level: 'trace' }, { write: (line: string) => say(line.trimEnd()) }),
   observer: {
     onRun: ({ status }: { status: string }) => say(`run ${status}`),
     onProgress: ({ task, step, done }: { task: string; step: string; done: number }) =>

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyFiles } from '../../build/snapshot/verify.ts';
@@ -43,12 +44,12 @@ describe('a build that is killed', () => {
   async function run(kill: { line?: number; after_ms?: number } = {}) {
     const args = [CHILD, world.directory, String(world.clock), String(kill.line ?? '')];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const said: string[] = [];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(...text.trimEnd().split('\n')));
+    const saying = text(child.stdout);
     const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
     const [code, signal] = await once(child, 'close');
     if (timer) clearTimeout(timer);
-    return { code, signal, said };
+    // A line that the kill cut off was not said.
+    return { code, signal, said: (await saying).split('\n').slice(0, -1) };
   }
 
   /** What is served is whole, and of one edition. */
@@ -90,7 +91,7 @@ describe('a build that is killed', () => {
       else expect(killed, `line ${line}`).toMatchObject({ code: 0, signal: null });
       if (killed.signal === null) expect(killed.said.length).toBeLessThan(line);
       await expectSound();
-      const isPublished = killed.said.some((text) => text.includes('snapshot published'));
+      const isPublished = killed.said.some((told) => told.includes('snapshot published'));
       if (!isPublished && line < said.length - 2) expect(await world.shelf.currentId()).toBe(before);
     }
     expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
