@@ -30,11 +30,14 @@ export class UnfinishedRun {
     return made !== null && made.mtimeMs >= since;
   }
 
-  /** When the run that is continued began; null when this one begins anew. */
+  /**
+   * When the run that is continued began, by the clock of the file system: it runs some milliseconds behind ours, and
+   * copies are dated by it. Null when this run begins anew.
+   */
   async #begin(): Promise<number | null> {
     const mark = join(this.#directory, MARK);
     const since = Number(await readFile(mark, 'utf8').catch(() => 'NaN'));
-    if (this.#now() - since < RESUMABLE_MS) return since;
+    if (this.#now() - since < RESUMABLE_MS) return (await stat(mark)).mtimeMs;
     await mkdir(this.#directory, { recursive: true });
     await writeFile(mark, String(this.#now()));
     return null;
