@@ -19,4 +19,4 @@ VOLUME /app/var
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--max-semi-space-size=8", "gateway/main.ts"]
+CMD ["node", "--max-semi-space-size=64", "gateway/main.ts"]

@@ -24,12 +24,15 @@ export interface PressureLimits {
   lag_ms: number;
 }
 
-/** Redis writes its append-only file anew now and then: for a second or two it has a part of a core less. That is borne. */
+/**
+ * Redis writes its append-only file anew now and then: for some seconds it is slow and has a part of a core less. A line of
+ * two thousand is then a fifth of a second's work, and passes.
+ */
 export const PRESSURE_LIMITS: PressureLimits = {
   standing: 2_048,
   let_in: 256,
   burst: 10_000,
-  patience_ms: 2_000,
+  patience_ms: 1_000,
   late_ms: 50,
   lag_ms: 1_000,
 };

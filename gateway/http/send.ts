@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { RateWindow } from '../metering/metering.ts';
+import { TEXT_MAX_BYTES } from '../snapshot/route-files.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { JSON_TYPE, type Representation } from './representation.ts';
 import { slowReaders } from './slow-readers.ts';
@@ -117,8 +118,7 @@ export function sendRepresentation(representation: Representation, exchange: Exc
   const { status, kept, text, chunks } = representation;
   if (kept && standing === null) {
     raw.writeHead(status, keptHeaders(representation, exchange));
-    if (text === null) sendBody(raw, chunks);
-    else raw.end(text, 'latin1');
+    sendBody(raw, chunks, text);
     return;
   }
   const headers = headersOf(representation, exchange);
@@ -127,30 +127,42 @@ export function sendRepresentation(representation: Representation, exchange: Exc
     raw.end();
     return;
   }
-  sendWhole(raw, 200, headers, chunks);
+  sendWhole(raw, 200, headers, chunks, text);
 }
 
 const lengthOf = (chunks: readonly Buffer[]): number =>
   chunks.reduce((total, chunk) => total + chunk.length, 0);
 
-function sendWhole(raw: ServerResponse, status: number, headers: string[], chunks: readonly Buffer[]): void {
+function sendWhole(
+  raw: ServerResponse,
+  status: number,
+  headers: string[],
+  chunks: readonly Buffer[],
+  text: string | null = null,
+): void {
   headers.push('Content-Length', String(lengthOf(chunks)));
   raw.writeHead(status, headers);
-  sendBody(raw, chunks);
+  sendBody(raw, chunks, text);
 }
 
-/** The pieces of a large body are views that other answers share: they are handed over, never copied. */
-function sendBody(raw: ServerResponse, chunks: readonly Buffer[]): void {
+/**
+ * The pieces of a large body are views that other answers share: they are handed over, never copied.
+ * @param text a small body's bytes, a character each, if they are at hand
+ */
+function sendBody(raw: ServerResponse, chunks: readonly Buffer[], text: string | null): void {
   const bytes = lengthOf(chunks);
-  if (chunks.length <= 1) raw.end(chunks[0]);
-  else if (bytes <= JOIN_MAX_BYTES) raw.end(Buffer.concat(chunks));
+  if (bytes <= TEXT_MAX_BYTES) raw.end(text ?? joined(chunks).toString('latin1'), 'latin1');
+  else if (bytes <= JOIN_MAX_BYTES) raw.end(joined(chunks));
   else {
     raw.cork();
     for (const chunk of chunks) raw.write(chunk);
     raw.end();
+    slowReaders.watch(raw, bytes);
   }
-  if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
 }
+
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** `{ error: { code, message } }`. */
 export function errorBody({ code, message }: Refusal): string {

@@ -4,7 +4,9 @@ import { loadFaults } from './load.ts';
 
 const SMALL = {
   apart: false,
+  entries: 1_000,
   capacity_ms: 700,
+  trial_ms: 700,
   steady_s: 2,
   overload_s: 2,
   idle_connections: 500,

@@ -2,13 +2,15 @@
  * Load: what a service must bear for long, and what it must survive.
  *
  * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered in
- * good time when requests come on their own, which costs both sides more. Then requests come whether or not earlier ones
- * have been answered: at four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the
- * service must say no at once instead of making everybody wait. The generator has a core of its own; gateway and Redis
+ * good time when requests come on their own, which costs both sides more, and while Redis, with a million entries, writes
+ * its file anew, as it will now and then. Then requests come whether or not earlier ones have been answered: at four fifths
+ * of capacity, where nothing may fail or grow, and at three times capacity, where the service must say no at once instead
+ * of making everybody wait. The generator has a core of its own; gateway and Redis
  * have what is left, one core of two. Capacity changes with whatever else the machine does. So the long load is cut into
  * pieces with a measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { RedisClient } from '../../data/runtime/redis.ts';
 import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
 import { memoryLine } from '../bench/proc.ts';
@@ -16,6 +18,7 @@ import { type Gateway, type Helper, startHelper } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { connectionFaults } from './connections.ts';
 import { onCoresApart } from './cores.ts';
+import { fillDay } from './full-day.ts';
 import type { OpenLoopJob, OpenLoopResult, Second } from './open-loop.ts';
 import type { Reporter } from './parts.ts';
 import { type Customer, openAccounts, Site, storeOn } from './site.ts';
@@ -23,8 +26,12 @@ import { type Customer, openAccounts, Site, storeOn } from './site.ts';
 export interface LoadScale {
   /** Whether the generator gets a core of its own, where there are two. */
   apart: boolean;
+  /** Of the ledger before the first call. */
+  entries: number;
   /** How long capacity is measured, each time. */
   capacity_ms: number;
+  /** How long a rate is tried that may be more than capacity. */
+  trial_ms: number;
   /** How long four fifths of capacity are borne. */
   steady_s: number;
   overload_s: number;
@@ -35,7 +42,9 @@ export interface LoadScale {
 
 const FULL: LoadScale = {
   apart: true,
+  entries: 1_000_000,
   capacity_ms: 3_000,
+  trial_ms: 6_000,
   steady_s: 180,
   overload_s: 15,
   idle_connections: 10_000,
@@ -82,8 +91,9 @@ async function withoutRedis(site: Site): Promise<Gateway> {
 
 interface Stage {
   gateway: Gateway;
+  redis: RedisClient;
   requests: string[];
-  capacity_ms: number;
+  scale: LoadScale;
   closed: Helper;
   open: Helper;
 }
@@ -98,12 +108,12 @@ export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Pro
   const customers = await openAccounts(store, CUSTOMERS);
   await using closed = startHelper('load.ts');
   await using open = startHelper('../faults/open-loop.ts');
-  const { capacity_ms } = scale;
-  const stage = { gateway, requests: requestsOf(customers), capacity_ms, closed, open };
+  const stage = { gateway, redis, requests: requestsOf(customers), scale, closed, open };
   const spent = async (): Promise<number> => {
     const accounts = await Promise.all(customers.map(({ account_id }) => store.get(account_id)));
     return accounts.reduce((sum, { credits }) => sum + credits.lifetime_spent, 0);
   };
+  await fillDay(redis, scale.entries);
   await capacityOf(stage);
   const share = await openShare(stage);
   await steady(report, stage, share, scale.steady_s);
@@ -118,12 +128,12 @@ const requestsOf = (customers: readonly Customer[]): string[] =>
   );
 
 /** Answers a second to callers who wait for each. */
-async function capacityOf({ gateway, requests, capacity_ms, closed }: Stage): Promise<number> {
+async function capacityOf({ gateway, requests, scale, closed }: Stage): Promise<number> {
   const result = await closed.ask<LoadJob, LoadResult>({
     port: gateway.port,
     requests,
     connections: CLOSED_CONNECTIONS,
-    duration_ms: capacity_ms,
+    duration_ms: scale.capacity_ms,
   });
   return result.answers / (result.duration_ms / 1000);
 }
@@ -134,11 +144,17 @@ async function openShare(stage: Stage): Promise<number> {
   let [low, high] = [0, 1];
   for (let step = 0; step < HALVINGS; step++) {
     const share = (low + high) / 2;
-    const { whole } = await openLoop(stage, share * closed, stage.capacity_ms / 1000);
-    const isBorne = whole.refused + whole.failed === 0 && whole.served_p99_ms < GOOD_TIME_MS;
+    // Something else on the machine may have come between once: what is not borne twice is too much.
+    const isBorne = (await bears(stage, share * closed)) || (await bears(stage, share * closed));
     [low, high] = isBorne ? [share, high] : [low, share];
   }
   return Math.max(low, 1 / 2 ** HALVINGS);
+}
+
+async function bears(stage: Stage, rate: number): Promise<boolean> {
+  await stage.redis.bgrewriteaof().catch(() => {}); // it is at it already
+  const { whole } = await openLoop(stage, rate, stage.scale.trial_ms / 1000);
+  return whole.refused + whole.failed === 0 && whole.served_p99_ms < GOOD_TIME_MS;
 }
 
 const openLoop = ({ gateway, requests, open }: Stage, rate: number, duration_s: number) =>
@@ -188,10 +204,11 @@ async function steady(report: Reporter, stage: Stage, share: number, duration_s:
     seconds.reduce((total, second) => total + second[what], 0);
   const third = Math.max(1, Math.floor(seconds.length / 3));
   const [early, late] = [worst(seconds.slice(0, third)), worst(seconds.slice(-third))];
+  const slowest = Math.max(...seconds.map((second) => second.served_p99_ms));
   const p50 = median(seconds.map((second) => second.served_p50_ms));
   report(
     'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
-    `${whole(sum('due'))} calls in ${seconds.length} s: ${sum('refused')} refused, ${sum('failed')} failed; p50 ${p50.toFixed(1)} ms; p99 of a second ${early.toFixed(0)} ms in the first third, ${late.toFixed(0)} ms in the last; ${voids} pieces repeated because the machine slowed down`,
+    `${whole(sum('due'))} calls in ${seconds.length} s: ${sum('refused')} refused, ${sum('failed')} failed; p50 ${p50.toFixed(1)} ms; p99 of a second ${early.toFixed(0)} ms in the first third, ${late.toFixed(0)} ms in the last, ${slowest.toFixed(0)} ms in the slowest; ${voids} pieces repeated because the machine slowed down`,
     sum('refused') + sum('failed') === 0 && late <= 3 * early + 50,
   );
   const part = Math.max(1, Math.floor(samples.length / 3));
