@@ -85,7 +85,7 @@ const UNCHANGED_KEPT = 4096;
 const unchanged = new BoundedCache<Representation>(UNCHANGED_KEPT);
 
 function unchangedFile(tag: string, encoding: Encoding): Representation {
-  const made: Representation = { ...ofFile(tag, encoding), status: 304, chunks: [], text: null };
+  const made: Representation = { ...ofFile(tag, encoding), status: 304, chunks: [], text: '' };
   unchanged.set(tag, made);
   return made;
 }
