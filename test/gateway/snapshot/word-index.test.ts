@@ -6,7 +6,7 @@ const alphabet = fc.constantFrom('a', 'b', 'é', ' ', '\n', '\t', '.', '(');
 const anyText = fc.array(alphabet, { maxLength: 20 }).map((letters) => letters.join(''));
 const anyTokens = fc.array(
   fc
-    .array(fc.constantFrom('a', 'b', 'é', '.', '('), { minLength: 1, maxLength: 4 })
+    .array(fc.constantFrom('a', 'b', 'é', '.', '('), { minLength: 1, maxLength: 6 })
     .map((letters) => letters.join('')),
   { maxLength: 3 },
 );
