@@ -150,15 +150,19 @@ function sendWhole(
  * @param text a small body's bytes, a character each, if they are at hand
  */
 function sendBody(raw: ServerResponse, chunks: readonly Buffer[], text: string | null): void {
+  if (text !== null) {
+    raw.end(text, 'latin1');
+    return;
+  }
   const bytes = lengthOf(chunks);
-  if (bytes <= TEXT_MAX_BYTES) raw.end(text ?? joined(chunks).toString('latin1'), 'latin1');
-  else if (bytes <= JOIN_MAX_BYTES) raw.end(joined(chunks));
+  if (bytes <= TEXT_MAX_BYTES) raw.end(joined(chunks).toString('latin1'), 'latin1');
+  else if (chunks.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(chunks));
   else {
     raw.cork();
     for (const chunk of chunks) raw.write(chunk);
     raw.end();
-    slowReaders.watch(raw, bytes);
   }
+  if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
 }
 
 const joined = (chunks: readonly Buffer[]): Buffer =>
