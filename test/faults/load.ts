@@ -1,13 +1,13 @@
 /**
  * Load: what a service must bear for long, and what it must survive.
  *
- * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered in
- * good time when requests come on their own, which costs both sides more, and while Redis, with a million entries, writes
- * its file anew, as it will now and then. Then requests come whether or not earlier ones have been answered: at four fifths
- * of capacity, where nothing may fail or grow, and at three times capacity, where the service must say no at once instead
- * of making everybody wait. The generator has a core of its own; gateway and Redis
- * have what is left, one core of two. Capacity changes with whatever else the machine does. So the long load is cut into
- * pieces with a measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
+ * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered
+ * in good time when requests come on their own, which costs both sides more, and while Redis, with a million entries,
+ * writes its file anew, as it will now and then. Then requests come whether or not earlier ones have been answered: at
+ * four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the service must say no
+ * at once instead of making everybody wait. The generator has a core of its own; gateway and Redis have what is left,
+ * one core of two. Capacity changes with whatever else the machine does. So the long load is cut into pieces with a
+ * measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
@@ -152,7 +152,9 @@ async function openShare(stage: Stage): Promise<number> {
 }
 
 async function bears(stage: Stage, rate: number): Promise<boolean> {
-  await stage.redis.bgrewriteaof().catch(() => {}); // it is at it already
+  await stage.redis.bgrewriteaof().catch((error: Error) => {
+    if (!error.message.includes('already in progress')) throw error;
+  });
   const { whole } = await openLoop(stage, rate, stage.scale.trial_ms / 1000);
   return whole.refused + whole.failed === 0 && whole.served_p99_ms < GOOD_TIME_MS;
 }
