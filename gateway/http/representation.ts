@@ -2,8 +2,7 @@
  * A body made ready to send: coded, tagged, typed. Everything that can fail happens here, before anything is charged.
  */
 import { hash } from 'node:crypto';
-import { BoundedCache } from '../metering/bounded-cache.ts';
-import { type Encoding, TEXT_MAX_BYTES } from '../snapshot/route-files.ts';
+import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { code } from './coding.ts';
 import { chooseEncoding, tagMatches } from './negotiation.ts';
@@ -25,11 +24,10 @@ export interface Representation {
   encoding: Encoding;
   /** Strong entity tag; null on answers that no cache may keep. */
   tag: string | null;
-  chunks: readonly Buffer[];
-  /** Of a file: this very object is made once and sent often, in one chunk at most. */
-  kept: boolean;
-  /** A small file's bytes again, a character each; null elsewhere. */
-  text: string | null;
+  /** A small body's bytes as text, a character each; a larger one in pieces. */
+  content: string | readonly Buffer[];
+  /** All headers for callers who have no standing, but for the id of the request; null until they are made. */
+  openHeaders: string[] | null;
 }
 
 export interface Wishes {
@@ -39,6 +37,11 @@ export interface Wishes {
   tagged: boolean;
 }
 
+/**
+ * Up to here a body is sent as text, because Node sends text, and only text, in one write with its headers: measured, a tenth
+ * of all that an answer costs. Beyond, Node has no room for both on its stack, and text is the dearer one.
+ */
+export const TEXT_MAX_BYTES = 12 * 1024;
 /** Smaller bodies gain nothing from coding. */
 const CODING_MIN_BYTES = 1500;
 
@@ -56,79 +59,66 @@ export function represent(
 function representFile(
   path: string,
   encoding: Encoding,
-  wishes: Wishes,
-  snapshot: Snapshot,
+  { tagged, ifNoneMatch }: Wishes,
+  { files }: Snapshot,
 ): Representation | Promise<Representation> {
-  const { tagged, ifNoneMatch } = wishes;
-  if (tagged && ifNoneMatch !== undefined) {
-    const tag = snapshot.files.tag(path, encoding);
-    if (tagMatches(ifNoneMatch, tag)) return unchanged.get(tag) ?? unchangedFile(tag, encoding);
-  }
-  const whole = (bytes: Buffer): Representation =>
-    wholeFiles.get(bytes) ?? wholeFile(bytes, tagged ? snapshot.files.tag(path, encoding) : null, encoding);
-  const bytes = snapshot.files.bytes(path, encoding);
-  return bytes instanceof Promise ? bytes.then(whole) : whole(bytes);
+  const form: Form = {
+    type: JSON_TYPE,
+    headers: NO_HEADERS,
+    encoding,
+    tag: tagged ? files.tag(path, encoding) : null,
+  };
+  if (isUnchanged(form, ifNoneMatch)) return unchanged(form);
+  const bytes = files.bytes(path, encoding);
+  return bytes instanceof Promise
+    ? bytes.then((whole) => represented(form, [whole]))
+    : represented(form, [bytes]);
+}
+
+function representBytes(
+  { type, headers = NO_HEADERS, chunks }: Body & { kind: 'bytes' },
+  wanted: Encoding,
+  { tagged, ifNoneMatch }: Wishes,
+): Representation | Promise<Representation> {
+  const encoding = lengthOf(chunks) < CODING_MIN_BYTES ? 'identity' : wanted;
+  const form: Form = { type, headers, encoding, tag: tagged ? contentTag(chunks, encoding) : null };
+  if (isUnchanged(form, ifNoneMatch)) return unchanged(form);
+  if (encoding === 'identity') return represented(form, chunks);
+  const coded = code(chunks, encoding);
+  return coded instanceof Promise
+    ? coded.then((whole) => represented(form, [whole]))
+    : represented(form, [coded]);
 }
 
 const NO_HEADERS: readonly string[] = [];
 
-const ofFile = (tag: string | null, encoding: Encoding) => ({
-  type: JSON_TYPE,
-  headers: NO_HEADERS,
-  encoding,
-  tag,
-  kept: true,
+/** What does not depend on what the caller has already. */
+type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag'>;
+
+export const isUnchanged = ({ tag }: Form, ifNoneMatch: string | undefined): boolean =>
+  tag !== null && tagMatches(ifNoneMatch, tag);
+
+/** What a caller is told who has the body already. */
+export const unchanged = ({ type, headers, encoding, tag }: Form): Representation => ({
+  ...{ status: 304, type, headers, encoding, tag, content: '', openHeaders: null },
 });
 
-/** What a caller has already, by tag: what else it says is the same for everybody. */
-const UNCHANGED_KEPT = 4096;
-const unchanged = new BoundedCache<Representation>(UNCHANGED_KEPT);
+const represented = ({ type, headers, encoding, tag }: Form, chunks: readonly Buffer[]): Representation => ({
+  ...{ status: 200, type, headers, encoding, tag, content: contentOf(chunks), openHeaders: null },
+});
 
-function unchangedFile(tag: string, encoding: Encoding): Representation {
-  const made: Representation = { ...ofFile(tag, encoding), status: 304, chunks: [], text: '' };
-  unchanged.set(tag, made);
-  return made;
-}
+export const lengthOf = (content: Representation['content']): number =>
+  typeof content === 'string' ? content.length : content.reduce((total, { length }) => total + length, 0);
 
-/** A file has one route, so its bytes always go with the same tag; they are found by the buffer that holds them. */
-const wholeFiles = new WeakMap<Buffer, Representation>();
+/** The bytes of a body as they are sent best. */
+export const contentOf = (chunks: readonly Buffer[]): Representation['content'] =>
+  lengthOf(chunks) > TEXT_MAX_BYTES ? chunks : joined(chunks).toString('latin1');
 
-function wholeFile(bytes: Buffer, tag: string | null, encoding: Encoding): Representation {
-  const text = tag !== null && bytes.length <= TEXT_MAX_BYTES ? bytes.toString('latin1') : null;
-  const made: Representation = { ...ofFile(tag, encoding), status: 200, chunks: [bytes], text };
-  wholeFiles.set(bytes, made);
-  return made;
-}
-
-function representBytes(
-  body: Body & { kind: 'bytes' },
-  wanted: Encoding,
-  wishes: Wishes,
-): Representation | Promise<Representation> {
-  const { chunks } = body;
-  const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
-  const encoding = bytes < CODING_MIN_BYTES ? 'identity' : wanted;
-  const tag = wishes.tagged ? contentTag(chunks, encoding) : null;
-  const base = {
-    type: body.type,
-    headers: body.headers ?? NO_HEADERS,
-    encoding,
-    tag,
-    kept: false,
-    text: null,
-  };
-  if (tag !== null && tagMatches(wishes.ifNoneMatch, tag)) {
-    return { ...base, status: 304, chunks: [] };
-  }
-  if (encoding === 'identity') return { ...base, status: 200, chunks };
-  const coded = code(chunks, encoding);
-  return coded instanceof Promise
-    ? coded.then((whole) => ({ ...base, status: 200, chunks: [whole] }))
-    : { ...base, status: 200, chunks: [coded] };
-}
+export const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** From the plain content and the coding, so that equal requests get equal tags from every replica. */
 function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
-  const digest = hash('sha256', chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks), 'hex');
+  const digest = hash('sha256', joined(chunks), 'hex');
   return `"${digest.slice(0, 32)}-${encoding}"`;
 }

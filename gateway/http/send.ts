@@ -5,9 +5,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { RateWindow } from '../metering/metering.ts';
-import { TEXT_MAX_BYTES } from '../snapshot/route-files.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { JSON_TYPE, type Representation } from './representation.ts';
+import { contentOf, JSON_TYPE, joined, lengthOf, type Representation } from './representation.ts';
 import { slowReaders } from './slow-readers.ts';
 import type { ValidationDetail } from './validation.ts';
 
@@ -86,87 +85,46 @@ function headersOf(representation: Representation, exchange: Exchange): string[]
   if (representation.status === 304) return headers;
   headers.push('Content-Type', representation.type, ...representation.headers);
   if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
+  headers.push('Content-Length', String(lengthOf(representation.content)));
   return headers;
 }
 
-/** A whole header list, and of which snapshot it tells. */
-interface KeptList {
-  snapshotId: string | null;
-  headers: string[];
-}
-
-/** Of representations that are made once and sent to many who have no standing. */
-const keptLists = new WeakMap<Representation, KeptList>();
-
-/** Nothing is made but the list's one word. */
-function keptHeaders(representation: Representation, exchange: Exchange): string[] {
-  const { snapshotId, requestId } = exchange;
-  const kept = keptLists.get(representation);
-  if (kept?.snapshotId === snapshotId) {
-    kept.headers[ID_AT] = requestId;
-    return kept.headers;
-  }
-  const headers = headersOf(representation, exchange);
-  if (representation.status !== 304) headers.push('Content-Length', String(lengthOf(representation.chunks)));
-  keptLists.set(representation, { snapshotId, headers });
-  return headers;
+/** The same for all who have no standing: only the id is another. A representation is of one snapshot. */
+function openHeaders(representation: Representation, exchange: Exchange): string[] {
+  representation.openHeaders ??= headersOf(representation, exchange);
+  representation.openHeaders[ID_AT] = exchange.requestId;
+  return representation.openHeaders;
 }
 
 /** Sends a success or a 304. A caller that goes away in the middle is nobody's fault and ends quietly. */
 export function sendRepresentation(representation: Representation, exchange: Exchange): void {
-  const { raw, standing } = exchange;
-  const { status, kept, text, chunks } = representation;
-  if (kept && standing === null) {
-    raw.writeHead(status, keptHeaders(representation, exchange));
-    sendBody(raw, chunks, text);
-    return;
-  }
-  const headers = headersOf(representation, exchange);
-  if (status === 304) {
-    raw.writeHead(304, headers);
-    raw.end();
-    return;
-  }
-  sendWhole(raw, 200, headers, chunks, text);
+  const headersFor = exchange.standing === null ? openHeaders : headersOf;
+  exchange.raw.writeHead(representation.status, headersFor(representation, exchange));
+  sendContent(exchange.raw, representation.content);
 }
 
-const lengthOf = (chunks: readonly Buffer[]): number =>
-  chunks.reduce((total, chunk) => total + chunk.length, 0);
-
-function sendWhole(
-  raw: ServerResponse,
-  status: number,
-  headers: string[],
-  chunks: readonly Buffer[],
-  text: string | null = null,
-): void {
-  headers.push('Content-Length', String(lengthOf(chunks)));
-  raw.writeHead(status, headers);
-  sendBody(raw, chunks, text);
-}
-
-/**
- * The pieces of a large body are views that other answers share: they are handed over, never copied.
- * @param text a small body's bytes, a character each, if they are at hand
- */
-function sendBody(raw: ServerResponse, chunks: readonly Buffer[], text: string | null): void {
-  if (text !== null) {
-    raw.end(text, 'latin1');
+/** The pieces of a large body are views that other answers share: they are handed over, never copied. */
+function sendContent(raw: ServerResponse, content: Representation['content']): void {
+  if (typeof content === 'string') {
+    raw.end(content, 'latin1');
     return;
   }
-  const bytes = lengthOf(chunks);
-  if (bytes <= TEXT_MAX_BYTES) raw.end(joined(chunks).toString('latin1'), 'latin1');
-  else if (chunks.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(chunks));
+  const bytes = lengthOf(content);
+  if (content.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(content));
   else {
     raw.cork();
-    for (const chunk of chunks) raw.write(chunk);
+    for (const chunk of content) raw.write(chunk);
     raw.end();
   }
   if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
 }
 
-const joined = (chunks: readonly Buffer[]): Buffer =>
-  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+function sendFailure(raw: ServerResponse, status: number, headers: string[], body: string): void {
+  const content = contentOf([Buffer.from(body)]);
+  headers.push('Content-Length', String(lengthOf(content)));
+  raw.writeHead(status, headers);
+  sendContent(raw, content);
+}
 
 /** `{ error: { code, message } }`. */
 export function errorBody({ code, message }: Refusal): string {
@@ -178,11 +136,11 @@ export function sendRefusal(refusal: Refusal, exchange: Exchange): void {
   if (refusal.retryAfterS !== undefined) headers.push('Retry-After', String(refusal.retryAfterS));
   if (refusal.code === 'method_not_allowed') headers.push('Allow', 'GET');
   if (ERRORS[refusal.code].status === 401) headers.push('WWW-Authenticate', 'Bearer');
-  sendWhole(exchange.raw, ERRORS[refusal.code].status, headers, [Buffer.from(errorBody(refusal))]);
+  sendFailure(exchange.raw, ERRORS[refusal.code].status, headers, errorBody(refusal));
 }
 
 /** The validation body of a 422. */
 export function sendInvalid(detail: readonly ValidationDetail[], exchange: Exchange): void {
   const headers = commonHeaders(FAILURE, exchange);
-  sendWhole(exchange.raw, 422, headers, [Buffer.from(JSON.stringify({ detail }))]);
+  sendFailure(exchange.raw, 422, headers, JSON.stringify({ detail }));
 }

@@ -9,7 +9,7 @@ import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { RequestFacts } from '../routes/passage.ts';
+import type { RequestFacts } from '../routes/passenger.ts';
 import { trustedProxies } from './caller-address.ts';
 import { boundConnections } from './connections.ts';
 import { clientErrors, frameworkErrors } from './fallback.ts';

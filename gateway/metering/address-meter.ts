@@ -34,6 +34,14 @@ interface Allowance {
   leasing: Promise<AnonymousVerdict> | null;
 }
 
+/** All addresses of one unit. */
+interface Caller {
+  unit: string;
+  allowance: Allowance;
+  /** When a limit that was reached ends. */
+  overUntil_ms: number;
+}
+
 interface Dependencies {
   redis: RedisClient;
   runner: ScriptRunner;
@@ -45,8 +53,9 @@ interface Dependencies {
 export class AddressMeter {
   readonly #to: Dependencies;
   readonly #lease: number;
-  readonly #allowances = new BoundedCache<Allowance>(REMEMBERED_ADDRESSES);
-  readonly #overUntil = new BoundedCache<number>(REMEMBERED_ADDRESSES);
+  readonly #callers = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
+  /** The same by address, because to find the unit of an address costs more than to look it up. */
+  readonly #byAddress = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
   #quietUntil_ms = 0;
 
   constructor(dependencies: Dependencies) {
@@ -56,28 +65,35 @@ export class AddressMeter {
 
   admit(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     const now_ms = this.#to.now();
-    const unit = addressUnit(address);
-    const over_until_ms = this.#overUntil.get(unit);
-    if (over_until_ms !== undefined && now_ms < over_until_ms) return refusal(over_until_ms, now_ms);
-    const allowance = this.#allowanceOf(unit, minuteOf(now_ms));
+    const caller = this.#byAddress.get(address) ?? this.#meet(address);
+    if (now_ms < caller.overUntil_ms) return refusal(caller.overUntil_ms, now_ms);
+    const minute = minuteOf(now_ms);
+    // A new one, since a lease under way gives what it leases to the one of its own minute.
+    if (caller.allowance.minute !== minute) caller.allowance = { minute, left: 0, leasing: null };
+    const { allowance } = caller;
     if (allowance.left > 0) {
       allowance.left--;
       return ADMITTED;
     }
     if (this.#to.redis.status !== 'ready' || now_ms < this.#quietUntil_ms) return ADMITTED;
-    return this.#lease === 1 ? this.#leaseFor(unit, allowance, now_ms) : this.#share(unit, allowance, now_ms);
+    return this.#lease === 1 ? this.#leaseFor(caller, allowance, now_ms) : this.#share(caller, now_ms);
   }
 
-  #allowanceOf(unit: string, minute: number): Allowance {
-    const known = this.#allowances.get(unit);
-    if (known?.minute === minute) return known;
-    const fresh: Allowance = { minute, left: 0, leasing: null };
-    this.#allowances.set(unit, fresh);
-    return fresh;
+  #meet(address: string): Caller {
+    const unit = addressUnit(address);
+    const caller = this.#callers.get(unit) ?? {
+      unit,
+      allowance: { minute: 0, left: 0, leasing: null },
+      overUntil_ms: 0,
+    };
+    this.#callers.set(unit, caller);
+    this.#byAddress.set(address, caller);
+    return caller;
   }
 
   /** Takes one out of a lease that others wait for too; when it was used up before, leases again. */
-  async #share(unit: string, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
+  async #share(caller: Caller, now_ms: number): Promise<AnonymousVerdict> {
+    const { allowance } = caller;
     while (allowance.leasing) {
       const verdict = await allowance.leasing;
       if (verdict.kind === 'rate_limited') return verdict;
@@ -87,17 +103,17 @@ export class AddressMeter {
       }
       if (this.#to.now() < this.#quietUntil_ms) return ADMITTED;
     }
-    allowance.leasing = this.#leaseFor(unit, allowance, now_ms).finally(() => {
+    allowance.leasing = this.#leaseFor(caller, allowance, now_ms).finally(() => {
       allowance.leasing = null;
     });
     return allowance.leasing;
   }
 
   /** One round trip: the request itself, and what is leased beyond it. */
-  async #leaseFor(unit: string, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
+  async #leaseFor(caller: Caller, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
     const { runner, per_minute, per_day } = this.#to;
-    const minute = redisKeys.addressMinute(unit, minuteOf(now_ms));
-    const day = redisKeys.addressDay(unit, dayOf(now_ms));
+    const minute = redisKeys.addressMinute(caller.unit, minuteOf(now_ms));
+    const day = redisKeys.addressDay(caller.unit, dayOf(now_ms));
     const asked = runner.run(ADDRESS, [minute, day, per_minute, per_day, this.#lease]).catch(() => null);
     const reply = await inTime(asked, PATIENCE_MS);
     if (!Array.isArray(reply)) {
@@ -110,7 +126,7 @@ export class AddressMeter {
       return ADMITTED;
     }
     const end_ms = full === 'day' ? (dayOf(now_ms) + 1) * DAY_MS : (minuteOf(now_ms) + 1) * MINUTE_MS;
-    this.#overUntil.set(unit, end_ms);
+    caller.overUntil_ms = end_ms;
     return refusal(end_ms, now_ms);
   }
 }

@@ -6,14 +6,10 @@ import type { Pressure } from '../http/pressure.ts';
 import { type Exchange, sendRefusal } from '../http/send.ts';
 import { MeteringUnavailable } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';
-import {
-  type AdmissionDependencies,
-  type Gate,
-  Passage,
-  type RequestFacts,
-  UNAVAILABLE,
-  type Way,
-} from './passage.ts';
+import { answerAnonymous } from './anonymous.ts';
+import { Passage } from './passage.ts';
+import type { AdmissionDependencies, Passenger, RequestFacts } from './passenger.ts';
+import { type Gate, refusalOf, UNAVAILABLE, type Way } from './prepare.ts';
 import type { Route } from './route.ts';
 
 /** Routes are counted and billed under this prefix, whichever one a caller used. */
@@ -43,46 +39,58 @@ export function admit(route: Route, dependencies: GateDependencies): Answer {
   const { snapshots, pressure, log } = dependencies;
   const template = USAGE_PREFIX + route.template;
   const gate: Gate = { route, template, readParameters: parameterReader(route.query) };
+  /** All that there is to know of a request without a key. */
+  const anonymous: RequestFacts = { route: template, keyId: null, creditsCharged: 0 };
 
-  const failed = (passage: Passage, requestId: string, error: unknown): void => {
+  const failed = (error: unknown, exchange: Exchange): void => {
     if (!(error instanceof MeteringUnavailable || error instanceof Crowded)) {
-      log.error({ err: error, request_id: requestId, route: template }, 'request failed');
+      log.error({ err: error, request_id: exchange.requestId, route: template }, 'request failed');
     }
-    passage.fault(error);
+    sendFault(error, exchange);
+  };
+
+  /** Holds on to the snapshot until the answer is out. */
+  const whenAnswered = (answering: Promise<void>, { snapshot, exchange }: Passenger): void => {
+    snapshot.retain();
+    pressure.enter();
+    answering
+      .catch((error: unknown) => failed(error, exchange))
+      .finally(() => {
+        pressure.leave();
+        snapshot.release();
+      });
   };
 
   return ({ request, response, id, way }) => {
-    const facts: RequestFacts = { route: template, keyId: null, creditsCharged: 0 };
     const exchange: Exchange = { raw: response, requestId: id, standing: null, snapshotId: null };
+    const { authorization } = request.headers;
+    const facts = authorization === undefined ? anonymous : { ...anonymous };
     const snapshot = snapshots.current();
-    if (snapshot === null || isTooMuch(request, pressure)) {
+    if (snapshot === null || isTooMuch(authorization !== undefined, request.url ?? '', pressure)) {
       sendRefusal(UNAVAILABLE, exchange);
       return facts;
     }
-    const passage = new Passage(gate, dependencies, { request, way, exchange, snapshot, facts });
-    snapshot.retain();
+    const passenger: Passenger = { request, way, exchange, snapshot, facts };
     try {
-      const running = passage.run();
-      if (running instanceof Promise) {
-        pressure.enter();
-        running
-          .catch((error: unknown) => failed(passage, id, error))
-          .finally(() => {
-            pressure.leave();
-            snapshot.release();
-          });
-        return facts;
-      }
+      const answering =
+        authorization === undefined
+          ? answerAnonymous(gate, dependencies, passenger)
+          : new Passage(gate, dependencies, passenger).run(authorization);
+      if (answering instanceof Promise) whenAnswered(answering, passenger);
     } catch (error) {
-      failed(passage, id, error);
+      failed(error, exchange);
     }
-    snapshot.release();
     return facts;
   };
 }
 
+/** Something on our side failed; nothing was charged. */
+function sendFault(error: unknown, exchange: Exchange): void {
+  if (exchange.raw.headersSent) exchange.raw.destroy();
+  else sendRefusal(refusalOf(error), exchange);
+}
+
 /** A refusal here costs nothing and asks nobody. Without parameters a free answer is prerendered: never too much. */
-function isTooMuch({ headers, url = '' }: IncomingMessage, pressure: Pressure): boolean {
-  if (headers.authorization !== undefined) return pressure.refusesKeyed();
-  return pressure.refusesAnonymous() && url.includes('?');
+function isTooMuch(isKeyed: boolean, url: string, pressure: Pressure): boolean {
+  return isKeyed ? pressure.refusesKeyed() : pressure.refusesAnonymous() && url.includes('?');
 }

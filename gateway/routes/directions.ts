@@ -10,7 +10,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Observer } from '../http/request-log.ts';
 import { BoundedCache } from '../metering/bounded-cache.ts';
 import type { Answer } from './admission.ts';
-import type { Way } from './passage.ts';
+import type { Way } from './prepare.ts';
 
 /** Callers repeat themselves; those who do not must not fill the memory. */
 const REMEMBERED = 4_096;

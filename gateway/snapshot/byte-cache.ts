@@ -1,13 +1,21 @@
 /**
- * A cache bounded by bytes: the least recently used entries leave first.
+ * A cache bounded by bytes. When room is needed entries leave in the order they came, but those that were used since they
+ * were last looked at are passed over once: so a use costs a look-up and a mark, however often it happens.
  *
  * Values are made on demand and once, however many ask at the same time. What is larger than the whole budget is
  * handed out and not kept.
  */
+interface Entry<Value> {
+  value: Value;
+  bytes: number;
+  isUsed: boolean;
+}
+
 export class ByteCache<Value> {
   readonly #maxBytes: number;
   readonly #bytesOf: (value: Value) => number;
-  readonly #entries = new Map<string, { value: Value; bytes: number }>();
+  /** Those that are looked at first stand first. */
+  readonly #entries = new Map<string, Entry<Value>>();
   readonly #making = new Map<string, Promise<Value>>();
   #bytes = 0;
 
@@ -24,8 +32,7 @@ export class ByteCache<Value> {
   peek(key: string): Value | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    entry.isUsed = true;
     return entry.value;
   }
 
@@ -44,12 +51,28 @@ export class ByteCache<Value> {
 
   /** The entry that would leave first. */
   oldest(): string | undefined {
-    return this.#entries.keys().next().value;
+    for (const [key, entry] of this.#entries) {
+      if (!entry.isUsed) return key;
+      entry.isUsed = false;
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+    }
+    return undefined;
   }
 
   /** Measures a value again after it grew. */
   remeasure(key: string, value: Value): void {
-    if (this.#entries.get(key)?.value === value) this.#keep(key, value);
+    if (this.#entries.get(key)?.value === value) this.keep(key, value);
+  }
+
+  /** Puts a value that is at hand in place of what was there. */
+  keep(key: string, value: Value): void {
+    this.#drop(key);
+    const bytes = this.#bytesOf(value);
+    if (bytes > this.#maxBytes) return;
+    while (!this.hasRoom(bytes)) this.#drop(this.oldest() ?? '');
+    this.#entries.set(key, { value, bytes, isUsed: false });
+    this.#bytes += bytes;
   }
 
   clear(): void {
@@ -60,24 +83,12 @@ export class ByteCache<Value> {
   #make(key: string, make: () => Promise<Value>, keep: boolean): Promise<Value> {
     const making = make()
       .then((value) => {
-        if (keep) this.#keep(key, value);
+        if (keep) this.keep(key, value);
         return value;
       })
       .finally(() => this.#making.delete(key));
     this.#making.set(key, making);
     return making;
-  }
-
-  #keep(key: string, value: Value): void {
-    this.#drop(key);
-    const bytes = this.#bytesOf(value);
-    if (bytes > this.#maxBytes) return;
-    this.#entries.set(key, { value, bytes });
-    this.#bytes += bytes;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#drop(oldest);
-    }
   }
 
   #drop(key: string): void {

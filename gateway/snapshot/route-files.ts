@@ -13,72 +13,57 @@ export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';
 const ENCODINGS: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity'];
 const suffixOf = (encoding: Encoding): string => (encoding === 'identity' ? '' : ENCODING_SUFFIX[encoding]);
 
-const DETAIL_BUDGET_BYTES = 24 * 1024 * 1024;
-/**
- * Up to here a body is kept as text, too, because Node sends text, and only text, in one write with its headers: measured,
- * a tenth of all that an answer costs. Beyond, Node has no room for both on its stack, and text is the dearer one.
- */
-export const TEXT_MAX_BYTES = 12 * 1024;
+/** Free answers are kept ready to send besides; see `KeptAnswers`. */
+const DETAIL_BUDGET_BYTES = 12 * 1024 * 1024;
 /** 132 bits of the digest: no two bodies of one service ever meet there. */
 const TAG_HEX_DIGITS = 33;
-
-const byEncoding = <Kept>(make: () => Kept): Record<Encoding, Kept> => ({
-  br: make(),
-  zstd: make(),
-  gzip: make(),
-  identity: make(),
-});
 
 export class RouteFiles {
   readonly #directory: string;
   readonly #manifest: Manifest;
-  /** What is asked for most, by coding, then by path: asking makes no new text, whose hash would have to be found anew. */
-  readonly #resident: Readonly<Record<Encoding, ReadonlyMap<string, Buffer>>>;
-  readonly #tags: Readonly<Record<Encoding, Map<string, string>>> = byEncoding(() => new Map());
+  /** The whole lists in each coding, by file name. */
+  readonly #resident: ReadonlyMap<string, Buffer>;
   readonly #details: ByteCache<Buffer>;
 
   private constructor(
     directory: string,
     manifest: Manifest,
-    resident: Readonly<Record<Encoding, ReadonlyMap<string, Buffer>>>,
+    resident: ReadonlyMap<string, Buffer>,
     sharers: number,
   ) {
     this.#directory = directory;
     this.#manifest = manifest;
     this.#resident = resident;
-    this.#details = new ByteCache(DETAIL_BUDGET_BYTES / sharers, ({ byteLength }) =>
-      byteLength > TEXT_MAX_BYTES ? byteLength : 2 * byteLength,
-    );
+    this.#details = new ByteCache(DETAIL_BUDGET_BYTES / sharers, ({ byteLength }) => byteLength);
   }
 
   /** @param sharers how many processes have the budget for details together. */
   static async open(directory: string, manifest: Manifest, sharers: number): Promise<RouteFiles> {
-    const resident = byEncoding(() => new Map<string, Buffer>());
-    const read = async (path: string, encoding: Encoding): Promise<void> => {
-      resident[encoding].set(path, await readFile(join(directory, path + suffixOf(encoding))));
-    };
-    const paths = Object.values(ROUTE_FILES);
-    await Promise.all(paths.flatMap((path) => ENCODINGS.map((encoding) => read(path, encoding))));
+    const names = Object.values(ROUTE_FILES).flatMap((path) =>
+      ENCODINGS.map((encoding) => path + suffixOf(encoding)),
+    );
+    const read = async (name: string) => [name, await readFile(join(directory, name))] as const;
+    const resident = new Map(await Promise.all(names.map(read)));
     return new RouteFiles(directory, manifest, resident, sharers);
+  }
+
+  /** Whether a body is always in memory. */
+  isResident(path: string): boolean {
+    return this.#resident.has(path);
   }
 
   /** The bytes of one coding of a body; at once when they are in memory. */
   bytes(path: string, encoding: Encoding): Buffer | Promise<Buffer> {
-    const resident = this.#resident[encoding].get(path);
-    if (resident !== undefined) return resident;
     const name = path + suffixOf(encoding);
-    return this.#details.get(name, () => readFile(join(this.#directory, name)));
+    return this.#resident.get(name) ?? this.#details.get(name, () => readFile(join(this.#directory, name)));
   }
 
   /** The strong entity tag of one coding of a body. @throws when the snapshot has no such file. */
   tag(path: string, encoding: Encoding): string {
-    const known = this.#tags[encoding].get(path);
-    if (known !== undefined) return known;
-    const file = this.#manifest.files[path + suffixOf(encoding)];
-    if (!file) throw new Error(`the snapshot has no ${path + suffixOf(encoding)}`);
-    const tag = `"${file.sha256.slice(0, TAG_HEX_DIGITS)}"`;
-    if (this.#resident[encoding].has(path)) this.#tags[encoding].set(path, tag);
-    return tag;
+    const name = path + suffixOf(encoding);
+    const file = this.#manifest.files[name];
+    if (!file) throw new Error(`the snapshot has no ${name}`);
+    return `"${file.sha256.slice(0, TAG_HEX_DIGITS)}"`;
   }
 
   clear(): void {

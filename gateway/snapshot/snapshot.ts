@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, countryFile, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
+import { KeptAnswers } from '../http/kept-answers.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -14,6 +15,7 @@ import { RouteFiles } from './route-files.ts';
 import { readManifest, verifyFiles } from './verify.ts';
 
 const ANSWER_BUDGET_BYTES = 12 * 1024 * 1024;
+const FREE_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 
@@ -51,6 +53,8 @@ export class Snapshot {
   readonly #countries: ByteCache<CountryItems>;
   /** Answers that the snapshot alone decides, made once and kept while there is room. */
   readonly answers: ByteCache<MadeAnswer>;
+  /** Answers of free routes, by URL. */
+  readonly free: KeptAnswers;
   #holders = 0;
   #retired = false;
 
@@ -62,6 +66,7 @@ export class Snapshot {
     this.observations = parts.observations;
     this.#queries = parts.queries;
     this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes);
+    this.free = new KeptAnswers(FREE_BUDGET_BYTES / parts.sharers);
     this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes.byteLength);
   }
 
@@ -115,5 +120,6 @@ export class Snapshot {
     this.files.clear();
     this.#countries.clear();
     this.answers.clear();
+    this.free.clear();
   }
 }

@@ -74,6 +74,32 @@ test('the second answer to a URL is the first one again, whatever it says, and c
   );
 });
 
+test('whatever others asked for at a URL, each answer is that of a URL that nobody has asked for', async () => {
+  let callers = 0;
+  await fc.assert(
+    fc.asyncProperty(paths, fc.array(headersOf, { minLength: 2, maxLength: 8 }), async (path, askers) => {
+      const shared = unseen(path);
+      for (const { authorization, 'if-none-match': wanted, ...sent } of askers) {
+        const key = authorization === 'good' ? owner.key : authorization;
+        const ask = (url: string, more = {}) => {
+          const address = `198.18.${callers >> 8}.${callers++ & 255}`;
+          return service.get(url, {
+            headers: { ...sent, ...more, 'x-forwarded-for': address },
+            ...(key !== undefined && { key }),
+          });
+        };
+        // Half of those who have something have this very answer.
+        const tag = wanted === '*' ? (await ask(unseen(path))).headers.etag : wanted;
+        const having = typeof tag === 'string' ? { 'if-none-match': tag } : {};
+        const [answer, alone] = [await ask(shared, having), await ask(unseen(path), having)].map(rest);
+        if (path !== '/v1/usage' && path !== '/v1/ping') expect(answer).toEqual(alone);
+        else expect(answer?.status).toBe(alone?.status);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test('URLs that differ in one character lead to answers of their own', async () => {
   const headers = { 'x-forwarded-for': '203.0.113.9' };
   const [one, two, again] = [

@@ -45,18 +45,25 @@ async function startOn(directory: string): Promise<Service> {
 }
 
 describe('switching', () => {
-  test('a new snapshot is served from the next request on, and a rollback likewise', async () => {
+  test.each([
+    '/v1/topics',
+    '/v1/indicators',
+    '/v1/indicators?q=life',
+    '/v1/indicators/alpha.life_expectancy',
+  ])('a new snapshot is served from the next request on, and a rollback likewise: %s', async (path) => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
-    const { get, snapshots } = bound(await startOn(directory));
-    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(FIRST);
     await publishSecond(directory);
-    await pointAt(directory, SECOND);
-    await snapshots.check();
-    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
-    await pointAt(directory, FIRST);
-    await snapshots.check();
-    expect((await get('/v1/topics')).headers['x-snapshot']).toBe(FIRST);
+    const { get, snapshots } = bound(await startOn(directory));
+    const told = async () => {
+      const { headers, json } = await get(path);
+      return [headers['x-snapshot'], json.meta.generated_at === SECOND_TIME];
+    };
+    for (const id of [FIRST, SECOND, FIRST]) {
+      await pointAt(directory, id);
+      await snapshots.check();
+      for (let time = 0; time < 2; time++) expect(await told()).toEqual([id, id === SECOND]);
+    }
   });
 
   test('the pointer is followed by polling', async () => {
@@ -80,6 +87,8 @@ describe('switching', () => {
       '/v1/data?indicator=alpha.life_expectancy&countries=KEN',
       '/v1/rankings/alpha.life_expectancy',
       '/v1/countries/KEN?topic=health',
+      '/v1/indicators?q=life',
+      '/v1/indicators/alpha.life_expectancy',
     ];
     const whole = new Set<string>();
     for (const id of [SECOND, FIRST]) {

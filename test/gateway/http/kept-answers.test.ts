@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { represent, type Wishes } from '../../../gateway/http/representation.ts';
+import { represent, TEXT_MAX_BYTES, type Wishes } from '../../../gateway/http/representation.ts';
 import { type Exchange, sendRepresentation } from '../../../gateway/http/send.ts';
-import { TEXT_MAX_BYTES } from '../../../gateway/snapshot/route-files.ts';
 import type { Snapshot } from '../../../gateway/snapshot/snapshot.ts';
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));

@@ -1,0 +1,61 @@
+/**
+ * Free answers, kept ready to send by URL and by the coding that was wanted: the whole body, and what is told to those who
+ * have it already. Each belongs to a snapshot and goes with it. So a free answer costs what it costs to send it, whether its
+ * body was a file, a page of a sorted list or the result of a search; the first asker pays for making it.
+ */
+import { ByteCache } from '../snapshot/byte-cache.ts';
+import type { Encoding } from '../snapshot/route-files.ts';
+import { chooseEncoding } from './negotiation.ts';
+import { isUnchanged, lengthOf, type Representation, unchanged, type Wishes } from './representation.ts';
+
+/** URLs that are longer are hardly asked for twice. */
+const URL_LENGTH_MOST = 512;
+/** What an entry takes beyond its body: lists of headers, names, places in tables. */
+const ENTRY_BYTES = 2_048;
+
+/** One coding of an answer. */
+interface Forms {
+  /** Not there before somebody asked for it. */
+  whole: Representation | null;
+  unchanged: Representation;
+  bytes: number;
+}
+
+/** By the coding that was wanted. */
+type Kept = Partial<Record<Encoding, Forms>>;
+
+const bytesOf = (kept: Kept): number => Object.values(kept).reduce((total, { bytes }) => total + bytes, 0);
+
+export class KeptAnswers {
+  readonly #byUrl: ByteCache<Kept>;
+  /** All codings of one answer fit together. */
+  readonly #largest: number;
+
+  constructor(maxBytes: number) {
+    this.#byUrl = new ByteCache(maxBytes, bytesOf);
+    this.#largest = maxBytes / 4;
+  }
+
+  find(url: string, { acceptEncoding, ifNoneMatch }: Wishes): Representation | null {
+    const forms = this.#byUrl.peek(url)?.[chooseEncoding(acceptEncoding)];
+    if (forms === undefined) return null;
+    return ifNoneMatch !== undefined && isUnchanged(forms.unchanged, ifNoneMatch)
+      ? forms.unchanged
+      : forms.whole;
+  }
+
+  /** @param isShared the body is in memory whether it is kept here or not. */
+  keep(url: string, { acceptEncoding }: Wishes, made: Representation, isShared: boolean): void {
+    const bytes = ENTRY_BYTES + (isShared && typeof made.content !== 'string' ? 0 : lengthOf(made.content));
+    if (url.length > URL_LENGTH_MOST || bytes > this.#largest) return;
+    const kept = this.#byUrl.peek(url) ?? {};
+    const wanted = chooseEncoding(acceptEncoding);
+    if (made.status === 200) kept[wanted] = { whole: made, unchanged: unchanged(made), bytes };
+    else kept[wanted] ??= { whole: null, unchanged: made, bytes };
+    this.#byUrl.keep(url, kept);
+  }
+
+  clear(): void {
+    this.#byUrl.clear();
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Works out what a request comes to, in memory and whole, so that its price is known and nothing can fail after it is paid.
+ * Nothing here knows who asks.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Crowded } from '../crowded.ts';
+import { ERRORS, type ErrorCode } from '../http/errors.ts';
+import type { ParameterReader, ParameterReading } from '../http/parameters.ts';
+import type { QueryParameters } from '../http/query-string.ts';
+import { type Representation, represent, type Wishes } from '../http/representation.ts';
+import { type Exchange, type Refusal, sendInvalid, sendRefusal, sendRepresentation } from '../http/send.ts';
+import type { ValidationDetail } from '../http/validation.ts';
+import { MeteringUnavailable } from '../metering/metering.ts';
+import { QueryTimeout } from '../snapshot/query-runner.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { Outcome, Route } from './route.ts';
+
+/** What a URL alone says. */
+export interface Way {
+  /** Path parameters, decoded. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: QueryParameters;
+  /** The query as the route reads it, once it has been read. */
+  reading: ParameterReading<unknown> | null;
+}
+
+/** A route with what is worked out once for all its requests. */
+export interface Gate {
+  route: Route;
+  /** Under which it is counted and billed. */
+  template: string;
+  readParameters: ParameterReader<unknown>;
+}
+
+/** What the handler came to, made ready to send, with the price it has if it is admitted. */
+export type Prepared =
+  | { kind: 'answer'; representation: Representation; price: number; rows: number }
+  | (Outcome & { kind: 'account' })
+  | { kind: 'refusal'; refusal: Refusal }
+  | { kind: 'invalid'; detail: ValidationDetail[] };
+
+/** Answers of free routes are found ready where they were made before. */
+export function prepare(
+  gate: Gate,
+  way: Way,
+  request: IncomingMessage,
+  snapshot: Snapshot,
+): Prepared | Promise<Prepared> {
+  const wishes = wishesOf(request, gate);
+  if (wishes.tagged) {
+    const representation = snapshot.free.find(request.url ?? '', wishes);
+    if (representation !== null) return { kind: 'answer', representation, price: 0, rows: 0 };
+  }
+  way.reading ??= gate.readParameters(way.query);
+  const { reading } = way;
+  if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
+  const handled = gate.route.handle({ snapshot, path: way.path, query: reading.values });
+  const made = (outcome: Outcome) => makeReady(outcome, wishes, request.url ?? '', snapshot);
+  return handled instanceof Promise ? handled.then(made) : made(handled);
+}
+
+function makeReady(
+  outcome: Outcome,
+  wishes: Wishes,
+  url: string,
+  snapshot: Snapshot,
+): Prepared | Promise<Prepared> {
+  if (outcome.kind === 'refusal') return { kind: 'refusal', refusal: outcome };
+  if (outcome.kind !== 'answer') return outcome;
+  const { body, price, rows } = outcome;
+  const ready = (representation: Representation): Prepared => {
+    if (wishes.tagged && price === 0) {
+      const isShared = body.kind === 'file' && snapshot.files.isResident(body.path);
+      snapshot.free.keep(url, wishes, representation, isShared);
+    }
+    return { kind: 'answer', representation, price, rows };
+  };
+  const made = represent(body, wishes, snapshot);
+  return made instanceof Promise ? made.then(ready) : ready(made);
+}
+
+export function wishesOf({ headers }: IncomingMessage, { route }: Gate): Wishes {
+  return {
+    acceptEncoding: headers['accept-encoding'],
+    ifNoneMatch: headers['if-none-match'],
+    tagged: route.tagged,
+  };
+}
+
+export function statusOf(prepared: Prepared): number {
+  if (prepared.kind === 'refusal') return ERRORS[prepared.refusal.code].status;
+  return prepared.kind === 'invalid' ? 422 : 200;
+}
+
+/** Refusals that another snapshot might not give: they name theirs. */
+const DECIDED_BY_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
+  'country_not_found',
+  'indicator_not_found',
+  'not_rankable',
+  'export_restricted',
+]);
+
+/** What is made for the account is made and sent once it is admitted; see `Passage`. */
+export function sendPrepared(prepared: Prepared, exchange: Exchange, snapshot: Snapshot): void {
+  if (prepared.kind === 'answer') {
+    exchange.snapshotId = snapshot.id;
+    sendRepresentation(prepared.representation, exchange);
+  } else if (prepared.kind === 'refusal') {
+    if (DECIDED_BY_SNAPSHOT.has(prepared.refusal.code)) exchange.snapshotId = snapshot.id;
+    sendRefusal(prepared.refusal, exchange);
+  } else if (prepared.kind === 'invalid') {
+    sendInvalid(prepared.detail, exchange);
+  }
+}
+
+/** After this a caller may try again when something on our side was away. */
+const RETRY_AFTER_S = 5;
+export const UNAVAILABLE: Refusal = { code: 'unavailable', retryAfterS: RETRY_AFTER_S };
+
+/** Faults that pass by themselves. */
+const OF_THE_MOMENT = [MeteringUnavailable, QueryTimeout, Crowded] as const;
+
+export function refusalOf(error: unknown): Refusal {
+  return OF_THE_MOMENT.some((kind) => error instanceof kind) ? UNAVAILABLE : { code: 'internal_error' };
+}
