@@ -19,6 +19,11 @@ const CONTENT_POLICY = {
   'frame-ancestors': "'none'",
 };
 
+/** In place of the mark of the page's makers. */
+const WORDMARK = `<svg xmlns="http://www.w3.org/2000/svg" width="132" height="40" role="img" aria-label="Almanac">
+  <text x="0" y="28" font-family="Georgia, serif" font-size="28" fill="#fff">Almanac</text>
+</svg>`;
+
 export function installDocs(app: FastifyInstance, document: Record<string, unknown>): void {
   const bytes = Buffer.from(JSON.stringify(document));
   for (const path of OPENAPI_PATHS) {
@@ -39,6 +44,7 @@ export function installDocs(app: FastifyInstance, document: Record<string, unkno
     routePrefix: DOCS,
     staticCSP: CONTENT_POLICY,
     theme: { title: 'Almanac: the API' },
+    logo: { type: 'image/svg+xml', content: WORDMARK, href: '/', target: '_self' },
     uiConfig: {
       docExpansion: 'list',
       tryItOutEnabled: true,

@@ -38,7 +38,13 @@ export type Answer = (arrival: Arrival) => RequestFacts;
 export function admit(route: Route, dependencies: GateDependencies): Answer {
   const { snapshots, pressure, log } = dependencies;
   const template = USAGE_PREFIX + route.template;
-  const gate: Gate = { route, template, readParameters: parameterReader(route.query) };
+  const gate: Gate = {
+    route,
+    template,
+    needsKey: route.key === 'required',
+    isTagged: route.tagged,
+    readParameters: parameterReader(route.query),
+  };
   /** All that there is to know of a request without a key. */
   const anonymous: RequestFacts = { route: template, keyId: null, creditsCharged: 0 };
 

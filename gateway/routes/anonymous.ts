@@ -13,7 +13,7 @@ export function answerAnonymous(
   { metering, addressOf }: AdmissionDependencies,
   passenger: Passenger,
 ): void | Promise<void> {
-  if (gate.route.key === 'required') return sendRefusal({ code: 'unauthorized' }, passenger.exchange);
+  if (gate.needsKey) return sendRefusal({ code: 'unauthorized' }, passenger.exchange);
   const asked = metering.admitAddress(addressOf(passenger.request));
   return asked instanceof Promise
     ? asked.then((verdict) => answerAdmitted(gate, verdict, passenger))

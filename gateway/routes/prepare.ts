@@ -27,6 +27,9 @@ export interface Way {
 /** A route with what is worked out once for all its requests. */
 export interface Gate {
   route: Route;
+  /** Of the route: gates are all of one shape, and Node looks into such objects sooner. */
+  needsKey: boolean;
+  isTagged: boolean;
   /** Under which it is counted and billed. */
   template: string;
   readParameters: ParameterReader<unknown>;
@@ -79,11 +82,11 @@ function makeReady(
   return made instanceof Promise ? made.then(ready) : ready(made);
 }
 
-export function wishesOf({ headers }: IncomingMessage, { route }: Gate): Wishes {
+export function wishesOf({ headers }: IncomingMessage, { isTagged }: Gate): Wishes {
   return {
     acceptEncoding: headers['accept-encoding'],
     ifNoneMatch: headers['if-none-match'],
-    tagged: route.tagged,
+    tagged: isTagged,
   };
 }
 

@@ -82,10 +82,10 @@ describe('reconcile', () => {
     expect(line).toContain(`${id},${email},balance,balance against the sum of the ledger,10468,10443,25,`);
     expect(await moments()).toContain(line?.split(',').at(-1));
     const page = await operator.get('/admin/reconcile');
-    expect(wordsOf(page)).toContain('1 disagreements in 3 accounts');
+    expect(wordsOf(page)).toContain('1 disagreement in 3 accounts');
     expect(page.html).toContain(email);
     service.clock.ms += 700_000;
-    expect(wordsOf(await operator.get('/admin/'))).toContain(`The books disagree in 1 places: ${email}`);
+    expect(wordsOf(await operator.get('/admin/'))).toContain(`The books disagree in 1 place: ${email}`);
     service.clock.ms = NOON;
   });
 

@@ -67,7 +67,8 @@ async function bareFloor(
   const bare = stack.use(startHelper('floors.ts'));
   const question: FloorQuestion = { kind: 'http', answers: [fixed(measured, answer)] };
   const port = await bare.ask<FloorQuestion, number>(question);
-  return withGoal(contender('bare node:http', { port, cpu: bare.cpu }, measured), measured.atLeast);
+  const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
+  return withGoal(contender('bare node:http', { port, cpu: bare.cpu }, known), measured.atLeast);
 }
 
 export async function bareContest(
@@ -85,6 +86,8 @@ export async function bareContest(
 
 const CACHED_AT_LEAST = 0.95;
 const NOT_MODIFIED_AT_LEAST = 1;
+
+const SEARCH = '/v1/indicators?q=life%20expectancy';
 
 const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   ...['/v1/indicators', '/v1/topics'].flatMap((path) =>
@@ -105,8 +108,13 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   {
     name: 'catalogue filtered by topic, identity',
     call: { path: `/v1/indicators?topic=${first?.record.topic ?? ''}&limit=50` },
+    atLeast: CACHED_AT_LEAST,
   },
-  { name: 'catalogue searched, identity', call: { path: '/v1/indicators?q=life%20expectancy' } },
+  { name: 'catalogue searched, identity', call: { path: SEARCH }, atLeast: CACHED_AT_LEAST },
+  {
+    name: '… as nobody did before',
+    call: { path: SEARCH, isNewEachTime: true },
+  },
 ];
 
 /** Catalogue answers against bare node:http, and gzip ones against nginx too. */

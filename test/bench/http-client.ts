@@ -5,6 +5,8 @@ import { type IncomingMessage, request } from 'node:http';
 export interface Call {
   path: string;
   headers?: Record<string, string>;
+  /** Each request asks for a URL that no other has asked for: it bears a parameter that nobody knows. The path has others. */
+  isNewEachTime?: boolean;
 }
 
 export interface Answer {
@@ -22,6 +24,18 @@ export function requestText({ path, headers = {} }: Call): string {
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** More than a gateway remembers, so that the first is new again when all were sent. */
+const NEW_URLS = 20_000;
+let newUrls = 0;
+
+/** What a load generator sends in turn for one call. */
+export function requestTexts(call: Call): string[] {
+  if (!call.isNewEachTime) return [requestText(call)];
+  return Array.from({ length: NEW_URLS }, () =>
+    requestText({ ...call, path: `${call.path}&new=${newUrls++}` }),
+  );
 }
 
 export async function fetchWhole(port: number, { path, headers = {} }: Call): Promise<Answer> {

@@ -1,6 +1,6 @@
 /** Requests per second of the gateway beside a floor that does the same work, in short turns. */
 import type { Call } from './http-client.ts';
-import { requestText } from './http-client.ts';
+import { requestTexts } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Helper } from './processes.ts';
 import type { Row } from './report.ts';
@@ -44,7 +44,7 @@ async function requestsPerSecond(
   job: Pick<LoadJob, 'connections' | 'duration_ms'>,
 ): Promise<{ answers: number; perSecond: number }> {
   const { name, port, call, status = 200 } = contender;
-  const result = await load.ask<LoadJob, LoadResult>({ ...job, port, status, requests: [requestText(call)] });
+  const result = await load.ask<LoadJob, LoadResult>({ ...job, port, status, requests: requestTexts(call) });
   if (result.errors > 0) throw new Error(`${name} ${call.path}: ${result.errors} answers were not ${status}`);
   return { answers: result.answers, perSecond: result.answers / (result.duration_ms / 1000) };
 }
