@@ -68,7 +68,7 @@ function install(app: FastifyInstance, pattern: string, answer: Answer, directio
     reply.hijack();
     const way = { path: params as Record<string, string>, query: query as QueryParameters, reading: null };
     directions.note(raw.url ?? '', answer, way);
-    reply.facts = answer({ request: raw, response: reply.raw, id, way });
+    reply.facts = answer(raw, reply.raw, id, way);
   });
 }
 

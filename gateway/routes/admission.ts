@@ -20,19 +20,16 @@ interface GateDependencies extends AdmissionDependencies {
   pressure: Pressure;
 }
 
-/** A request whose route is known. */
-export interface Arrival {
-  request: IncomingMessage;
-  response: ServerResponse;
-  id: string;
-  way: Way;
-}
-
 /**
  * Answers on the response, at once or later, and never throws or rejects. What it returns is filled in as it becomes
  * known, and whole when the answer is out.
  */
-export type Answer = (arrival: Arrival) => RequestFacts;
+export type Answer = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  id: string,
+  way: Way,
+) => RequestFacts;
 
 /** Makes what answers on one route. */
 export function admit(route: Route, dependencies: GateDependencies): Answer {
@@ -67,7 +64,7 @@ export function admit(route: Route, dependencies: GateDependencies): Answer {
       });
   };
 
-  return ({ request, response, id, way }) => {
+  return (request, response, id, way) => {
     const exchange: Exchange = { raw: response, requestId: id, standing: null, snapshotId: null };
     const { authorization } = request.headers;
     const facts = authorization === undefined ? anonymous : { ...anonymous };

@@ -61,22 +61,25 @@ export class Directions {
     if (request.method !== 'GET' || this.#isClosing) return false;
     const known = this.#known.get(request.url ?? '');
     if (known === undefined) return false;
+    const { answer, way } = known;
     const id = this.#requestId(request);
-    if (this.#observe === null) known.answer({ request, response, id, way: known.way });
-    else this.#answerObserved(known, { request, response, id }, this.#observe);
+    if (this.#observe === null) answer(request, response, id, way);
+    else answerObserved(request, response, id, known, this.#observe);
     return true;
   }
+}
 
-  #answerObserved(
-    { answer, way }: Known,
-    { request, response, id }: { request: IncomingMessage; response: ServerResponse; id: string },
-    observe: Observer,
-  ): void {
-    const started_ms = performance.now();
-    const facts = answer({ request, response, id, way });
-    response.once('finish', () => {
-      const duration_ms = performance.now() - started_ms;
-      observe({ request_id: id, method: 'GET', status: response.statusCode, duration_ms, facts });
-    });
-  }
+function answerObserved(
+  request: IncomingMessage,
+  response: ServerResponse,
+  id: string,
+  { answer, way }: Known,
+  observe: Observer,
+): void {
+  const started_ms = performance.now();
+  const facts = answer(request, response, id, way);
+  response.once('finish', () => {
+    const duration_ms = performance.now() - started_ms;
+    observe({ request_id: id, method: 'GET', status: response.statusCode, duration_ms, facts });
+  });
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Arrival } from '../../gateway/routes/admission.ts';
+import type { Answer as Answering } from '../../gateway/routes/admission.ts';
 import { Directions } from '../../gateway/routes/directions.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
@@ -173,7 +173,7 @@ async function standing() {
     response.end();
   });
   const directions = new Directions({ requestId: () => 'id', observe: null });
-  const answer = ({ response }: Arrival) => {
+  const answer: Answering = (_request, response) => {
     asked.known++;
     response.end();
     return { route: '/', keyId: null, creditsCharged: 0 };
