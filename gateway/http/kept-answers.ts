@@ -1,7 +1,8 @@
 /**
  * Free answers, kept ready to send by URL and by the coding that was wanted: the whole body, and what is told to those who
  * have it already. Each belongs to a snapshot and goes with it. So a free answer costs what it costs to send it, whether its
- * body was a file, a page of a sorted list or the result of a search; the first asker pays for making it.
+ * body was a file, a page of a sorted list or the result of a search, from the third asking on: what is asked for once is
+ * not kept.
  */
 import { ByteCache } from '../snapshot/byte-cache.ts';
 import type { Encoding } from '../snapshot/route-files.ts';

@@ -54,27 +54,31 @@ export function prepare(
     const representation = snapshot.free.find(request.url ?? '', wishes);
     if (representation !== null) return { kind: 'answer', representation, price: 0, rows: 0 };
   }
+  // What is asked for once is not kept: it would push out what is asked for often.
+  const isAskedAgain = way.reading !== null;
   way.reading ??= gate.readParameters(way.query);
   const { reading } = way;
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
   const handled = gate.route.handle({ snapshot, path: way.path, query: reading.values });
-  const made = (outcome: Outcome) => makeReady(outcome, wishes, request.url ?? '', snapshot);
+  const keepAs = wishes.tagged && isAskedAgain ? (request.url ?? '') : null;
+  const made = (outcome: Outcome) => makeReady(outcome, wishes, snapshot, keepAs);
   return handled instanceof Promise ? handled.then(made) : made(handled);
 }
 
+/** @param keepAs the URL under which a free answer is kept, if it is. */
 function makeReady(
   outcome: Outcome,
   wishes: Wishes,
-  url: string,
   snapshot: Snapshot,
+  keepAs: string | null,
 ): Prepared | Promise<Prepared> {
   if (outcome.kind === 'refusal') return { kind: 'refusal', refusal: outcome };
   if (outcome.kind !== 'answer') return outcome;
   const { body, price, rows } = outcome;
   const ready = (representation: Representation): Prepared => {
-    if (wishes.tagged && price === 0) {
+    if (keepAs !== null && price === 0) {
       const isShared = body.kind === 'file' && snapshot.files.isResident(body.path);
-      snapshot.free.keep(url, wishes, representation, isShared);
+      snapshot.free.keep(keepAs, wishes, representation, isShared);
     }
     return { kind: 'answer', representation, price, rows };
   };
