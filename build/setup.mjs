@@ -15,7 +15,6 @@ const RUNTIME_NODE = 24; // runs TypeScript by itself; comes as the dev dependen
 const POLICY = '/usr/sbin/policy-rc.d'; // Debian asks this file whether an installed service may start
 
 // These three are read here and not from data/runtime/settings.ts, which needs packages that may not be there yet.
-// Read here and not by `data/runtime/settings.ts`, whose packages may not be installed yet.
 const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR } = process.env;
 const snapshots = SNAPSHOT_DIR || join(VAR_DIR || 'var', 'snapshots');
 const task = process.argv[2];

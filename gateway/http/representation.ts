@@ -100,11 +100,23 @@ export const isUnchanged = ({ tag }: Form, ifNoneMatch: string | undefined): boo
 
 /** What a caller is told who has the body already. */
 export const unchanged = ({ type, headers, encoding, tag }: Form): Representation => ({
-  ...{ status: 304, type, headers, encoding, tag, content: '', openHeaders: null },
+  status: 304,
+  type,
+  headers,
+  encoding,
+  tag,
+  content: '',
+  openHeaders: null,
 });
 
 const represented = ({ type, headers, encoding, tag }: Form, chunks: readonly Buffer[]): Representation => ({
-  ...{ status: 200, type, headers, encoding, tag, content: contentOf(chunks), openHeaders: null },
+  status: 200,
+  type,
+  headers,
+  encoding,
+  tag,
+  content: contentOf(chunks),
+  openHeaders: null,
 });
 
 export const lengthOf = (content: Representation['content']): number =>

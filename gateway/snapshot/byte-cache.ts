@@ -5,12 +5,6 @@
  * Values are made on demand and once, however many ask at the same time. What is larger than the whole budget is
  * handed out and not kept.
  */
-interface Entry<Value> {
-  value: Value;
-  bytes: number;
-  isUsed: boolean;
-}
-
 export class ByteCache<Value> {
   readonly #maxBytes: number;
   readonly #bytesOf: (value: Value) => number;
@@ -97,4 +91,10 @@ export class ByteCache<Value> {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
+}
+
+interface Entry<Value> {
+  value: Value;
+  bytes: number;
+  isUsed: boolean;
 }
