@@ -2,10 +2,10 @@
  * What each job does. A job's end says what became of it; only a fault of our own makes it fail. Jobs of one provider
  * exclude each other by the lake's lock, whoever holds it: a second one ends as `busy` and changes nothing.
  */
+import { LockHeld } from '../data/runtime/file-lock.ts';
 import type { JobDesk } from '../data/runtime/jobs.ts';
 import type { JobName, JobPayload, JobResult } from '../data/schema/jobs.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
-import { LockHeld } from './file-lock.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from './nightly.ts';

@@ -4,11 +4,11 @@
  */
 import { parseArgs } from 'node:util';
 import { CuratedError, loadCurated } from '../data/curated.ts';
+import { LockHeld } from '../data/runtime/file-lock.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { connectorFor } from './connectors/registry.ts';
-import { LockHeld } from './file-lock.ts';
 import { observeAll } from './progress.ts';
 import { currentOverrides, linkRedis } from './redis-link.ts';
 import { Refusal } from './refusal.ts';

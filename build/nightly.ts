@@ -6,10 +6,10 @@
  * of the build and takes nothing from it: each is done whatever became of the other.
  */
 import type { Logger } from 'pino';
+import { LockHeld } from '../data/runtime/file-lock.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
 import { type ArchiveSummary, archiveTroubles } from './archive/run-archive.ts';
-import { LockHeld } from './file-lock.ts';
 import { inParallel } from './in-parallel.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './ingest/lake.ts';

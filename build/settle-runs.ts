@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { loadCurated } from '../data/curated.ts';
+import { LockHeld, takeLock } from '../data/runtime/file-lock.ts';
 import type { Settings } from '../data/runtime/settings.ts';
-import { LockHeld, takeLock } from './file-lock.ts';
 import { ProviderLake } from './ingest/lake.ts';
 import type { RunMirror } from './run-mirror.ts';
 

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { waitForLock } from '../build/file-lock.ts';
+import { waitForLock } from '../data/runtime/file-lock.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');

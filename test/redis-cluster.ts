@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { connected, end, launch, untilUp } from './redis.ts';
+import { appendOnly, connected, end, launch, untilUp } from './redis.ts';
 
 const MASTERS = 3;
 const SLOTS = 16_384;
@@ -21,7 +21,7 @@ const POLL_MS = 20;
 export interface ClusterOptions {
   /** Of each master. */
   replicas?: number;
-  /** An append-only file that survives `kill` and `restart`. */
+  /** An append-only file in which everything acknowledged survives `kill` and `restart`. */
   persistent?: boolean;
   /** Silence after which a node is held to have failed. */
   nodeTimeoutMs?: number;
@@ -95,7 +95,8 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
 
 const nodeArguments = (port: number, persistent: boolean, nodeTimeoutMs: number): string[] => [
   ...['--port', String(port), '--bind', '127.0.0.1'],
-  ...['--appendonly', persistent ? 'yes' : 'no', '--appenddirname', `aof-${port}`],
+  ...appendOnly(persistent),
+  ...['--appenddirname', `aof-${port}`],
   ...['--dbfilename', `dump-${port}.rdb`],
   ...['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
   ...['--cluster-node-timeout', String(nodeTimeoutMs), '--repl-diskless-sync-delay', '0'],

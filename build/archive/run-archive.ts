@@ -7,8 +7,8 @@
  * up in two places.
  */
 import { mkdir } from 'node:fs/promises';
+import { takeLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { takeLock } from '../file-lock.ts';
 import { Refusal } from '../refusal.ts';
 import { ArchiveShelf } from './archive-shelf.ts';
 import { askAgain } from './ask.ts';

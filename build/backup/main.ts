@@ -4,10 +4,10 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { LockHeld } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
 import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
 import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
-import { LockHeld } from '../file-lock.ts';
 import { openLink, type RedisLink } from '../redis-link.ts';
 import { Refusal } from '../refusal.ts';
 import { backUp } from './backup.ts';

@@ -1,9 +1,9 @@
 /** An operator's word that a held run is good after all. */
 import { link, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { waitForLock } from '../file-lock.ts';
 import { Refusal } from '../refusal.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 import { ProviderLake, RUN_DATA } from './lake.ts';

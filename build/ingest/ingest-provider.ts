@@ -7,10 +7,10 @@
  */
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated.ts';
+import { takeLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { takeLock } from '../file-lock.ts';
 import type { BuildObserver } from '../progress.ts';
 import type { UpstreamOptions } from '../upstream/open-upstream.ts';
 import { ProviderLake } from './lake.ts';

@@ -2,16 +2,18 @@
  * A private Redis or Valkey for people who run none: a unix socket under VAR_DIR, no TCP port, append-only file.
  *
  * - Whoever needs it *holds* it. The first holder starts it, later ones join it, the last to let go shuts it down, so a
- *   command-line tool beside a running gateway neither starts a second server nor takes the first away.
+ *   command-line tool beside a running gateway neither starts a second server nor takes the first away. Under a lock,
+ *   one process at a time does any of these: nobody joins what is being shut down, and of two that let go at the same
+ *   moment, one is the last.
  * - It runs in a process group of its own: Ctrl-C reaches the gateway, which finishes its work before it lets go.
  * - Should it die while it is held, a holder starts it again on the same files.
  *
  * `appendfsync always`: a command is on the disk before its answer leaves, so neither a killed process nor a power cut
  * loses an acknowledged grant, purchase or debit. Commands that arrive together share one fsync; measured, that costs
  * a quarter of the throughput at 128 calls in flight and about 0.15 ms for a single one on a solid-state disk. A Redis
- * of your own may promise less: `everysec` loses up to two seconds in a power cut and, when the disk lags, in a kill
- * too; `no` loses nothing in a kill and up to half a minute in a power cut. `noeviction`, because nothing kept here may
- * silently go.
+ * of your own may promise less: `everysec` loses up to two seconds in a power cut and, in a kill, what it acknowledged
+ * while the disk was syncing; `no` loses nothing in a kill and up to half a minute in a power cut. `noeviction`, because
+ * nothing kept here may silently go.
  *
  * The append-only file is written anew when it is twice as long as last time and at least half a gigabyte, some 400,000
  * paid calls: writing it anew takes a core for a second, in which calls wait, and with the server's own bound of 64 MB
@@ -19,12 +21,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { isAlive, LockHeld, waitForLock } from './file-lock.ts';
 
 /** The private Redis cannot be had; the message is one line that says what to do. */
 export class PrivateRedisError extends Error {
@@ -93,9 +97,11 @@ class Holder {
   }
 
   #watch(): void {
-    this.#control.once('close', () => {
+    const regain = () => {
       if (!this.#released) this.#regaining = this.#regain();
-    });
+    };
+    if (this.#control.status === 'end') regain();
+    else this.#control.once('end', regain);
   }
 
   async #regain(): Promise<void> {
@@ -118,7 +124,7 @@ async function placeIn(dir: string): Promise<Place> {
     dir,
     socket,
     pidFile: join(dir, 'redis.pid'),
-    lockFile: join(dir, 'starting.lock'),
+    lockFile: join(dir, '.lock'),
     logFile: join(dir, 'redis.log'),
   };
 }
@@ -137,28 +143,23 @@ async function socketFor(dir: string): Promise<string> {
   return join(short, 'redis.sock');
 }
 
-/** A named connection to a running server, which is started first when there is none. */
-async function hold(place: Place): Promise<Redis> {
-  const deadline_ms = Date.now() + START_WITHIN_MS;
-  while (Date.now() < deadline_ms) {
-    const running = await attach(place);
-    if (running) return running;
-    if (await takeLock(place)) {
-      try {
-        const launched = (await attach(place)) ?? (await launch(place, deadline_ms));
-        if (launched) return launched;
-      } finally {
-        await rm(place.lockFile, { force: true });
-      }
-    }
-    await pause(POLL_MS);
+/** A named connection to the server, which is started first when it is not running. */
+const hold = (place: Place): Promise<Redis> => alone(place, () => joinOrStart(place));
+
+async function alone<T>(place: Place, work: () => Promise<T>): Promise<T> {
+  const patience = { atMost_ms: START_WITHIN_MS, every_ms: POLL_MS };
+  const lock = await waitForLock(place.lockFile, 'the private Redis', patience).catch((error: unknown) => {
+    throw error instanceof LockHeld ? new PrivateRedisError(error.message) : error;
+  });
+  try {
+    return await work();
+  } finally {
+    await lock.release();
   }
-  throw new PrivateRedisError(`the private Redis did not start; see ${place.logFile}`);
 }
 
 /** Null when nobody listens, or when the server is not ready to answer yet. */
 async function attach(place: Place): Promise<Redis | null> {
-  if (!existsSync(place.socket)) return null;
   const control = new Redis({
     path: place.socket,
     connectionName: HOLDER,
@@ -172,33 +173,38 @@ async function attach(place: Place): Promise<Redis | null> {
     await control.ping();
     return control;
   } catch {
-    control.disconnect();
+    disconnect(control);
     return null;
   }
 }
 
-/** One process starts the server at a time. A lock whose owner is gone is void. */
-async function takeLock({ lockFile }: Place): Promise<boolean> {
+/** Disconnecting what has ended would keep the process waiting for a close that has already been. */
+function disconnect(control: Redis): void {
+  if (control.status !== 'end') control.disconnect();
+}
+
+/** A process id in a file would not tell: after a restart of the machine it may be anybody's. */
+async function listens(path: string): Promise<boolean> {
+  const probe = connect({ path });
   try {
-    await writeFile(lockFile, String(process.pid), { flag: 'wx' });
+    await once(probe, 'connect');
     return true;
   } catch {
-    const owner = await readPid(lockFile);
-    if (owner !== null && !isAlive(owner)) await rm(lockFile, { force: true });
     return false;
+  } finally {
+    probe.destroy();
   }
 }
 
-/** Null when it was up, and somebody who held it before us has stopped it again. */
-async function launch(place: Place, deadline_ms: number): Promise<Redis | null> {
-  // A server that is still loading or stopping owns the files: wait for it instead of starting another on them.
-  const earlier = await readPid(place.pidFile);
-  while (earlier !== null && isAlive(earlier) && existsSync(place.socket) && Date.now() < deadline_ms) {
+async function joinOrStart(place: Place): Promise<Redis> {
+  const deadline_ms = Date.now() + START_WITHIN_MS;
+  // A server that is still loading owns the files: wait for it instead of starting another on them.
+  while (await listens(place.socket)) {
     const running = await attach(place);
     if (running) return running;
+    if (Date.now() > deadline_ms) throw await notStarted(place);
     await pause(POLL_MS);
   }
-  await rm(place.socket, { force: true });
   for (const binary of BINARIES) {
     const child = await spawnServer(binary, place);
     if (child) return waitUntilUp(child, place, deadline_ms);
@@ -229,49 +235,49 @@ const serverArguments = (place: Place): string[] => [
   ...['--daemonize', 'no'],
 ];
 
-async function waitUntilUp(child: ChildProcess, place: Place, deadline_ms: number): Promise<Redis | null> {
+async function waitUntilUp(child: ChildProcess, place: Place, deadline_ms: number): Promise<Redis> {
   while (Date.now() < deadline_ms && child.exitCode === null && child.signalCode === null) {
     const running = await attach(place);
     if (running) return running;
     await pause(POLL_MS);
   }
-  if (child.exitCode === 0) return null;
-  const log = await readFile(place.logFile, 'utf8').catch(() => '');
+  throw await notStarted(place);
+}
+
+async function notStarted({ logFile }: Place): Promise<PrivateRedisError> {
+  const log = await readFile(logFile, 'utf8').catch(() => '');
   const reason = log.trim().split('\n').at(-1) ?? '';
-  throw new PrivateRedisError(`the private Redis did not start; see ${place.logFile}: ${reason}`);
+  return new PrivateRedisError(`the private Redis did not start; see ${logFile}: ${reason}`);
 }
 
 async function letGo(place: Place, control: Redis): Promise<void> {
-  if (hasEnded(control)) return;
-  const clients = String(await control.client('LIST').catch(() => ''));
-  const holders = clients.split('\n').filter((line) => line.includes(` name=${HOLDER} `)).length;
-  if (holders > 1) return control.disconnect();
-  const pid = await readPid(place.pidFile);
-  // The answer to SHUTDOWN is the end of the connection.
-  await control.shutdown().catch(() => {});
-  // Disconnecting what has ended would keep the process waiting for a close that has already been.
-  if (!hasEnded(control)) control.disconnect();
-  const deadline_ms = Date.now() + STOP_WITHIN_MS;
-  while (pid !== null && isAlive(pid)) {
-    if (Date.now() > deadline_ms)
-      throw new PrivateRedisError(`the private Redis (process ${pid}) does not stop`);
-    await pause(POLL_MS);
+  try {
+    await alone(place, () => leave(control));
+  } finally {
+    disconnect(control);
   }
 }
 
-const hasEnded = ({ status }: Redis): boolean => status === 'end';
-
-async function readPid(file: string): Promise<number | null> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const pid = Number.parseInt(text, 10);
-  return Number.isInteger(pid) && pid > 0 ? pid : null;
+async function leave(control: Redis): Promise<void> {
+  // The name goes before the lock does: a connection that is being closed may be listed for a moment more.
+  const answers = await control
+    .client('SETNAME', '')
+    .then(() => Promise.all([control.client('LIST'), control.info('server')]))
+    .catch(() => null);
+  // Without answers it has ended by itself.
+  if (answers === null) return;
+  const [clients, server] = answers;
+  if (String(clients).includes(` name=${HOLDER} `)) return;
+  await shutDown(control, Number(/process_id:(\d+)/.exec(server)?.[1]));
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+async function shutDown(control: Redis, pid: number): Promise<void> {
+  // The answer to SHUTDOWN is the end of the connection.
+  await control.shutdown().catch(() => {});
+  const deadline_ms = Date.now() + STOP_WITHIN_MS;
+  while (isAlive(pid)) {
+    if (Date.now() > deadline_ms)
+      throw new PrivateRedisError(`the private Redis (process ${pid}) does not stop`);
+    await pause(POLL_MS);
   }
 }

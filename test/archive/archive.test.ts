@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ArchiveSummary, archiveTroubles, runArchive } from '../../build/archive/run-archive.ts';
-import { takeLock } from '../../build/file-lock.ts';
+import { takeLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import {
   AUDIT_COLUMNS,

@@ -8,7 +8,7 @@ import { runArchive } from '../../build/archive/run-archive.ts';
 import { backUp } from '../../build/backup/backup.ts';
 import { restore } from '../../build/backup/restore.ts';
 import { treesOf } from '../../build/backup/trees.ts';
-import { LockHeld, takeLock } from '../../build/file-lock.ts';
+import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { buildApp } from '../../gateway/app.ts';

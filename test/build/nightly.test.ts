@@ -1,7 +1,7 @@
 /** The night: who is due, what one provider's misfortune costs, what a cron job is told. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeLock } from '../../build/file-lock.ts';
 import { cadenceMs, type NightlySummary, nightly, nightlyExitCode } from '../../build/nightly.ts';
+import { takeLock } from '../../data/runtime/file-lock.ts';
 import { World } from './world.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockHeld, takeLock } from '../../build/file-lock.ts';
 import { rollback } from '../../build/snapshot/publish.ts';
+import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
 import { World } from './world.ts';
 
 let world: World;

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockHeld, takeLock } from '../../build/file-lock.ts';
+import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
 import { cells, World } from './world.ts';
 
 let world: World;

@@ -1,13 +1,13 @@
 /** Jobs from asking to their end, on a real Redis: once each, seen while they run, ended when somebody wants it. */
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeLock } from '../../build/file-lock.ts';
 import { createHandlers, type JobHandlers } from '../../build/job-handlers.ts';
 import { type JobWorker, startJobWorker } from '../../build/job-worker.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { currentOverrides } from '../../build/redis-link.ts';
 import { RunMirror } from '../../build/run-mirror.ts';
 import { settleRuns } from '../../build/settle-runs.ts';
+import { takeLock } from '../../data/runtime/file-lock.ts';
 import { type Asked, JobDesk } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import { RunBook } from '../../data/runtime/runs.ts';

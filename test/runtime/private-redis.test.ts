@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { type PrivateRedis, startPrivateRedis } from '../../data/runtime/private
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { silentLog } from '../redis.ts';
 
-const MODULE = join(import.meta.dirname, '../../data/runtime/private-redis.ts');
+const module = (name: string) => JSON.stringify(join(import.meta.dirname, '../../data/runtime', name));
 
 let base: string;
 let dir: string;
@@ -41,6 +41,8 @@ async function connect({ url }: PrivateRedis): Promise<RedisClient> {
   return client;
 }
 
+const serverOf = async (client: RedisClient): Promise<number> =>
+  Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
 const pid = async (): Promise<number> => Number(await readFile(join(dir, 'redis.pid'), 'utf8'));
 
 describe('the private Redis', () => {
@@ -81,12 +83,39 @@ describe('the private Redis', () => {
     expect(await pid()).not.toBe(before);
   });
 
-  it('starts over what a crash left: a stale socket, pid file and lock', async () => {
-    await mkdir(dir, { recursive: true });
-    for (const name of ['redis.sock', 'redis.pid', 'starting.lock']) {
-      await writeFile(join(dir, name), '2147483646');
+  it('stops with the last of many who let go at the same moment', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const holders = await Promise.all(Array.from({ length: 8 }, () => hold()));
+      const process_id = await pid();
+      await Promise.all(holders.map((redis) => redis.stop()));
+      expect(() => process.kill(process_id, 0), `round ${round}`).toThrow();
     }
+  });
+
+  it('starts over what a crash left: a socket, a lock, and a process id that is somebody else’s now', async () => {
+    const left = program(`
+      const redis = await startPrivateRedis(${JSON.stringify(dir)});
+      process.kill(Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8')), 'SIGKILL');
+      await takeLock(${JSON.stringify(join(dir, '.lock'))}, 'it');
+      process.kill(process.pid, 'SIGKILL');
+    `);
+    await once(left, 'exit');
+    expect(await readdir(dir)).toEqual(expect.arrayContaining(['.lock', 'redis.pid', 'redis.sock']));
+    await writeFile(join(dir, 'redis.pid'), `${process.pid}\n`);
     expect(await (await connect(await hold())).ping()).toBe('PONG');
+  });
+
+  it('that is still reading its files is waited for, and no second one is started on them', async () => {
+    const client = await connect(await hold());
+    // It answers that it is loading after each 1,024 commands, which take it half a second.
+    for (let n = 0; n < 3_000; n += 1) await client.set(`key:${n}`, n);
+    for (const redis of held) await redis.stop();
+    const loading = spawn('redis-server', [
+      ...['--port', '0', '--unixsocket', join(dir, 'redis.sock'), '--dir', dir, '--appendonly', 'yes'],
+      ...['--key-load-delay', '500'],
+    ]);
+    await expect.poll(() => existsSync(join(dir, 'redis.sock'))).toBe(true);
+    expect(await serverOf(await connect(await hold()))).toBe(loading.pid);
   });
 
   it('has a shorter socket path where the folder lies deep', async () => {
@@ -105,7 +134,11 @@ describe('the private Redis', () => {
 
 /** Runs a program with the module at hand, in a process group of its own. */
 function program(text: string, ...changes: `${string}=${string}`[]) {
-  const source = `import { startPrivateRedis } from ${JSON.stringify(MODULE)};\n${text}`;
+  const source = `
+    import { readFile } from 'node:fs/promises';
+    import { takeLock } from ${module('file-lock.ts')};
+    import { startPrivateRedis } from ${module('private-redis.ts')};
+    ${text}`;
   return spawn('env', [...changes, process.execPath, '--input-type=module', '-e', source], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,6 +18,9 @@ interface Holder {
   token: string;
 }
 
+/** Of a file that is empty or cut short: a power cut can leave one, and whoever wrote it is gone. */
+const NOBODY: Holder = { pid: 0, started: null, token: 'unreadable' };
+
 /** Somebody else holds the lock. */
 export class LockHeld extends Error {
   override name = 'LockHeld';
@@ -38,7 +41,8 @@ async function startOf(pid: number): Promise<string | null> {
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
-function isAlive(pid: number): boolean {
+/** Whether a process has this number now, whoever owns it. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -48,14 +52,18 @@ function isAlive(pid: number): boolean {
 }
 
 async function stillHolds(holder: Holder): Promise<boolean> {
-  if (!isAlive(holder.pid)) return false;
+  if (holder === NOBODY || !isAlive(holder.pid)) return false;
   return holder.started === null || holder.started === (await startOf(holder.pid));
 }
 
 async function readHolder(file: string): Promise<Holder | null> {
   const text = await readFile(file, 'utf8').catch(() => null);
   if (text === null) return null;
-  return JSON.parse(text) as Holder;
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return NOBODY;
+  }
 }
 
 async function tryLink(from: string, to: string): Promise<boolean> {
@@ -117,13 +125,17 @@ export async function takeLock(file: string, what: string): Promise<FileLock> {
   }
 }
 
-const LOOK_AGAIN_MS = 500;
+interface Patience {
+  atMost_ms: number;
+  every_ms?: number;
+  signal?: AbortSignal | undefined;
+}
 
 /** Waits for the lock instead. @throws {LockHeld} when it is still held after `atMost_ms`; the signal's reason. */
 export async function waitForLock(
   file: string,
   what: string,
-  { atMost_ms, signal }: { atMost_ms: number; signal?: AbortSignal | undefined },
+  { atMost_ms, every_ms = 500, signal }: Patience,
 ): Promise<FileLock> {
   const deadline = performance.now() + atMost_ms;
   for (;;) {
@@ -132,7 +144,7 @@ export async function waitForLock(
     } catch (error) {
       if (!(error instanceof LockHeld) || performance.now() > deadline) throw error;
     }
-    await pause(LOOK_AGAIN_MS, undefined, { ...(signal && { signal }) });
+    await pause(every_ms, undefined, { ...(signal && { signal }) });
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockHeld, takeLock } from '../../build/file-lock.ts';
+import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
 
 let directory: string;
 let file: string;
@@ -16,7 +16,7 @@ afterEach(() => rm(directory, { recursive: true }));
 
 /** A child that takes the lock, says so, and lives until it is killed. */
 async function holder() {
-  const module = JSON.stringify(new URL('../../build/file-lock.ts', import.meta.url).href);
+  const module = JSON.stringify(new URL('../../data/runtime/file-lock.ts', import.meta.url).href);
   const script = `
     const { takeLock } = await import(${module});
     await takeLock(${JSON.stringify(file)}, 'it');
@@ -60,6 +60,13 @@ describe('a lock', () => {
     await writeFile(file, JSON.stringify({ ...own, started: '1', token: 'earlier' }));
     await (await takeLock(file, 'it')).release();
     await lock.release();
+  });
+
+  it('whose file a power cut left empty is taken over', async () => {
+    await (await takeLock(file, 'it')).release();
+    await writeFile(file, '');
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => takeLock(file, 'it')));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   it('is not taken from the next holder by a late release', async () => {
