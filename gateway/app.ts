@@ -20,6 +20,7 @@ import type { Metering } from './metering/metering.ts';
 import { buildOpenApi } from './openapi.ts';
 import { type Answer, admit } from './routes/admission.ts';
 import { Directions } from './routes/directions.ts';
+import type { Way } from './routes/prepare.ts';
 import { PREFIXES, ROUTES } from './routes/routes.ts';
 import type { Snapshots } from './snapshot/store.ts';
 import { installStylesheet } from './web/stylesheet.ts';
@@ -66,7 +67,12 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
 function install(app: FastifyInstance, pattern: string, answer: Answer, directions: Directions): void {
   app.get(pattern, ({ raw, id, params, query }, reply) => {
     reply.hijack();
-    const way = { path: params as Record<string, string>, query: query as QueryParameters, reading: null };
+    const way: Way = {
+      path: params as Record<string, string>,
+      query: query as QueryParameters,
+      reading: null,
+      isAskedAgain: false,
+    };
     directions.note(raw.url ?? '', answer, way);
     reply.facts = answer(raw, reply.raw, id, way);
   });

@@ -22,6 +22,8 @@ export interface Way {
   readonly query: QueryParameters;
   /** The query as the route reads it, once it has been read. */
   reading: ParameterReading<unknown> | null;
+  /** Whether somebody asked for this very URL before. */
+  isAskedAgain: boolean;
 }
 
 /** A route with what is worked out once for all its requests. */
@@ -54,13 +56,12 @@ export function prepare(
     const representation = snapshot.free.find(request.url ?? '', wishes);
     if (representation !== null) return { kind: 'answer', representation, price: 0, rows: 0 };
   }
-  // What is asked for once is not kept: it would push out what is asked for often.
-  const isAskedAgain = way.reading !== null;
   way.reading ??= gate.readParameters(way.query);
   const { reading } = way;
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
   const handled = gate.route.handle({ snapshot, path: way.path, query: reading.values });
-  const keepAs = wishes.tagged && isAskedAgain ? (request.url ?? '') : null;
+  // What is asked for once is not kept: it would push out what is asked for often.
+  const keepAs = wishes.tagged && way.isAskedAgain ? (request.url ?? '') : null;
   const made = (outcome: Outcome) => makeReady(outcome, wishes, snapshot, keepAs);
   return handled instanceof Promise ? handled.then(made) : made(handled);
 }

@@ -103,6 +103,26 @@ test('whatever others asked for at a URL, each answer is that of a URL that nobo
   );
 });
 
+test('a free answer is kept ready once its URL is asked for again, and one that is paid for never', async () => {
+  const wishes = { acceptEncoding: undefined, ifNoneMatch: undefined, tagged: true };
+  const isKept = (url: string) => service.snapshots.current()?.free.find(url, wishes) !== null;
+  const seen: [string, boolean[]][] = [];
+  for (const path of ['/v1/topics', '/v1/indicators?q=life', '/v1/countries/KEN']) {
+    const url = unseen(path);
+    const kept: boolean[] = [];
+    for (let time = 0; time < 3; time++) {
+      await service.get(url, { key: owner.key });
+      kept.push(isKept(url));
+    }
+    seen.push([path, kept]);
+  }
+  expect(seen).toEqual([
+    ['/v1/topics', [false, true, true]],
+    ['/v1/indicators?q=life', [false, true, true]],
+    ['/v1/countries/KEN', [false, false, false]],
+  ]);
+});
+
 test('URLs that differ in one character lead to answers of their own', async () => {
   const lengths: number[] = [];
   for (let time = 0; time < 4; time++) {
@@ -183,17 +203,22 @@ async function standing() {
     response.end();
     return { route: '/', keyId: null, creditsCharged: 0 };
   };
-  const note = (url: string) => directions.note(url, answer, { path: {}, query: {}, reading: null });
+  const note = (url: string) =>
+    directions.note(url, answer, { path: {}, query: {}, reading: null, isAskedAgain: false });
+  const noteTwice = (url: string) => {
+    note(url);
+    note(url);
+  };
   directions.standBefore(server);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const get = (url: string) => fetch(`http://127.0.0.1:${port}${url}`);
-  return { asked, directions, note, get, stop: () => server.close() };
+  return { asked, directions, note, noteTwice, get, stop: () => server.close() };
 }
 
 test('once the server closes every request goes through the framework, which says so to callers', async () => {
-  const { asked, directions, note, get, stop } = await standing();
-  note('/known');
+  const { asked, directions, noteTwice, get, stop } = await standing();
+  noteTwice('/known');
   await get('/known');
   expect(asked).toEqual({ framework: 0, known: 1 });
   directions.close();
@@ -202,17 +227,20 @@ test('once the server closes every request goes through the framework, which say
   stop();
 });
 
-test('very long URLs, and more than a bounded number of them, are not kept', async () => {
-  const { asked, note, get, stop } = await standing();
-  const long = `/known?${'a'.repeat(600)}`;
-  note(long);
-  await get(long);
+test('URLs that were asked for once, very long ones, and more than a bounded number of them, are not kept', async () => {
+  const { asked, note, noteTwice, get, stop } = await standing();
+  note('/once');
+  await get('/once');
   expect(asked).toEqual({ framework: 1, known: 0 });
-  note('/first');
-  for (let other = 0; other < 10_000; other++) note(`/${other}`);
-  await get('/first');
+  const long = `/known?${'a'.repeat(600)}`;
+  noteTwice(long);
+  await get(long);
   expect(asked).toEqual({ framework: 2, known: 0 });
+  noteTwice('/first');
+  for (let other = 0; other < 10_000; other++) noteTwice(`/${other}`);
+  await get('/first');
+  expect(asked).toEqual({ framework: 3, known: 0 });
   await get('/9999');
-  expect(asked).toEqual({ framework: 2, known: 1 });
+  expect(asked).toEqual({ framework: 3, known: 1 });
   stop();
 });

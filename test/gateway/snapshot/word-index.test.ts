@@ -11,15 +11,26 @@ const anyTokens = fc.array(
   { maxLength: 3 },
 );
 
+/** Where in which word of the texts a token is cut out, so that longer ones are found, too. */
+const anyCut = fc.record({ word: fc.nat(200), from: fc.nat(12), length: fc.integer({ min: 1, max: 9 }) });
+
 describe('the index of words', () => {
   it('finds what searching every text finds', () => {
     fc.assert(
       fc.property(
         fc.array(anyText, { maxLength: 12 }),
         fc.array(anyTokens, { maxLength: 4 }),
-        (texts, searches) => {
+        fc.array(fc.array(anyCut, { minLength: 1, maxLength: 2 }), { maxLength: 4 }),
+        (texts, searches, cuts) => {
           const index = new WordIndex(texts);
-          for (const tokens of searches) {
+          const words = texts.flatMap((text) => text.split(/\s+/u));
+          const cutOut = cuts.map((cut) =>
+            cut.flatMap(({ word, from, length }) => {
+              const text = words[word % words.length] ?? '';
+              return text.slice(from % (text.length || 1)).slice(0, length) || [];
+            }),
+          );
+          for (const tokens of [...searches, ...cutOut]) {
             const holds = (text: string): boolean => tokens.every((token) => text.includes(token));
             expect(index.holding(tokens)).toEqual(
               [...texts.keys()].filter((text) => holds(texts[text] ?? '')),
