@@ -105,18 +105,15 @@ export function sendRepresentation(representation: Representation, exchange: Exc
 
 /** The pieces of a large body are views that other answers share: they are handed over, never copied. */
 function sendContent(raw: ServerResponse, content: Representation['content']): void {
-  if (typeof content === 'string') {
-    raw.end(content, 'latin1');
-    return;
-  }
   const bytes = lengthOf(content);
-  if (content.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(content));
+  if (typeof content === 'string') raw.end(content, 'latin1');
+  else if (content.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(content));
   else {
     raw.cork();
     for (const chunk of content) raw.write(chunk);
     raw.end();
   }
-  if (bytes > JOIN_MAX_BYTES) slowReaders.watch(raw, bytes);
+  slowReaders.watch(raw, bytes);
 }
 
 function sendFailure(raw: ServerResponse, status: number, headers: string[], body: string): void {

@@ -1,10 +1,11 @@
 /**
  * Bounds what readers who take their answer slowly can hold: memory and time.
  *
- * A large answer that the system did not take whole keeps its bytes, and its coder when it is coded on the way, until
- * the reader has it. Bytes that many readers share are counted for each: the bound errs on the safe side.
+ * An answer that the system did not take whole keeps its bytes until the reader has it, and its connection. Bytes that many
+ * readers share are counted for each: the bound errs on the safe side.
  *
- * - Nobody may take longer than a minute and a second for every 4 KB: who reads a byte a second is cut off.
+ * - Nobody may take longer than a minute and a second for every 4 KB: who reads a byte a second is cut off. Who takes
+ *   nothing at all for a minute is, too.
  * - When all unfinished answers together exceed the budget, those that have lasted longest are cut off, but none that is
  *   younger than five seconds: many quick readers are no attack.
  */
@@ -14,13 +15,18 @@ export interface ReaderLimits {
   budget_bytes: number;
   grace_ms: number;
   least_bytes_per_s: number;
+  idle_ms: number;
   young_ms: number;
 }
+
+/** A reader who takes nothing for this long is cut off. */
+export const IDLE_MS = 60_000;
 
 const READER_LIMITS: ReaderLimits = {
   budget_bytes: 256 * 1024 * 1024,
   grace_ms: 60_000,
   least_bytes_per_s: 4 * 1024,
+  idle_ms: IDLE_MS,
   young_ms: 5_000,
 };
 
@@ -51,10 +57,11 @@ export class SlowReaders {
   watch(raw: ServerResponse, bytes: number): void {
     // What the system has taken already is no concern of ours.
     if (raw.writableEnded && raw.writableLength === 0) return;
-    const { grace_ms, least_bytes_per_s } = this.#limits;
+    const { grace_ms, least_bytes_per_s, idle_ms } = this.#limits;
     this.#bytes += bytes;
     this.#unfinished.set(raw, { bytes, since_ms: this.#now() });
     const timer = setTimeout(() => raw.destroy(), grace_ms + (bytes / least_bytes_per_s) * 1000).unref();
+    raw.setTimeout(idle_ms);
     raw.once('close', () => {
       clearTimeout(timer);
       this.#unfinished.delete(raw);

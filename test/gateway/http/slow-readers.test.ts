@@ -8,7 +8,13 @@ import { SlowReaders } from '../../../gateway/http/slow-readers.ts';
 
 /** More than a system takes without a reader. */
 const BODY = Buffer.alloc(16 * 1024 * 1024, 'a');
-const LIMITS = { budget_bytes: 2 * BODY.length, grace_ms: 60_000, least_bytes_per_s: 4096, young_ms: 5_000 };
+const LIMITS = {
+  budget_bytes: 2 * BODY.length,
+  grace_ms: 60_000,
+  least_bytes_per_s: 4096,
+  idle_ms: 60_000,
+  young_ms: 5_000,
+};
 
 let now_ms: number;
 let readers: SlowReaders;
@@ -62,6 +68,13 @@ test('who takes longer than the size allows is cut off', async () => {
   vi.advanceTimersByTime(1);
   await untilHeld(0);
   expect(answers[0]?.destroyed).toBe(true);
+});
+
+test('who takes nothing is cut off before that', async () => {
+  readers = new SlowReaders({ ...LIMITS, idle_ms: 10 }, () => now_ms);
+  await ask();
+  await untilHeld(0);
+  expect(answers[0]?.writableFinished).toBe(false);
 });
 
 test('beyond the budget those who have lasted longest are cut off, but none that is young', async () => {
