@@ -63,8 +63,7 @@ export class AddressMeter {
     this.#lease = Math.max(1, Math.floor(dependencies.per_minute / 60));
   }
 
-  admit(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
-    const now_ms = this.#to.now();
+  admit(address: string, now_ms: number): AnonymousVerdict | Promise<AnonymousVerdict> {
     const caller = this.#byAddress.get(address) ?? this.#meet(address);
     if (now_ms < caller.overUntil_ms) return refusal(caller.overUntil_ms, now_ms);
     const minute = minuteOf(now_ms);

@@ -29,7 +29,7 @@ import {
   type Verdict,
 } from './metering.ts';
 import { fateOf, readScript, ScriptRunner } from './scripts.ts';
-import { ANONYMOUS, Totals } from './totals.ts';
+import { ANONYMOUS, FREE_CALL, Totals } from './totals.ts';
 import { readUsage } from './usage.ts';
 import { decodeVerdict } from './verdict.ts';
 
@@ -117,7 +117,7 @@ export class RedisMetering implements Metering {
       per_day: settings.ANONYMOUS_PER_DAY,
     });
     this.#voids = new DebitVoids({ redis, runner: this.#runner, now, log });
-    this.#totals = new Totals(redis, now);
+    this.#totals = new Totals(redis);
     this.#limits = [
       settings.ANONYMOUS_PER_MINUTE,
       settings.ANONYMOUS_PER_DAY,
@@ -164,13 +164,14 @@ export class RedisMetering implements Metering {
     });
     const verdict = decodeVerdict(reply, now_ms);
     this.#remember(key.account_id, verdict);
-    this.#count(admission, verdict);
+    this.#count(admission, verdict, now_ms);
     return verdict;
   }
 
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
-    this.#totals.count(ANONYMOUS, false, 0, 0);
-    return this.#addresses.admit(address);
+    const now_ms = this.#now();
+    this.#totals.count(ANONYMOUS, now_ms, FREE_CALL);
+    return this.#addresses.admit(address, now_ms);
   }
 
   async usage(accountId: string, days: number): Promise<UsageReport> {
@@ -190,10 +191,11 @@ export class RedisMetering implements Metering {
     await Promise.all([this.#voids.flush(), this.#totals.flush()]);
   }
 
-  #count({ route, status, rows, look }: Admission, verdict: Verdict): void {
+  #count({ route, status, rows, look }: Admission, verdict: Verdict, now_ms: number): void {
     if (verdict.kind === 'invalid_key' || (look && verdict.kind === 'admitted')) return;
     const served = verdict.kind === 'admitted' && status < 400;
-    this.#totals.count(route, !served, served ? rows : 0, verdict.kind === 'admitted' ? verdict.charged : 0);
+    const credits = verdict.kind === 'admitted' ? verdict.charged : 0;
+    this.#totals.count(route, now_ms, { failed: !served, rows: served ? rows : 0, credits });
   }
 
   #namesOf(account_id: string, now_ms: number): MinuteKeys['names'] {

@@ -13,23 +13,37 @@ const FLUSH_EVERY_MS = 5_000;
 const KEPT_MS = 400 * DAY_MS;
 const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 
+interface DayCounts {
+  day: number;
+  /** By `<route>`. */
+  routes: Map<string, UsageCounts>;
+}
+
+/** One request, as it is counted. */
+export interface Counted {
+  failed: boolean;
+  rows: number;
+  credits: number;
+}
+
+/** A call without a key, whatever it comes to. */
+export const FREE_CALL: Counted = { failed: false, rows: 0, credits: 0 };
+
 /** Stands where the route stands for calls without a key. */
 export const ANONYMOUS = 'anonymous';
 
 export class Totals {
   readonly #redis: RedisClient;
-  readonly #now: () => number;
-  /** By day, then by `<route>`. */
-  #pending = new Map<number, Map<string, UsageCounts>>();
+  /** What is not in Redis yet, the latest last; more than one day only around midnight. */
+  #pending: DayCounts[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(redis: RedisClient, now: () => number) {
+  constructor(redis: RedisClient) {
     this.#redis = redis;
-    this.#now = now;
   }
 
-  count(route: string, failed: boolean, rows: number, credits: number): void {
-    const counts = this.#of(dayOf(this.#now()), route);
+  count(route: string, now_ms: number, { failed, rows, credits }: Counted): void {
+    const counts = this.#of(dayOf(now_ms), route);
     counts.requests += 1;
     if (failed) counts.errors += 1;
     counts.rows += rows;
@@ -38,11 +52,12 @@ export class Totals {
   }
 
   #of(day: number, route: string): UsageCounts {
-    let routes = this.#pending.get(day);
-    if (!routes) {
-      routes = new Map();
-      this.#pending.set(day, routes);
+    let latest = this.#pending.at(-1);
+    if (latest?.day !== day) {
+      latest = { day, routes: new Map() };
+      this.#pending.push(latest);
     }
+    const { routes } = latest;
     let counts = routes.get(route);
     if (!counts) {
       counts = { requests: 0, errors: 0, rows: 0, credits: 0 };
@@ -56,9 +71,9 @@ export class Totals {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     const pending = this.#pending;
-    this.#pending = new Map();
+    this.#pending = [];
     const additions: Promise<unknown>[] = [];
-    for (const [day, routes] of pending) {
+    for (const { day, routes } of pending) {
       const key = redisKeys.globalUsage(day);
       for (const [route, counts] of routes) {
         for (const name of COUNTS) {
