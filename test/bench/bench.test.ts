@@ -12,6 +12,7 @@ import { chosenParts } from './parts.ts';
 import { cpuOfStat } from './proc.ts';
 import { GATEWAY_FLAGS, startHelper } from './processes.ts';
 import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
+import { overStarts } from './starts.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
   name: 'a row',
@@ -54,6 +55,20 @@ describe('figures', () => {
     if (restless.floor) restless.floor.sample.cpu_us = 10;
     const table = markdown({ at: '', machine: {}, rows: [restless] }, null);
     expect(table).toContain('| 0.90 ± 0.10 | 12.3 / 10.0 |');
+  });
+
+  it('takes the rounds of several starts together; what failed once is not measured', async () => {
+    let start = 0;
+    const [whole, broken, ...others] = await overStarts(async () => {
+      start += 1;
+      const found = row([10 * start, 20 * start], [10, 10], undefined);
+      found.measured.cpu_us = start;
+      return [found, start === 2 ? { name: 'broken', skipped: 'failed' } : { ...found, name: 'broken' }];
+    });
+    expect(others).toEqual([]);
+    expect(broken).toEqual({ name: 'broken', skipped: 'failed' });
+    expect(whole).toMatchObject({ measured: { rounds: [10, 20, 20, 40, 30, 60], cpu_us: 2 } });
+    expect(whole && 'measured' in whole && ratio(whole)).toBe(2.5);
   });
 
   it('reads CPU time out of a line whose program has spaces and brackets in its name', () => {

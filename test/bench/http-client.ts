@@ -27,7 +27,7 @@ export function requestText({ path, headers = {} }: Call): string {
 }
 
 /** More than a gateway remembers, so that the first is new again when all were sent. */
-const NEW_URLS = 20_000;
+const NEW_URLS = 50_000;
 let newUrls = 0;
 
 /** What a load generator sends in turn for one call. */

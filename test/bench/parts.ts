@@ -8,6 +8,7 @@ import { memoryRows } from './memory.ts';
 import { nightRows } from './night.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
+import { overStarts } from './starts.ts';
 import { usersRows } from './users.ts';
 import { workersRows } from './workers.ts';
 
@@ -22,16 +23,19 @@ const rowsOf =
   (measure: (session: Session) => Promise<(Row | Skipped)[]>): Part =>
   async (session) => ({ rows: await measure(session) });
 
+const rowsOverStarts = (measure: (session: Session) => Promise<(Row | Skipped)[]>): Part =>
+  rowsOf((session) => overStarts(() => measure(session)));
+
 export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['build', rowsOf(buildRows)],
   ['night', rowsOf(nightRows)],
   ['start', rowsOf(startRows)],
-  ['cached', rowsOf(cachedRows)],
-  ['keyed', rowsOf(keyedRows)],
-  ['refusals', rowsOf(refusalRows)],
+  ['cached', rowsOverStarts(cachedRows)],
+  ['keyed', rowsOverStarts(keyedRows)],
+  ['refusals', rowsOverStarts(refusalRows)],
   ['cold', rowsOf(coldRows)],
   ['memory', rowsOf(memoryRows)],
-  ['workers', rowsOf(workersRows)],
+  ['workers', rowsOverStarts(workersRows)],
   ['users', rowsOf(usersRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);

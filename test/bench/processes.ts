@@ -14,6 +14,8 @@ const ENDING_AT_MOST_MS = 10_000;
 
 export interface Gateway extends AsyncDisposable {
   port: number;
+  /** Its first process; the others are that one's children. */
+  pid: number | undefined;
   /** From spawn to the first 200 of /readyz. */
   ready_ms: number;
   /** Resident memory now, of all its processes, in MB; null where /proc does not exist. */
@@ -105,6 +107,7 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
     if (port > 0 && (await isReady(port))) {
       return {
         port,
+        pid: child.pid,
         ready_ms: performance.now() - started,
         memory: () => residentMemory(child.pid),
         cpu: () => cpuTime(child.pid),

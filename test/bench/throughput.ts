@@ -8,10 +8,10 @@ import type { Row } from './report.ts';
 const WARM_UP_MS = 700;
 /**
  * Many short rounds: what else happens on the machine hits a pair of neighbours alike, and the median drops the rest. With
- * eleven, equal contenders differed by up to 4 in 100.
+ * eleven, equal contenders differed by up to 4 in 100. These are the rounds of one start of three; see `overStarts`.
  */
 const ROUND_MS = 300;
-const ROUNDS = 25;
+const ROUNDS = 9;
 const CONNECTIONS = 32;
 
 export interface Contender {

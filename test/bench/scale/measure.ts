@@ -3,9 +3,11 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { bareContest, keyedContest, type Measured } from '../contests.ts';
-import { median, type Row, ratio } from '../report.ts';
+import type { Gateway } from '../processes.ts';
+import { median, type Row, ratio, type Skipped } from '../report.ts';
 import { Session } from '../session.ts';
 import { dataPath, hotSlice } from '../slices.ts';
+import { overStarts } from '../starts.ts';
 import type { Replicator } from './replica.ts';
 import { type StepCost, type WatchedBuild, watchBuild } from './watched-build.ts';
 
@@ -123,25 +125,34 @@ const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => 
 ];
 
 async function measureRates(session: Session): Promise<{ rates: Rate[]; loaded_mb: number | null }> {
+  let loaded_mb: number | null = null;
+  const rows = await overStarts(async () => {
+    await using gateway = await session.gateway();
+    const found = await rateRows(session, gateway);
+    loaded_mb = await gateway.memory();
+    return found;
+  });
+  const rates = rows.map((row): Rate => {
+    if ('skipped' in row) throw new Error(`${row.name}: ${row.skipped}`);
+    const { name, measured } = row;
+    return { name, per_second: median(measured.rounds), of_floor: ratio(row) ?? Number.NaN };
+  });
+  return { rates, loaded_mb };
+}
+
+async function rateRows(session: Session, gateway: Gateway): Promise<(Row | Skipped)[]> {
   const { catalogue } = await session.snapshot();
   const customer = await session.customer();
-  await using gateway = await session.gateway();
-  const rates: Rate[] = [];
-  const take = (rows: (Row | { name: string; skipped: string })[]): void => {
-    for (const row of rows) {
-      if ('skipped' in row) throw new Error(`${row.name}: ${row.skipped}`);
-      const { name, measured } = row;
-      rates.push({ name, per_second: median(measured.rounds), of_floor: ratio(row) ?? Number.NaN });
-    }
-  };
-  for (const call of catalogueCalls(catalogue)) take(await bareContest(session, gateway, call));
+  const rows: (Row | Skipped)[] = [];
+  for (const call of catalogueCalls(catalogue)) rows.push(...(await bareContest(session, gateway, call)));
   const hot = hotSlice(catalogue);
-  const headers = { authorization: `Bearer ${customer.key}` };
   const slice: Measured = {
     name: 'hot data, 3 countries × 20 years',
-    call: { path: dataPath(hot), headers },
+    call: { path: dataPath(hot), headers: { authorization: `Bearer ${customer.key}` } },
     price: hot.countries.length * (hot.to - hot.from + 1),
   };
-  take(await session.contest(slice.name, (stack) => keyedContest(session, gateway, slice, customer, stack)));
-  return { rates, loaded_mb: await gateway.memory() };
+  rows.push(
+    ...(await session.contest(slice.name, (stack) => keyedContest(session, gateway, slice, customer, stack))),
+  );
+  return rows;
 }
