@@ -1,4 +1,5 @@
 /** Grants and purchases under way while things break: which were acknowledged, and what the ledger holds of them. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { AccountError } from '../../gateway/account/account.ts';
 import type { AccountStore } from '../../gateway/account/store.ts';
@@ -59,6 +60,12 @@ export class Buyers {
     const { order_id } = await this.#store.order(account_id, 'small');
     await this.#store.moveOrder(order_id, 'paid');
     this.#paid.push(order_id);
+  }
+
+  /** Until one more purchase has been acknowledged: a promise about none would be kept by doing nothing. */
+  async untilBought(): Promise<void> {
+    const before = this.#paid.length;
+    while (this.#paid.length === before) await Promise.race([pause(1), this.#running]);
   }
 
   /** Ends, and holds what was acknowledged against the ledgers. */

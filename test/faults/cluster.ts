@@ -68,6 +68,7 @@ async function failOver(
   for (let failover = 0; failover < failovers; failover++) {
     const victim = customers[failover % customers.length];
     if (!victim) throw new Error('there is nobody');
+    await buyers.untilBought();
     outages_ms.push(await killMasterOf(cluster, gateway.port, victim, clients));
   }
   const books = await buyers.close(redis);

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fetchWhole } from '../bench/http-client.ts';
-import type { Gateway } from '../bench/processes.ts';
+import type { CollectedGateway } from './collected.ts';
 import { isFlat, type LoadScale, settledHandles } from './load.ts';
 import type { Reporter } from './parts.ts';
 import type { Customer } from './site.ts';
@@ -33,7 +33,7 @@ interface Target {
 
 export async function connectionFaults(
   report: Reporter,
-  gateway: Gateway,
+  gateway: CollectedGateway,
   customer: Customer,
   { idle_connections, drippers }: Pick<LoadScale, 'idle_connections' | 'drippers'>,
 ): Promise<void> {
@@ -117,15 +117,15 @@ async function slowSenders(report: Reporter, target: Target, count: number): Pro
 }
 
 /** They ask for much, several times in one write, and read nothing. */
-async function slowReaders(report: Reporter, target: Target, gateway: Gateway): Promise<void> {
-  const before = (await gateway.memory()) ?? Number.NaN;
+async function slowReaders(report: Reporter, target: Target, gateway: CollectedGateway): Promise<void> {
+  const before = (await gateway.collect()).resident;
   const sockets = await openMany(target.port, SLOW_READERS);
   for (const [number, socket] of sockets.entries()) {
     socket.pause();
     socket.write(`${head(target, LARGE, `reader-${number}`)}\r\n`.repeat(ASKED_EACH));
   }
   const others = await ordinaryCalls(target);
-  const held = (await gateway.memory()) ?? Number.NaN;
+  const held = (await gateway.collect()).resident;
   for (const socket of sockets) socket.destroy();
   report(
     'Who asks for much and reads nothing holds no memory to speak of, and others are served',
@@ -134,13 +134,13 @@ async function slowReaders(report: Reporter, target: Target, gateway: Gateway): 
   );
 }
 
-async function abortedDownloads(report: Reporter, target: Target, gateway: Gateway): Promise<void> {
+async function abortedDownloads(report: Reporter, target: Target, gateway: CollectedGateway): Promise<void> {
   // The first round brings the process to its working size; whatever leaks grows with the second.
   await breakOff(target);
-  const [handlesBefore, before] = [await gateway.handles(), (await gateway.memory()) ?? Number.NaN];
+  const [handlesBefore, before] = [await gateway.handles(), (await gateway.collect()).resident];
   await breakOff(target);
   const handlesAfter = await settledHandles(gateway, handlesBefore);
-  const after = (await gateway.memory()) ?? Number.NaN;
+  const after = (await gateway.collect()).resident;
   report(
     'Downloads that are broken off leave nothing behind',
     `${ABORTED.toLocaleString('en')} broken off: ${Math.round(before)} MB before, ${Math.round(after)} MB after; ${handlesBefore} handles before, ${handlesAfter} after`,
@@ -162,12 +162,17 @@ async function breakOff(target: Target): Promise<void> {
   }
 }
 
-async function idle(report: Reporter, target: Target, gateway: Gateway, count: number): Promise<void> {
-  const before = (await gateway.memory()) ?? Number.NaN;
+async function idle(
+  report: Reporter,
+  target: Target,
+  gateway: CollectedGateway,
+  count: number,
+): Promise<void> {
+  const before = (await gateway.collect()).resident;
   const sockets: Socket[] = [];
   while (sockets.length < count) sockets.push(...(await openMany(target.port, OPENED_AT_ONCE)));
   const others = await ordinaryCalls(target);
-  const held = (await gateway.memory()) ?? Number.NaN;
+  const held = (await gateway.collect()).resident;
   for (const socket of sockets) socket.destroy();
   const each_kb = Math.max(0, ((held - before) * 1024) / count);
   report(

@@ -16,6 +16,7 @@ const SMALL = {
 /** Where others use the machine at the same time, only `npm run faults` on a quiet one can judge these. */
 const OF_THE_MACHINE = [
   'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
+  'Load at 80 % of capacity: resident memory stays flat',
   'Load at 3 × capacity: what cannot be served is refused at once with 503 and Retry-After, and the service does not collapse',
   'After an overload all is as before within seconds',
 ];

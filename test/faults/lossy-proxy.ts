@@ -81,25 +81,32 @@ class Line {
   #pass(piece: Buffer, from: Socket, to: Socket): void {
     const { odds, done } = this.#proxy;
     if (this.#isCut) return;
-    if (odds !== null) {
-      if (this.#happens(odds.cut)) {
-        done.cuts++;
-        this.#isCut = true;
-        // Some of it still arrives, or all, and nothing after it.
-        to.write(piece.subarray(0, Math.floor(this.#random() * (piece.length + 1))), () => this.cut());
-        return;
-      }
-      if (from === this.#redis && this.#happens(odds.silence)) {
-        done.silences++;
-        this.#isSilent = true;
-      }
-      if (this.#happens(odds.delay)) {
-        done.delays++;
-        from.pause();
-        setTimeout(() => from.resume(), this.#random() * DELAY_AT_MOST_MS);
-      }
+    if (odds === null) {
+      if (this.#isHeard(from)) to.write(piece);
+      return;
     }
-    if (!(this.#isSilent && from === this.#redis)) to.write(piece);
+    if (from === this.#redis && this.#happens(odds.silence)) {
+      done.silences++;
+      this.#isSilent = true;
+    }
+    if (this.#happens(odds.cut)) {
+      done.cuts++;
+      this.#isCut = true;
+      // Some of it still arrives, or all, and nothing after it; nothing either where pieces before it did not.
+      const part = this.#isHeard(from) ? Math.floor(this.#random() * (piece.length + 1)) : 0;
+      to.write(piece.subarray(0, part), () => this.cut());
+      return;
+    }
+    if (this.#happens(odds.delay)) {
+      done.delays++;
+      from.pause();
+      setTimeout(() => from.resume(), this.#random() * DELAY_AT_MOST_MS);
+    }
+    if (this.#isHeard(from)) to.write(piece);
+  }
+
+  #isHeard(from: Socket): boolean {
+    return !(this.#isSilent && from === this.#redis);
   }
 
   #happens(odds: number): boolean {

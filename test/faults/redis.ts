@@ -2,8 +2,9 @@
  * Redis killed in the middle of thousands of calls, grants and purchases, many times over, and started again on the same
  * files by the gateway itself. Whatever was acknowledged must stand in the ledger, once.
  *
- * A kill of the process is put to the test with every fsync policy. A power cut cannot be: what survives one rests on
- * Redis' word that `always` syncs before it answers.
+ * A kill of the process is put to the test with every fsync policy. With `everysec` Redis holds back what it writes while
+ * its disk is syncing, and acknowledges it all the same: that much a kill may lose. A power cut cannot be put to the
+ * test: what survives one rests on Redis' word that `always` syncs before it answers.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -53,6 +54,7 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
     const recoveries_ms: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
       if (policy !== 'always') await setPolicy(site, policy);
+      await buyers.untilBought();
       recoveries_ms.push(await killInTheMiddle(site, clients, probe, scale.calls));
     }
     await whenReady(redis, RECOVERY_WITHIN_MS);
@@ -60,10 +62,13 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
     const judgement = await judgeSettled([...clients.take(), ...probe.take()], redis, customers);
     tell(report, policy, kills, judgement, recoveries_ms);
     const { grants, purchases, missing, doubled } = books;
+    const lost = losesNothing(policy) ? missing : 0;
     report(
-      `${nameOf(policy)}: no acknowledged grant or purchase is missing, none is doubled`,
+      losesNothing(policy)
+        ? `${nameOf(policy)}: no acknowledged grant or purchase is missing, none is doubled`
+        : `${nameOf(policy)}: no grant or purchase is doubled`,
       `${grants} grants, ${purchases} purchases: ${missing} missing, ${doubled} doubled`,
-      missing + doubled === 0 && grants > 0 && purchases > 0,
+      lost + doubled === 0 && grants > 0 && purchases > 0,
     );
   }
   if (scale.costRounds > 0) await tellCost(report, site, gateway, customers, scale.costRounds);
@@ -71,6 +76,8 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
 
 const nameOf = (policy: Policy): string =>
   policy === 'always' ? 'Redis killed' : `Redis killed, appendfsync ${policy}`;
+
+const losesNothing = (policy: Policy): boolean => policy !== 'everysec';
 
 function tell(
   report: Reporter,
@@ -81,10 +88,14 @@ function tell(
 ): void {
   const name = nameOf(policy);
   const { served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
+  // Of what is lost some may have given a refused call its credits back.
+  const lost = losesNothing(policy) ? missing + unanswered : 0;
   report(
-    `${name}: every acknowledged debit is in the ledger, once; a refused call costs nothing`,
+    losesNothing(policy)
+      ? `${name}: every acknowledged debit is in the ledger, once; a refused call costs nothing`
+      : `${name}: no promise of what came while the disk was syncing; no debit is in the ledger twice`,
     `${kills} kills, ${told(judgement)}; ${missing} missing, ${doubled} doubled, ${unanswered} refused but charged`,
-    served > 0 && missing + doubled + unanswered === 0,
+    served > 0 && lost + doubled === 0,
   );
   report(
     `${name}: every balance is the sum of its ledger`,
