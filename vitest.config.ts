@@ -9,8 +9,11 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // No test is about its own duration, and a machine may be four times as slow as another: this only ends what hangs.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // What comes in the end comes, however busy the machine is; the second that is the default may be one of a busy disk.
+    expect: { poll: { timeout: 20_000, interval: 20 } },
     reporters: ['default', 'json'],
     outputFile: { json: 'var/test/results.json' },
   },

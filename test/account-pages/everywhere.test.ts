@@ -77,10 +77,8 @@ describe('the life of a customer', () => {
       await redis.kill();
       expect((await life.visitor.get('/account/')).status).toBe(503);
       await redis.restart();
-      await expect
-        .poll(async () => (await life.visitor.get('/account/')).status, { timeout: 10_000 })
-        .toBe(200);
-      await expect.poll(async () => (await world.call(life.key)).status, { timeout: 10_000 }).toBe(402);
+      await expect.poll(async () => (await life.visitor.get('/account/')).status).toBe(200);
+      await expect.poll(async () => (await world.call(life.key)).status).toBe(402);
       await age(world, life);
     } finally {
       await world.stop();

@@ -7,7 +7,6 @@ import { type AccountWorld, PASSWORD } from './harness.ts';
 import { type OpenWorld, PLACES } from './places.ts';
 import { startSmtp } from './smtp.ts';
 
-const WITHIN = { timeout: 15_000 };
 let world: AccountWorld;
 
 /** The queue that the pages use, to look into. */
@@ -54,7 +53,7 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
     const jobs = new JobQueue(world.redis);
     // A night every second: the bound is for a machine that is busy.
     await jobs.schedule('* * * * * *');
-    await expect.poll(async () => (await world.area.requests.get(request_id)).status, WITHIN).toBe('done');
+    await expect.poll(async () => (await world.area.requests.get(request_id)).status).toBe('done');
     await jobs.schedule('off');
     await jobs.close();
     expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
@@ -80,22 +79,22 @@ describe('a mail server that is away for a while', () => {
       await world
         .visitor()
         .submit('/account/sign-up', '/account/sign-up', { email, name: 'Pat', password: PASSWORD });
-      await expect.poll(() => waiting(1), WITHIN).not.toBeNull();
+      await expect.poll(() => waiting(1)).not.toBeNull();
       const first = await waiting(1);
       expect(first?.delay).toBe(5_000);
       await first?.promote();
-      await expect.poll(() => waiting(2), WITHIN).not.toBeNull();
+      await expect.poll(() => waiting(2)).not.toBeNull();
       const second = await waiting(2);
       expect([second?.delay, smtp.letters.length]).toEqual([10_000, 0]);
       smtp.state.down = false;
       await second?.promote();
-      await expect.poll(() => smtp.letters.length, WITHIN).toBe(1);
+      await expect.poll(() => smtp.letters.length).toBe(1);
       const letter = smtp.letters[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
       const link = /\/account\/confirm\/\S+/.exec(letter)?.[0] ?? '';
       const visitor = world.visitor();
       expect((await visitor.submit(link, link, {})).status).toBe(200);
       expect((await world.signIn(visitor, email)).status).toBe(303);
-      await expect.poll(() => queue.count(), WITHIN).toBe(0);
+      await expect.poll(() => queue.count()).toBe(0);
       expect(await queue.getFailed()).toEqual([]);
     } finally {
       await queue.close();

@@ -34,7 +34,7 @@ async function startArea(settings: Record<string, string>): Promise<{ child: Chi
     stream?.setEncoding('utf8').on('data', (piece: string) => {
       said += piece;
     });
-  await expect.poll(() => said, { timeout: 20_000 }).toContain('\n');
+  await expect.poll(() => said).toContain('\n');
   return { child, said };
 }
 

@@ -16,7 +16,6 @@ import { type AnyAdminService, startAdminOn, type Visitor } from './harness.ts';
 
 const [KEPT, HIDDEN, OTHER] = ['atlas.kept', 'atlas.hidden', 'globe.other'];
 const EDIT = { name: 'Told by an operator', description: 'And explained by one', unit: 'mm' };
-const WITHIN = { timeout: 30_000 };
 
 let redis: TestRedis;
 let world: World;
@@ -113,7 +112,7 @@ async function served(condition: (names: Record<string, string | undefined>) => 
     const { body } = await call('/v1/indicators');
     return condition(Object.fromEntries(body.data.map(({ id, name }) => [id, name])));
   };
-  await expect.poll(look, WITHIN).toBe(true);
+  await expect.poll(look).toBe(true);
 }
 
 const ids = (items: Row[] = []) => items.map(({ id, indicator }) => id ?? indicator).sort();
@@ -179,7 +178,7 @@ it('an edit and a switch are on every public route after a rebuild, and still af
   await upstream(1.01, 'Kept, as upstream says now');
   const before = await world.shelf.currentId();
   await desk.nightly({ by: 'test' });
-  await expect.poll(() => world.shelf.currentId(), WITHIN).not.toBe(before);
+  await expect.poll(() => world.shelf.currentId()).not.toBe(before);
   await served(() => true);
   await expectPublic({ hidden: 'gone', value: 1.01 + 0.1 });
   const listOf = async (state: string) =>

@@ -168,7 +168,7 @@ describe.each([
     expect(await wholeLedger(redis, dir, good.account_id)).toHaveLength(2);
   });
 
-  it('goes on where it was broken off, after each lasting step', { timeout: 120_000 }, async () => {
+  it('goes on where it was broken off, after each lasting step', async () => {
     const ada = await world.customer({ credits: 1000 });
     for (let call = 0; call < 300; call += 1) await ada.call();
     const before = await stream(redis, `{a:${ada.account_id}}:ledger`);

@@ -8,9 +8,7 @@ import { KilledNights, moments } from './killed-nights.ts';
 
 const KILLS = 15;
 
-it('an archive that is killed at any moment is taken up by the next, and every entry is there once', {
-  timeout: 120_000,
-}, async () => {
+it('an archive that is killed at any moment is taken up by the next, and every entry is there once', async () => {
   await using stack = new AsyncDisposableStack();
   const server = await startRedis();
   stack.defer(() => server.stop());

@@ -112,9 +112,7 @@ describe.each([
     expect(await witness.wrongs()).toEqual([]);
   }
 
-  it('keeps everything, whatever is written and broken off', {
-    timeout: 120_000,
-  }, async () => {
+  it('keeps everything, whatever is written and broken off', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(day, { minLength: 2, maxLength: 6 }),
@@ -134,9 +132,7 @@ describe.each([
     );
   });
 
-  it('takes nothing from calls that go on, and reconciliation finds nothing meanwhile nor afterwards', {
-    timeout: 120_000,
-  }, async () => {
+  it('takes nothing from calls that go on, and reconciliation finds nothing meanwhile nor afterwards', async () => {
     await using to = await open();
     const { archiveDir, workDir, now, witness } = to;
     const reconciler = new Reconciler({ redis, now, archiveDir, workDir }, silentLog);

@@ -104,9 +104,7 @@ async function takeBack(
 
 const words = fc.string({ unit: 'binary', maxLength: 12 });
 
-it('every field of every entry of ledger and audit log, in order, in pages of any size', {
-  timeout: 60_000,
-}, async () => {
+it('every field of every entry of ledger and audit log, in order, in pages of any size', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(words, { minLength: 2, maxLength: 5 }),

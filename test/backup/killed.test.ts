@@ -94,4 +94,4 @@ test('killed again and again: nothing half is served, and all is there in the en
   expect((await everyKey(redis)).sort()).toEqual(keys);
   for (const id of await redis.zrange('accounts', '0', '-1'))
     await expectSoundChain(redis, id, await wholeLedger(redis, settings.ARCHIVE_DIR, id));
-}, 60_000);
+});

@@ -193,7 +193,7 @@ describe('a customer, from sign-up to erasure', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('closes the account, and comes back for what is held about them', { timeout: 120_000 }, async () => {
+  it('closes the account, and comes back for what is held about them', async () => {
     const { email } = await world.customer('Cleo');
     await using browser = await openBrowser();
     const page = await browser.context.newPage();

@@ -10,7 +10,7 @@ import { type Browser, openBrowser } from './browser.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('the operator area', { timeout: 120_000 }, () => {
+describe('the operator area', () => {
   let service: AdminService;
   let browser: Browser;
   let page: Page;

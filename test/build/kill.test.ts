@@ -71,9 +71,7 @@ describe('a build that is killed', () => {
     });
   }
 
-  it('at each thing it says, leaves the old snapshot serving and the next build working', {
-    timeout: 120_000,
-  }, async () => {
+  it('at each thing it says, leaves the old snapshot serving and the next build working', async () => {
     await publishEdition();
     const { said } = await run();
     expect(said.at(-1)).toMatch(/done$/);
@@ -98,7 +96,7 @@ describe('a build that is killed', () => {
     await expectNextBuildWorks();
   });
 
-  it('at moments that nobody chose, likewise', { timeout: 120_000 }, async () => {
+  it('at moments that nobody chose, likewise', async () => {
     for (const after_ms of [150, 250, 350, 450, 550, 650, 750, 850]) {
       await publishEdition();
       await run({ after_ms });

@@ -72,7 +72,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     for (const id of PROVIDERS) expect((await ingestProvider(dependencies, id)).status, id).toBe('succeeded');
     await build('data');
     connection = await (await DuckDBInstance.create(':memory:')).connect();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await service?.stop();
@@ -295,5 +295,5 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     await build(curatedDir);
     expect(idsOf('owid')).toContain('owid.share-electricity-renewables');
     expect(await published('owid.share-electricity-renewables')).not.toHaveLength(0);
-  }, 60_000);
+  });
 });

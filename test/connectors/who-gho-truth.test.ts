@@ -73,7 +73,7 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
     );
     expect(provider.vintage).toBe('2018-07');
     compare(provider);
-  }, 120_000);
+  });
 
   it('arrive row for row as OData, page by page', async () => {
     const service = await playUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
@@ -81,5 +81,5 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
       service.stop,
     );
     compare(provider);
-  }, 120_000);
+  });
 });

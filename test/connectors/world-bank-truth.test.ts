@@ -87,7 +87,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     for (const place of ['AND', 'COD', 'IMN', 'XKX', 'PSE', 'ROU', 'TLS'])
       expect(twice(place)).toHaveLength(2);
     expect(Number(twice('USA')[0]?.value)).toBeGreaterThan(2_000);
-  }, 180_000);
+  });
 
   it('17 unpacked downloads of 2017: 208,544 values', async () => {
     const names = readdirSync(join(directory, 'api-csv-2017'));
@@ -101,7 +101,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect(compare(provider, expected)).toBe(208_544);
     expect([...provider.series.values()].every(({ entry }) => entry.description !== null)).toBe(true);
     expect(provider.vintage).toBe('2017-09-18');
-  }, 180_000);
+  });
 
   it('three topic downloads of 2021, of which the definition lists all', async () => {
     const { files } = definition.mirror.source.parts[1].source;
@@ -115,7 +115,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     compare(provider, expected);
     expect(topics).toHaveLength(3);
     expect([...provider.series.values()].every(({ entry }) => entry.source !== null)).toBe(true);
-  }, 180_000);
+  });
 
   it('the definition lists every zip and every package that lies in the mirror', () => {
     const [long, downloads] = definition.mirror.source.parts;
@@ -175,7 +175,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       'MS.MIL.XPND.GD.ZS',
       'MS.MIL.XPND.ZS',
     ]);
-  }, 120_000);
+  });
 
   it('keeps back the 31 series that the World Bank excepts, with their licence and without it, and no other', async () => {
     const curated = await loadCurated(DATA);
@@ -214,5 +214,5 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       const expected = figures.map(({ iso3, year, value }) => `${iso3}|${year}|${value}`);
       expect(given(provider.series.get(code)?.rows ?? []), code).toEqual(expected);
     }
-  }, 180_000);
+  });
 });

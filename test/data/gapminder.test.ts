@@ -141,5 +141,5 @@ describeWithMirror("Gapminder's files", (mirror) => {
         bad.push(slug);
     }
     expect(bad).toEqual([]);
-  }, 120_000);
+  });
 });

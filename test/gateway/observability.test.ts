@@ -22,9 +22,7 @@ afterAll(() => service.stop());
 
 /** The line is written when the answer has left, which may be after it has arrived. */
 const linesOf = (requestId: string) =>
-  expect
-    .poll(() => lines.filter(({ request_id }) => request_id === requestId), { timeout: 5_000 })
-    .toHaveLength(1);
+  expect.poll(() => lines.filter(({ request_id }) => request_id === requestId)).toHaveLength(1);
 
 describe('the request log', () => {
   test.each(PUBLIC_ROUTES)(
