@@ -100,11 +100,14 @@ describe('two workers', () => {
     const { url } = gateway;
     const seen = await workersOf(url, 2);
     const more = await statuses(`${url}/v1/meta/coverage`, 30);
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    const metrics = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     expect(seen.size).toBe(2);
     expect(more).toEqual({ 200: 30 });
+    // A request is counted when its answer has left, which may be after it has arrived.
+    const counted = 'almanac_requests_total{route="/v1/meta/coverage",status="200"} 30\n';
+    await expect.poll(metrics).toContain(counted);
+    const text = await metrics();
     expect(text).toContain('almanac_workers 2\n');
-    expect(text).toContain('almanac_requests_total{route="/v1/meta/coverage",status="200"} 30\n');
     expect(text.match(/^# HELP almanac_snapshot_age_seconds /gm)).toHaveLength(1);
   });
 
