@@ -1,6 +1,7 @@
 /** The worker as a process: killed in the middle of a run, stopped, and beside a gateway that is killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +18,7 @@ import { INGEST_QUEUE } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { startCompanion } from '../../gateway/companion.ts';
 import { silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { pidFrom, sendSignal } from '../signals.ts';
 import { World } from './world.ts';
 
 const WORKER = fileURLToPath(new URL('../../build/worker.ts', import.meta.url));
@@ -169,13 +171,12 @@ it('a companion is ended with the gateway, and started again when it ends by its
   const stop = startCompanion(program, log);
   const started = (times: number) =>
     until(async () => {
-      const { readFile } = await import('node:fs/promises');
-      const lines = (await readFile(note, 'utf8')).trim().split('\n');
+      const lines = (await readFile(note, 'utf8')).split('\n').slice(0, -1);
       expect(lines).toHaveLength(times);
-      pids.splice(0, pids.length, ...lines.map(Number));
+      pids.splice(0, pids.length, ...lines.map(pidFrom));
     });
   await started(1);
-  process.kill(pids[0] ?? 0, 'SIGKILL');
+  sendSignal(pids[0], 'SIGKILL');
   await started(2);
   await stop();
   expect(() => process.kill(pids[1] ?? 0, 0)).toThrow('ESRCH');

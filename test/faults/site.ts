@@ -12,6 +12,7 @@ import { type Environment, type Gateway, startGateway } from '../bench/processes
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { PACKS } from '../metering/harness.ts';
 import { silentLog } from '../redis.ts';
+import { pidFrom } from '../signals.ts';
 
 const CONNECT_WITHIN_MS = 30_000;
 const CREDITS = 1_000_000_000;
@@ -78,7 +79,7 @@ export class Site implements AsyncDisposable {
 
   /** The process of the private Redis. */
   async redisPid(): Promise<number> {
-    return Number(await readFile(join(this.dir, 'redis', 'redis.pid'), 'utf8'));
+    return pidFrom(await readFile(join(this.dir, 'redis', 'redis.pid'), 'utf8'));
   }
 
   /** A connection as the service's own tools make it. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { signalGroup } from '../signals.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 
 const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
@@ -67,7 +68,7 @@ export class Program implements AsyncDisposable {
   killAll(): void {
     for (const { pid } of this.#children.splice(0)) {
       try {
-        if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+        signalGroup(pid, 'SIGKILL');
       } catch {
         // It has ended, and its group with it.
       }

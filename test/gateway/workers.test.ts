@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { AccountStore } from '../../gateway/account/store.ts';
 import { freePort } from '../bench/processes.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
+import { pidFrom, sendSignal, signalGroup } from '../signals.ts';
 import { isRefused, Program, type Started } from './program.ts';
 
 const run = promisify(execFile);
@@ -55,7 +56,7 @@ async function workersOf(url: string, wanted: number): Promise<Set<string>> {
 
 const childrenOf = async (pid: number | undefined): Promise<number[]> => {
   const { stdout } = await run('pgrep', ['-P', String(pid), '-f', 'gateway/main.ts']);
-  return stdout.trim().split('\n').map(Number);
+  return stdout.trim().split('\n').map(pidFrom);
 };
 
 /** Those of the processes that have not ended; a zombie has. */
@@ -151,8 +152,8 @@ describe('each with a gateway of its own', () => {
   test('a worker that is killed is replaced, and meanwhile the others answer', async () => {
     const { child, url } = await start({ LOG_LEVEL: 'silent' });
     const before = await workersOf(url, 2);
-    const [victim = 0] = await childrenOf(child.pid);
-    process.kill(victim, 'SIGKILL');
+    const [victim] = await childrenOf(child.pid);
+    sendSignal(victim, 'SIGKILL');
     const after = new Set<string>();
     while ([...after].every((worker) => before.has(worker)) || after.size < 2) {
       // Only a connection that the dead one had been dealt may break.
@@ -172,7 +173,7 @@ describe('each with a gateway of its own', () => {
       );
       await Promise.race(calls);
       const exit = once(child, 'exit');
-      process.kill(-(child.pid ?? 0), signal);
+      signalGroup(child.pid, signal);
       const outcomes = await Promise.allSettled(calls);
       expect(outcomes.filter((outcome) => outcome.status === 'rejected' && !isRefused(outcome))).toEqual([]);
       expect((await exit)[0]).toBe(0);

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PrivateRedis, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { silentLog } from '../redis.ts';
+import { pidFrom, sendSignal, signalGroup } from '../signals.ts';
 
 const module = (name: string) => JSON.stringify(join(import.meta.dirname, '../../data/runtime', name));
 
@@ -43,7 +44,7 @@ async function connect({ url }: PrivateRedis): Promise<RedisClient> {
 
 const serverOf = async (client: RedisClient): Promise<number> =>
   Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
-const pid = async (): Promise<number> => Number(await readFile(join(dir, 'redis.pid'), 'utf8'));
+const pid = async (): Promise<number> => pidFrom(await readFile(join(dir, 'redis.pid'), 'utf8'));
 
 describe('the private Redis', () => {
   it('listens on a unix socket alone and never throws anything away', async () => {
@@ -78,7 +79,7 @@ describe('the private Redis', () => {
     const client = await connect(await hold());
     await client.set('kept', '1');
     const before = await pid();
-    process.kill(before, 'SIGKILL');
+    sendSignal(before, 'SIGKILL');
     await expect.poll(() => client.get('kept').catch(() => null)).toBe('1');
     expect(await pid()).not.toBe(before);
   });
@@ -160,7 +161,7 @@ it('Ctrl-C in the terminal of its holder does not reach it', async () => {
   `);
   await once(child.stdout, 'data');
   const other = await hold();
-  if (child.pid) process.kill(-child.pid, 'SIGINT');
+  signalGroup(child.pid, 'SIGINT');
   await once(child, 'exit');
   expect(await (await connect(other)).ping()).toBe('PONG');
 });
