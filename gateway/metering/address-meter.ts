@@ -20,7 +20,7 @@ import { secondsUntil } from './verdict.ts';
 const ADDRESS = readScript(import.meta.url, 'address.lua', 2);
 const REMEMBERED_ADDRESSES = 50_000;
 /** Nobody waits longer than this to be counted. */
-const PATIENCE_MS = 250;
+export const PATIENCE_MS = 250;
 /** After Redis did not answer in time it is left alone this long. */
 const QUIET_MS = 1_000;
 
@@ -48,6 +48,8 @@ interface Dependencies {
   now: () => number;
   per_minute: number;
   per_day: number;
+  /** How long Redis may take to count a request. */
+  patience_ms: number;
 }
 
 export class AddressMeter {
@@ -110,11 +112,11 @@ export class AddressMeter {
 
   /** One round trip: the request itself, and what is leased beyond it. */
   async #leaseFor(caller: Caller, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
-    const { runner, per_minute, per_day } = this.#to;
+    const { runner, per_minute, per_day, patience_ms } = this.#to;
     const minute = redisKeys.addressMinute(caller.unit, minuteOf(now_ms));
     const day = redisKeys.addressDay(caller.unit, dayOf(now_ms));
     const asked = runner.run(ADDRESS, [minute, day, per_minute, per_day, this.#lease]).catch(() => null);
-    const reply = await inTime(asked, PATIENCE_MS);
+    const reply = await inTime(asked, patience_ms);
     if (!Array.isArray(reply)) {
       this.#quietUntil_ms = this.#to.now() + QUIET_MS;
       return ADMITTED;
@@ -135,11 +137,18 @@ const refusal = (end_ms: number, now_ms: number): AnonymousVerdict => ({
   retry_after_s: secondsUntil(end_ms, now_ms),
 });
 
-/** What a promise gives, or null when it has not by then. */
-function inTime<T>(promise: Promise<T>, limit_ms: number): Promise<T | null> {
+/**
+ * What a command gives, or null when it has not by then. The time begins when the command leaves, at the end of this
+ * turn, and before it ends what has come meanwhile is read: that this process was busy is no sign that Redis is slow.
+ */
+function inTime<T>(command: Promise<T>, limit_ms: number): Promise<T | null> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, limit_ms, null);
-    promise.then((value) => {
+    let timer: NodeJS.Timeout | undefined;
+    const begin = setImmediate(() => {
+      timer = setTimeout(() => setImmediate(resolve, null), limit_ms);
+    });
+    command.then((value) => {
+      clearImmediate(begin);
       clearTimeout(timer);
       resolve(value);
     });

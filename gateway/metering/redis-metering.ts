@@ -15,7 +15,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { AddressMeter } from './address-meter.ts';
+import { AddressMeter, PATIENCE_MS } from './address-meter.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { DebitVoids } from './debit-voids.ts';
 import { KeyResolver } from './key-resolver.ts';
@@ -54,6 +54,8 @@ export interface MeteringDependencies {
   log: Logger;
   /** A new id for every debit, different on every gateway. */
   debitId?: () => string;
+  /** How long Redis may take to count a request without a key, which is admitted uncounted after it. */
+  patience_ms?: number;
 }
 
 /** Names of the keys of one account in one minute. */
@@ -102,7 +104,8 @@ export class RedisMetering implements Metering {
   /** When the full window of an account ends, Unix milliseconds. */
   readonly #overUntil = new BoundedCache<number>(REMEMBERED_ACCOUNTS);
 
-  constructor({ redis, settings, now, log, debitId = debitIds() }: MeteringDependencies) {
+  constructor(dependencies: MeteringDependencies) {
+    const { redis, settings, now, log, debitId = debitIds(), patience_ms = PATIENCE_MS } = dependencies;
     this.#redis = redis;
     this.#now = now;
     this.#log = log;
@@ -115,6 +118,7 @@ export class RedisMetering implements Metering {
       now,
       per_minute: settings.ANONYMOUS_PER_MINUTE,
       per_day: settings.ANONYMOUS_PER_DAY,
+      patience_ms,
     });
     this.#voids = new DebitVoids({ redis, runner: this.#runner, now, log });
     this.#totals = new Totals(redis);

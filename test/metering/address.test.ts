@@ -11,9 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function gateway(clock: Clock, per_minute = 30, per_day = 1000): Promise<RedisMetering> {
+/** @param patience_ms long, so that a machine that holds Redis back for a moment does not decide what is counted */
+async function gateway(
+  clock: Clock,
+  per_minute = 30,
+  per_day = 1000,
+  patience_ms = 10_000,
+): Promise<RedisMetering> {
   const settings = { ...LIMITS, ANONYMOUS_PER_MINUTE: per_minute, ANONYMOUS_PER_DAY: per_day };
-  return createMetering({ redis: await server.connect(), settings, now: () => clock.ms, log: silentLog });
+  const redis = await server.connect();
+  return createMetering({ redis, settings, now: () => clock.ms, log: silentLog, patience_ms });
 }
 
 /** How many of `count` requests sent at once are admitted. */
@@ -23,6 +30,8 @@ async function admitted(gateways: RedisMetering[], address: string, count: numbe
   );
   return verdicts.filter((verdict) => verdict?.kind === 'admitted').length;
 }
+
+const busyFor = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 const commandsDuring = async (work: () => Promise<unknown>): Promise<number> =>
   callsDuring(await server.connect(), ['eval', 'evalsha'], work);
@@ -65,6 +74,22 @@ describe('the anonymous limit', () => {
   it('of the day holds to the last request, also where many are leased at a time', async () => {
     const metering = await gateway({ ms: NOON_MS }, 6000, 250);
     expect(await admitted([metering], '192.0.2.15', 400)).toBe(250);
+  });
+
+  it('holds when this process was too busy to send a request, or to read its answer', async () => {
+    const metering = await gateway({ ms: NOON_MS }, 1, 1000, 1000);
+    const read_late = metering.admitAddress('192.0.2.17');
+    await new Promise(setImmediate);
+    busyFor(1500);
+    expect(await read_late).toEqual({ kind: 'admitted' });
+    expect(await metering.admitAddress('192.0.2.17')).toMatchObject({ kind: 'rate_limited' });
+
+    const redis = await server.connect();
+    await redis.client('PAUSE', 1700, 'ALL');
+    const sent_late = metering.admitAddress('192.0.2.18');
+    busyFor(1500);
+    expect(await sent_late).toEqual({ kind: 'admitted' });
+    expect(await metering.admitAddress('192.0.2.18')).toMatchObject({ kind: 'rate_limited' });
   });
 
   it('belongs to the address', async () => {
