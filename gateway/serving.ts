@@ -107,7 +107,7 @@ export async function serve(
     publicUrl: () => place.url,
   });
   stops.push(() => account.stop());
-  const metrics = settings.METRICS_PORT === undefined ? null : createMetrics(snapshots, now);
+  const metrics = settings.METRICS_PORT === undefined ? null : createMetrics({ snapshots, metering, now });
   const app = buildApp({
     settings,
     metering,

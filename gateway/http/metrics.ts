@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metering } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';
 
 /** Seconds; from a cached answer to the longest query. */
@@ -19,7 +20,14 @@ export interface Metrics extends MetricsText {
   report(): void;
 }
 
-export function createMetrics(snapshots: Snapshots, now: () => number): Metrics {
+interface Measured {
+  snapshots: Snapshots;
+  metering: Metering;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+export function createMetrics({ snapshots, metering, now }: Measured): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
@@ -40,6 +48,15 @@ export function createMetrics(snapshots: Snapshots, now: () => number): Metrics 
     help: 'Credits charged by route template',
     labelNames: ['route'],
     registers: [registry],
+  });
+  new Counter({
+    name: 'almanac_anonymous_uncounted_total',
+    help: 'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(metering.uncounted);
+    },
   });
   registerSnapshotMetrics(registry, snapshots, now);
   return {

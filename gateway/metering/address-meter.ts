@@ -59,10 +59,16 @@ export class AddressMeter {
   /** The same by address, because to find the unit of an address costs more than to look it up. */
   readonly #byAddress = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
   #quietUntil_ms = 0;
+  #uncounted = 0;
 
   constructor(dependencies: Dependencies) {
     this.#to = dependencies;
     this.#lease = Math.max(1, Math.floor(dependencies.per_minute / 60));
+  }
+
+  /** Requests that were admitted though Redis had not counted them. */
+  get uncounted(): number {
+    return this.#uncounted;
   }
 
   admit(address: string, now_ms: number): AnonymousVerdict | Promise<AnonymousVerdict> {
@@ -76,7 +82,7 @@ export class AddressMeter {
       allowance.left--;
       return ADMITTED;
     }
-    if (this.#to.redis.status !== 'ready' || now_ms < this.#quietUntil_ms) return ADMITTED;
+    if (this.#to.redis.status !== 'ready' || now_ms < this.#quietUntil_ms) return this.#letThrough();
     return this.#lease === 1 ? this.#leaseFor(caller, allowance, now_ms) : this.#share(caller, now_ms);
   }
 
@@ -102,7 +108,7 @@ export class AddressMeter {
         allowance.left--;
         return verdict;
       }
-      if (this.#to.now() < this.#quietUntil_ms) return ADMITTED;
+      if (this.#to.now() < this.#quietUntil_ms) return this.#letThrough();
     }
     allowance.leasing = this.#leaseFor(caller, allowance, now_ms).finally(() => {
       allowance.leasing = null;
@@ -119,7 +125,7 @@ export class AddressMeter {
     const reply = await inTime(asked, patience_ms);
     if (!Array.isArray(reply)) {
       this.#quietUntil_ms = this.#to.now() + QUIET_MS;
-      return ADMITTED;
+      return this.#letThrough();
     }
     const [leased, full] = reply;
     if (Number(leased) > 0) {
@@ -129,6 +135,11 @@ export class AddressMeter {
     const end_ms = full === 'day' ? (dayOf(now_ms) + 1) * DAY_MS : (minuteOf(now_ms) + 1) * MINUTE_MS;
     caller.overUntil_ms = end_ms;
     return refusal(end_ms, now_ms);
+  }
+
+  #letThrough(): AnonymousVerdict {
+    this.#uncounted++;
+    return ADMITTED;
   }
 }
 

@@ -100,6 +100,8 @@ export interface Metering {
   admit(admission: Admission): Promise<Verdict>;
   /** Counts an anonymous request of an address (IPv6 by /64). Redis away: admitted, uncounted. */
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
+  /** How many requests this process has admitted uncounted. */
+  readonly uncounted: number;
   /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
   usage(accountId: string, days: number): Promise<UsageReport>;
   /** False while Redis cannot be reached: for /readyz. */

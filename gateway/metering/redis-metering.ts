@@ -172,6 +172,10 @@ export class RedisMetering implements Metering {
     return verdict;
   }
 
+  get uncounted(): number {
+    return this.#addresses.uncounted;
+  }
+
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     const now_ms = this.#now();
     this.#totals.count(ANONYMOUS, now_ms, FREE_CALL);

@@ -109,7 +109,7 @@ describe.each([
     const { metering } = createWorld(redis, UNLIMITED);
     const app = buildApp({
       ...{ settings, metering, snapshots, now, log: silentLog, randomId: () => 'r' },
-      metrics: createMetrics(snapshots, now),
+      metrics: createMetrics({ snapshots, metering, now }),
       pressure: new Pressure(PRESSURE_LIMITS, silentLog),
     });
     try {

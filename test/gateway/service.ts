@@ -121,7 +121,7 @@ export class Service {
     const metering = createMetering({ redis: client, settings, now, log, patience_ms: 10_000 });
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
-    const metrics = createMetrics(snapshots, now);
+    const metrics = createMetrics({ snapshots, metering, now });
     const pressure = options.pressure ?? new Pressure(PRESSURE_LIMITS, log);
     const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, pressure });
     await app.listen({ port: 0, host: '127.0.0.1' });

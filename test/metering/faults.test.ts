@@ -178,6 +178,7 @@ describe('a Redis that does not answer', () => {
     proxy.fault = 'silent';
     expect(await metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
     expect(metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
+    expect(metering.uncounted).toBe(2);
   });
 });
 
