@@ -106,16 +106,18 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
   });
 
   it('GET /admin/runs: what runs with how far it is; a run that crashed is shown as failed', async () => {
-    mirror.onRun(recordOf('gapminder', '20261121T115900Z'));
+    const crashed = new RunMirror(service.client, () => service.clock.ms);
+    crashed.onRun(recordOf('gapminder', '20261121T115900Z'));
     const progress = { task: 'ingest gapminder', step: 'reading', done: 21, total: 84, unit: 'indicators' };
-    mirror.onProgress(progress);
-    await mirror.flush();
+    crashed.onProgress(progress);
+    await crashed.flush();
     const live = await operator.get('/admin/runs');
     expect(wordsOf(live)).toContain('reading: 21 of 84 indicators');
     expect(live.headers.refresh).toBeUndefined();
     expect(live.html).toContain('href="/admin/runs?follow=yes"');
     expect((await operator.get('/admin/runs?follow=yes')).headers.refresh).toBe('3');
     expect(wordsOf(await operator.get('/admin/'))).toContain('reading: 21 of 84 indicators');
+    await crashed.close();
     service.clock.ms += 60_000;
     const later = await operator.get('/admin/runs/gapminder/20261121T115900Z?follow=yes');
     expect(wordsOf(later)).toContain('failed The process that ran it has gone.');
