@@ -3,21 +3,20 @@
  * build and gateway, or Parquet where a series is only shown. The expectation is made here from the files alone (csv-parse) and from lists of places that the
  * upstreams themselves give: OWID's own codes for its names, UNDP's own ISO codes for its slugs.
  */
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectorFor } from '../../build/connectors/registry.ts';
-import { type IngestDependencies, ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
 import type { ObservationRow } from '../../data/schema/records.ts';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { Service } from '../gateway/service.ts';
 import { describeWithMirror } from '../mirror.ts';
+import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild } from '../mirror-build.ts';
+import { silentLog } from '../redis.ts';
 
 type Row = Record<string, string>;
 type Figure = [
@@ -29,14 +28,13 @@ type Figure = [
   projected: boolean,
 ];
 
-const PROVIDERS = ['imf', 'owid', 'owid-datasets', 'undp', 'unicef'];
 const number = (text: string | undefined): number | null => (text ? Number(text) : null);
 const sorted = (rows: Figure[]): Figure[] =>
   rows.toSorted((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1));
 
 describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) => {
   let root: string;
-  let dependencies: IngestDependencies;
+  let built: MirrorBuild;
   let connection: DuckDBConnection;
   let catalogue: CatalogueIndex;
   let snapshot: string;
@@ -47,10 +45,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
   const table = async (...path: string[]): Promise<Row[]> =>
     parse(await readFile(join(mirror, ...path)), { columns: true, bom: true });
 
-  async function build(curatedDir: string): Promise<void> {
-    const snapshots = join(root, 'snapshots');
-    const settings = { ...dependencies.settings, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 2 };
-    await buildSnapshot({ ...dependencies, curated: await loadCurated(curatedDir), settings });
+  async function serve(snapshots: string): Promise<void> {
     snapshot = join(snapshots, (await readFile(join(snapshots, 'current'), 'utf8')).trim());
     catalogue = JSON.parse(await readFile(join(snapshot, 'catalogue.json'), 'utf8'));
     await service?.stop();
@@ -60,19 +55,11 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
 
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'almanac-published-'));
-    const curated = await loadCurated('data');
-    for (const { iso3, enabled } of curated.countries) if (enabled) spine.add(iso3);
-    dependencies = {
-      settings: { LAKE_DIR: join(root, 'lake'), LAKE_KEEP: 2, CURATED_DIR: 'data', PROVIDER_MIRROR: mirror },
-      curated,
-      connectorFor,
-      now: Date.now,
-      log: pino({ level: 'silent' }),
-    };
-    for (const id of PROVIDERS) expect((await ingestProvider(dependencies, id)).status, id).toBe('succeeded');
-    await build('data');
+    for (const { iso3, enabled } of (await loadCurated('data')).countries) if (enabled) spine.add(iso3);
+    built = await buildMirror(mirror);
+    await serve(built.snapshots);
     connection = await (await DuckDBInstance.create(':memory:')).connect();
-  });
+  }, BUILD_WITHIN_MS);
 
   afterAll(async () => {
     await service?.stop();
@@ -292,7 +279,16 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     const file = join(curatedDir, 'providers', 'owid.yaml');
     const rule = 'rules:\n  - slug: ^share-electricity-renewables$\n    set: { redistributable: true }\n';
     await writeFile(file, (await readFile(file, 'utf8')).replace('rules:\n', rule));
-    await build(curatedDir);
+    const [lake, snapshots] = [join(root, 'lake'), join(root, 'snapshots')];
+    await mkdir(lake);
+    await symlink(join(built.lake, 'owid'), join(lake, 'owid'));
+    await buildSnapshot({
+      settings: { LAKE_DIR: lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+      curated: await loadCurated(curatedDir),
+      now: Date.now,
+      log: silentLog,
+    });
+    await serve(snapshots);
     expect(idsOf('owid')).toContain('owid.share-electricity-renewables');
     expect(await published('owid.share-electricity-renewables')).not.toHaveLength(0);
   });
