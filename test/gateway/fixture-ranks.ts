@@ -10,14 +10,14 @@ export interface RankedRow extends FixtureRow {
 /** Competition ranking within a year: one plus the number of strictly better ones. */
 export function rankRows({ rows, no_rank, higher_is_better }: FixtureIndicator): RankedRow[] {
   const better = (a: number, b: number): boolean => (higher_is_better === false ? a < b : a > b);
+  const years = Map.groupBy(rows, ({ year }) => year);
   const rankOf = ({ year, value }: FixtureRow): number | null => {
     if (no_rank || value === null) return null;
-    return (
-      1 + rows.filter((row) => row.year === year && row.value !== null && better(row.value, value)).length
-    );
+    const others = years.get(year) ?? [];
+    return 1 + others.filter((row) => row.value !== null && better(row.value, value)).length;
   };
   return rows.map((row) => {
-    const before = rows.find(({ iso3, year }) => iso3 === row.iso3 && year === row.year - 1);
+    const before = years.get(row.year - 1)?.find(({ iso3 }) => iso3 === row.iso3);
     const rank = rankOf(row);
     const previous = before ? rankOf(before) : null;
     return { ...row, rank, rank_delta_1y: rank === null || previous === null ? null : previous - rank };

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
@@ -35,6 +35,9 @@ export interface FixtureOptions {
 
 export const FIXTURE_ID = '20261120T020000Z-00000001';
 export const FIXTURE_TIME = '2026-11-20T02:00:00+00:00';
+
+/** Most test files write a snapshot: its bytes matter, not how few they are. */
+const QUICK_BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 2 };
 
 interface Series {
   indicator: FixtureIndicator;
@@ -159,7 +162,7 @@ async function writeBody(path: string, body: unknown): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);
-  await writeFile(`${path}.br`, brotliCompressSync(bytes));
+  await writeFile(`${path}.br`, brotliCompressSync(bytes, { params: QUICK_BROTLI }));
   await writeFile(`${path}.zst`, zstdCompressSync(bytes));
   await writeFile(`${path}.gz`, gzipSync(bytes));
 }
