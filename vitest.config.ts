@@ -2,7 +2,11 @@
  * One test run for everything: units, Lua on a real Redis, HTTP over a real socket, a real browser. Two workers, because
  * each file starts engines of its own and two cores are what a small machine has. The JSON report is what CI counts.
  */
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// Tests start hundreds of programs: what one has compiled the others take over, which halves what a start costs.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'var/test/compile-cache');
 
 export default defineConfig({
   test: {
