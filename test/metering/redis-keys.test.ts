@@ -18,11 +18,14 @@ describe('keys in Redis', () => {
     await empty(world.redis);
     const { call, account_id } = await world.customer();
     await call();
+    // The totals of all callers are written every few seconds, or now.
+    await world.metering.settle();
     const outside = (await everyKey(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
     expect(outside.sort()).toEqual([
       'accounts',
       expect.stringMatching(/^email:/),
       expect.stringMatching(/^key:/),
+      '{global}:usage:2026-11-20',
     ]);
   });
 
