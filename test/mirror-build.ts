@@ -10,6 +10,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { waitForLock } from '../data/runtime/file-lock.ts';
+import type { RunRecord } from '../data/schema/lake.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
@@ -55,6 +56,12 @@ export async function buildMirror(mirror: string): Promise<MirrorBuild> {
   const snapshots = join(directory, 'snapshots');
   const current = (await readFile(join(snapshots, 'current'), 'utf8')).trim();
   return { directory, snapshots, lake: join(directory, 'lake'), snapshot: join(snapshots, current) };
+}
+
+/** The record of the run whose figures a provider's lake holds. */
+export async function runOf({ lake }: MirrorBuild, provider: string): Promise<RunRecord> {
+  const run = (await readFile(join(lake, provider, 'current'), 'utf8')).trim();
+  return JSON.parse(await readFile(join(lake, provider, run, 'run.json'), 'utf8'));
 }
 
 async function buildInto(directory: string, mirror: string): Promise<void> {

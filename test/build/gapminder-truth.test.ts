@@ -2,7 +2,6 @@
  * The whole of Gapminder through ingestion and build, held against its files: every value as a double, read from the
  * published Parquet by a reader that is not the writer's, and every row of the files accounted for.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated.ts';
@@ -10,7 +9,7 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { countRows, listSeries, rankFigures, readFigures, readPlaces } from '../gateway/upstream-figures.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf } from '../mirror-build.ts';
 import { readWithHyparquet } from './parquet.ts';
 import { DATA } from './world.ts';
 
@@ -25,9 +24,7 @@ describeWithMirror('Gapminder, whole', (mirror) => {
   beforeAll(async () => {
     const built = await buildMirror(mirror);
     ({ snapshot } = built);
-    const lake = join(built.lake, 'gapminder');
-    const run = (await readFile(join(lake, 'current'), 'utf8')).trim();
-    record = JSON.parse(await readFile(join(lake, run, 'run.json'), 'utf8'));
+    record = await runOf(built, 'gapminder');
     const curated = await loadCurated(DATA);
     served = new Set(curated.countries.filter((country) => country.enabled).map(({ iso3 }) => iso3));
     const entry = (slug: string) => ({

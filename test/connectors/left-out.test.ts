@@ -3,13 +3,12 @@
  * here by csv-parse alone, are all in the lake or counted as left out by reason; the World Bank's and the WHO's, some of
  * whose series fail, reason by reason and series by series. (Gapminder's files are held in `gapminder-truth.test.ts`.)
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
-import type { RunRecord } from '../../data/schema/lake.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../mirror-build.ts';
 import { type Account, accountFor } from '../upstream/accounts.ts';
 import { readWho } from '../upstream/who-gho-files.ts';
 import { readWorldBank } from '../upstream/world-bank-files.ts';
@@ -63,23 +62,15 @@ const ACCOUNTS: Record<string, (mirror: string) => { account: Account; read: num
 };
 
 describeWithMirror('what is left out', (mirror) => {
-  let lake: string;
+  let built: MirrorBuild;
   beforeAll(async () => {
-    ({ lake } = await buildMirror(mirror));
+    built = await buildMirror(mirror);
   }, BUILD_WITHIN_MS);
-
-  function recordOf(provider: string): RunRecord {
-    const pointer = join(lake, provider, 'current');
-    expect(existsSync(pointer)).toBe(true);
-    return JSON.parse(
-      readFileSync(join(lake, provider, readFileSync(pointer, 'utf8').trim(), 'run.json'), 'utf8'),
-    );
-  }
 
   it.each(Object.keys(COUNTS))(
     '%s: every figure of its files is in the lake or counted by reason',
-    (provider) => {
-      const run = recordOf(provider);
+    async (provider) => {
+      const run = await runOf(built, provider);
       const left = Object.values(run.rejects).reduce((sum, reject) => sum + (reject?.rows ?? 0), 0);
       expect(run.failed_indicators).toEqual([]);
       expect(run.rows_read).toBe(COUNTS[provider]?.(mirror));
@@ -89,8 +80,8 @@ describeWithMirror('what is left out', (mirror) => {
 
   it.each(Object.keys(ACCOUNTS))(
     '%s: each reason and each failed series, to the row',
-    (provider) => {
-      const run = recordOf(provider);
+    async (provider) => {
+      const run = await runOf(built, provider);
       const { account, read } = ACCOUNTS[provider]?.(mirror) ?? {};
       const rejected = Object.entries(run.rejects).map(([reason, reject]) => [reason, reject?.rows ?? 0]);
       expect(Object.fromEntries(rejected)).toEqual(Object.fromEntries(account?.rejected ?? []));

@@ -12,10 +12,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
-import type { RunRecord } from '../../data/schema/lake.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild } from '../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../mirror-build.ts';
 import { silentLog } from '../redis.ts';
 import { accountFor } from '../upstream/accounts.ts';
 import { readWho } from '../upstream/who-gho-files.ts';
@@ -60,11 +59,6 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     await rm(root, { recursive: true, force: true });
   });
 
-  async function recordOf(provider: string): Promise<RunRecord> {
-    const id = (await readFile(join(built.lake, provider, 'current'), 'utf8')).trim();
-    return JSON.parse(await readFile(join(built.lake, provider, id, 'run.json'), 'utf8'));
-  }
-
   async function catalogueOf(provider: string): Promise<{ slug: string; name: string }[]> {
     const id = (await readFile(join(built.lake, provider, 'current'), 'utf8')).trim();
     return JSON.parse(await readFile(join(built.lake, provider, id, 'catalogue.json'), 'utf8'));
@@ -99,7 +93,7 @@ describeWithMirror('all providers of the mirror', (mirror) => {
   );
 
   it('catches the carbon dioxide that is a hundred times too much, and says why', async () => {
-    const { failed_indicators: failed } = await recordOf('world-bank');
+    const { failed_indicators: failed } = await runOf(built, 'world-bank');
     expect(failed.map(({ slug }) => slug)).toEqual([TRAP]);
     expect(failed[0]?.reason).toMatch(
       /^\w{3} \d{4} has two different figures: .*; so have \d+ more; and \d+ figures/,
