@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../data/runtime/settings.ts';
-import type { AuditLog } from '../gateway/web/audit-log.ts';
-import { isPassword } from '../gateway/web/passwords.ts';
+import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { isPassword } from '../gateway/accounts/sign-in/passwords.ts';
 import type { OperatorStore } from './operators.ts';
 
 const TRIAL_EMAIL = 'operator@almanac.example';

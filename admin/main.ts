@@ -10,19 +10,19 @@ import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
 import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
-import { AccountStore } from '../gateway/account/store.ts';
+import { AccountStore } from '../gateway/accounts/account-store.ts';
+import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { Archive } from '../gateway/archive/archive.ts';
 import { installFallback } from '../gateway/http/fallback.ts';
 import { installHealth } from '../gateway/http/health.ts';
 import { newIds } from '../gateway/http/request-id.ts';
 import { requestObserver } from '../gateway/http/request-log.ts';
 import { openServer } from '../gateway/http/server.ts';
-import { redisUrlOf } from '../gateway/own-redis.ts';
+import { installStylesheet } from '../gateway/pages/shared/stylesheet.ts';
+import { resolveRedisUrl } from '../gateway/process/redis-url.ts';
+import { type Stop, stopAll, stopOnSignal } from '../gateway/process/shutdown.ts';
+import { startFailureReason } from '../gateway/process/start-failure.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
-import { plainReason } from '../gateway/start-failure.ts';
-import { type Stop, stopAll, stopOnSignal } from '../gateway/stopping.ts';
-import { AuditLog } from '../gateway/web/audit-log.ts';
-import { installStylesheet } from '../gateway/web/stylesheet.ts';
 import { ensureOperator } from './first-operator.ts';
 import { OperatorStore } from './operators.ts';
 import { registerAdmin } from './plugin.ts';
@@ -33,7 +33,7 @@ const REDIS_WAIT_MS = 3_000;
 async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
   if (settings.ADMIN_PORT === undefined)
     throw new SettingsError('ADMIN_PORT: expected the port of the operator area');
-  const redisUrl = await redisUrlOf(settings, stops);
+  const redisUrl = await resolveRedisUrl(settings, stops);
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
   stops.push(async () => redis.disconnect());
   const [snapshots] = await Promise.all([
@@ -91,7 +91,7 @@ try {
     throw error;
   }
 } catch (error) {
-  const reason = plainReason(error);
+  const reason = startFailureReason(error);
   if (reason === null) console.error(error);
   else process.stderr.write(`${reason}\n`);
   process.exit(1);

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { AccountError } from '../gateway/account/account.ts';
-import { AuditLog, type Facts } from '../gateway/web/audit-log.ts';
+import { AuditLog, type Facts } from '../gateway/accounts/audit/audit-log.ts';
+import { AccountError } from '../gateway/accounts/records.ts';
 import { isRole, OperatorStore, ROLES, type Role } from './operators.ts';
 
 const BY = 'command line';

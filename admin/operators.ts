@@ -6,12 +6,12 @@
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
-import { AccountError } from '../gateway/account/account.ts';
-import { checkedEmail } from '../gateway/account/checks.ts';
-import { hashPassword, PASSWORD_LENGTH } from '../gateway/web/passwords.ts';
-import type { Session } from '../gateway/web/sessions.ts';
-import type { Candidate } from '../gateway/web/sign-in.ts';
-import type { Person } from '../gateway/web/site.ts';
+import { AccountError } from '../gateway/accounts/records.ts';
+import { hashPassword, PASSWORD_LENGTH } from '../gateway/accounts/sign-in/passwords.ts';
+import type { Session } from '../gateway/accounts/sign-in/sessions.ts';
+import type { Candidate } from '../gateway/accounts/sign-in/sign-in.ts';
+import { checkedEmail } from '../gateway/accounts/validation.ts';
+import type { Person } from '../gateway/pages/shared/site.ts';
 
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];

@@ -6,16 +6,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { JobDesk } from '../data/runtime/jobs.ts';
-import { RunBook } from '../data/runtime/runs.ts';
-import { RequestStore } from '../gateway/account/requests.ts';
-import { AuditLog } from '../gateway/web/audit-log.ts';
-import { SessionStore } from '../gateway/web/sessions.ts';
-import { installSite, pageViews, type Site } from '../gateway/web/site.ts';
-import { Throttle } from '../gateway/web/throttle.ts';
+import { JobService } from '../data/runtime/jobs.ts';
+import { RunStore } from '../data/runtime/run-store.ts';
+import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { RequestStore } from '../gateway/accounts/privacy/requests.ts';
+import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
+import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
+import { installSite, pageViews, type Site } from '../gateway/pages/shared/site.ts';
 import { AccountIndex } from './account-index.ts';
-import type { AdminArea, AdminDependencies } from './area.ts';
-import { IndicatorDesk } from './indicator-desk.ts';
+import type { AdminArea, AdminDependencies } from './context.ts';
+import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorStore } from './operators.ts';
 import { providerReader } from './providers.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
@@ -45,7 +45,7 @@ const NAV = [
   { path: '/admin/audit', label: 'Audit' },
 ];
 
-/** Mounts the area. The pages' stylesheet is served by whoever owns the instance; see `gateway/web/stylesheet.ts`. */
+/** Mounts the area. The pages' stylesheet is served by whoever owns the instance; see `gateway/pages/shared/stylesheet.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
@@ -70,9 +70,9 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     index: new AccountIndex(redis, now),
     requests: new RequestStore({ redis, now, random: randomBytes }),
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
-    indicators: new IndicatorDesk(redis, () => dependencies.snapshots.current()),
-    jobs: new JobDesk(redis, now),
-    runs: new RunBook(redis, now),
+    indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current()),
+    jobs: new JobService(redis, now),
+    runs: new RunStore(redis, now),
     providers: providerReader(dependencies.curatedDir),
     view: pageViews(site),
   };

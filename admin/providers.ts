@@ -1,6 +1,6 @@
 /** The providers that are curated, and whether each is as fresh as its cadence promises. */
 import { loadCurated } from '../data/curated.ts';
-import type { RunBook } from '../data/runtime/runs.ts';
+import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { StoredRun } from '../data/schema/jobs.ts';
 import { DAY_MS } from '../data/schema/redis-keys.ts';
@@ -48,7 +48,7 @@ export function providerReader(curatedDir: string): () => Promise<ReadonlyMap<st
 
 export async function freshness(
   { id, name, cadence }: ProviderDefinition,
-  runs: RunBook,
+  runs: RunStore,
   now_ms: number,
 ): Promise<ProviderFreshness> {
   const { runs: latest } = await runs.list({ subject: id, limit: RUNS_LOOKED_AT });
@@ -72,7 +72,7 @@ export async function freshness(
 /** Of all enabled providers; the samples only where nothing else has ever been read. */
 export async function allFreshness(
   providers: ReadonlyMap<string, ProviderDefinition>,
-  runs: RunBook,
+  runs: RunStore,
   now_ms: number,
 ): Promise<ProviderFreshness[]> {
   const enabled = [...providers.values()].filter((provider) => provider.enabled);

@@ -1,5 +1,5 @@
 /** What an operator wants to know of the snapshot being served. */
-import type { OpenSnapshot } from './area.ts';
+import type { OpenSnapshot } from './context.ts';
 
 export interface SnapshotFacts {
   id: string;

@@ -3,7 +3,7 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../data/schema/redis-keys.ts';
 import type { UsageReport } from '../gateway/metering/metering.ts';
 import { foldUsage } from '../gateway/metering/usage.ts';
-import type { Point } from '../gateway/web/chart.ts';
+import type { Point } from '../gateway/pages/shared/chart.ts';
 
 const lastDays = (now_ms: number, days: number): number[] =>
   Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);

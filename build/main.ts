@@ -9,14 +9,14 @@ import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { connectorFor } from './connectors/registry.ts';
-import { observeAll } from './progress.ts';
-import { currentOverrides, linkRedis } from './redis-link.ts';
-import { Refusal } from './refusal.ts';
-import { RunMirror } from './run-mirror.ts';
-import { NothingToPublish } from './snapshot/build-snapshot.ts';
-import { SnapshotFault } from './snapshot/verify.ts';
+import { NothingToPublish } from './editions/build-snapshot.ts';
+import { RunMirror } from './jobs/run-mirror.ts';
+import { SnapshotFault } from './publish/verify.ts';
+import { Refusal } from './runtime/command-error.ts';
+import { observeAll } from './runtime/progress.ts';
+import { currentOverrides, linkRedis } from './runtime/redis-link.ts';
+import { loggedProgress, terminalProgress } from './runtime/terminal-progress.ts';
 import { MIRRORED, STEPS, type StepOptions, type StepTools, UsageError } from './steps.ts';
-import { loggedProgress, terminalProgress } from './terminal-progress.ts';
 
 const USAGE = `usage: npm run build-data -- <step> [options]
 

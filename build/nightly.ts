@@ -10,16 +10,16 @@ import { LockHeld } from '../data/runtime/file-lock.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
 import { type ArchiveSummary, archiveTroubles } from './archive/run-archive.ts';
-import { inParallel } from './in-parallel.ts';
-import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
-import { ProviderLake } from './ingest/lake.ts';
-import { sentenceOf } from './local-fault.ts';
 import {
   type BuildDependencies,
   type BuildSummary,
   buildSnapshot,
   NothingToPublish,
-} from './snapshot/build-snapshot.ts';
+} from './editions/build-snapshot.ts';
+import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
+import { ProviderLake } from './lake/lake.ts';
+import { inParallel } from './runtime/in-parallel.ts';
+import { sentenceOf } from './runtime/local-fault.ts';
 
 const DAY_MS = 86_400_000;
 

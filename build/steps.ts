@@ -2,15 +2,15 @@
 import type { Curated } from '../data/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { archiveLine, archiveTroubles } from './archive/run-archive.ts';
+import { buildSnapshot } from './editions/build-snapshot.ts';
+import { publishedConcepts } from './editions/concepts.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
-import { ProviderLake } from './ingest/lake.ts';
+import { ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
-import { Refusal } from './refusal.ts';
-import { buildSnapshot } from './snapshot/build-snapshot.ts';
-import { publishedConcepts } from './snapshot/concepts.ts';
-import { rollback, SnapshotShelf } from './snapshot/publish.ts';
-import { verifyPublished } from './snapshot/verify-published.ts';
+import { rollback, SnapshotShelf } from './publish/snapshots.ts';
+import { verifyPublished } from './publish/verify-published.ts';
+import { Refusal } from './runtime/command-error.ts';
 
 export interface StepOptions {
   provider?: string[];

@@ -8,20 +8,20 @@
  */
 import { constants, setPriority } from 'node:os';
 import { CuratedError, loadCurated } from '../data/curated.ts';
-import { JobDesk } from '../data/runtime/jobs.ts';
+import { JobService } from '../data/runtime/jobs.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { connectorFor } from './connectors/registry.ts';
-import { createHandlers } from './job-handlers.ts';
-import { startJobWorker } from './job-worker.ts';
-import { observeAll } from './progress.ts';
-import { currentOverrides, openLink } from './redis-link.ts';
-import { RunMirror } from './run-mirror.ts';
-import { settleRuns } from './settle-runs.ts';
-import { loggedProgress } from './terminal-progress.ts';
+import { createHandlers } from './jobs/handlers.ts';
+import { RunMirror } from './jobs/run-mirror.ts';
+import { settleRuns } from './jobs/settle-runs.ts';
+import { startJobWorker } from './jobs/worker-loop.ts';
+import { observeAll } from './runtime/progress.ts';
+import { currentOverrides, openLink } from './runtime/redis-link.ts';
+import { loggedProgress } from './runtime/terminal-progress.ts';
 
 /** Besides the ingestions: the night, which waits for its own. */
 const NIGHT = 1;
@@ -31,7 +31,7 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
   const mirror = new RunMirror(link.redis, Date.now);
   const log = createLog(settings, mirror);
   const jobs = connectRedis(link.settings, log, 'jobs');
-  const desk = new JobDesk(link.redis, Date.now);
+  const desk = new JobService(link.redis, Date.now);
   const tools = async (signal: AbortSignal) => ({
     settings,
     curated: await loadCurated(settings.CURATED_DIR),

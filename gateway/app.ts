@@ -3,27 +3,27 @@
  * nowhere. `main.ts` does both.
  */
 import type { FastifyInstance } from 'fastify';
-import type { AdminDependencies } from '../admin/area.ts';
+import type { AdminDependencies } from '../admin/context.ts';
 import { registerAdmin } from '../admin/plugin.ts';
-import { type AccountPages, registerAccountPages } from './account/pages/plugin.ts';
+import { type Answer, admit } from './http/admission.ts';
 import { callerAddress } from './http/caller-address.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
 import { installFallback } from './http/fallback.ts';
 import { installHealth } from './http/health.ts';
 import type { Metrics } from './http/metrics.ts';
+import { buildOpenApi } from './http/openapi.ts';
+import type { Way } from './http/prepare.ts';
 import { PRESSURE_LIMITS, Pressure } from './http/pressure.ts';
 import type { QueryParameters } from './http/query-string.ts';
 import { requestIds } from './http/request-id.ts';
 import { requestObserver } from './http/request-log.ts';
 import { openServer, type ServerDependencies } from './http/server.ts';
+import { UrlRouteCache } from './http/url-route-cache.ts';
 import type { Metering } from './metering/metering.ts';
-import { buildOpenApi } from './openapi.ts';
-import { type Answer, admit } from './routes/admission.ts';
-import { Directions } from './routes/directions.ts';
-import type { Way } from './routes/prepare.ts';
-import { PREFIXES, ROUTES } from './routes/routes.ts';
+import { PREFIXES, ROUTES } from './operations/registry.ts';
+import { type AccountPages, registerAccountPages } from './pages/account/plugin.ts';
+import { installStylesheet } from './pages/shared/stylesheet.ts';
 import type { Snapshots } from './snapshot/store.ts';
-import { installStylesheet } from './web/stylesheet.ts';
 
 export interface AppDependencies extends Omit<ServerDependencies, 'observe' | 'onClosing'> {
   metering: Metering;
@@ -43,7 +43,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { metering, snapshots, log, settings, randomId, metrics = null } = dependencies;
   const { pressure = new Pressure(PRESSURE_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
-  const directions = new Directions({ requestId: requestIds(randomId), observe });
+  const directions = new UrlRouteCache({ requestId: requestIds(randomId), observe });
   const app = openServer({ ...dependencies, observe, onClosing: () => directions.close() });
   const unwatch = pressure.watch();
   app.addHook('onClose', async () => unwatch());
@@ -64,7 +64,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
 }
 
 /** The framework's part in a public route: to find it. */
-function install(app: FastifyInstance, pattern: string, answer: Answer, directions: Directions): void {
+function install(app: FastifyInstance, pattern: string, answer: Answer, directions: UrlRouteCache): void {
   app.get(pattern, ({ raw, id, params, query }, reply) => {
     reply.hijack();
     const way: Way = {

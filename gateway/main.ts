@@ -10,15 +10,15 @@ import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
-import { startCompanion } from './companion.ts';
-import { redisUrlOf } from './own-redis.ts';
-import { plainReason } from './start-failure.ts';
-import { type Stop, stopAll, stopOnSignal } from './stopping.ts';
+import { startChildProcess } from './process/child-process.ts';
+import { resolveRedisUrl } from './process/redis-url.ts';
+import { type Stop, stopAll, stopOnSignal } from './process/shutdown.ts';
+import { startFailureReason } from './process/start-failure.ts';
 
-/** One process for everything. Resolves to the greeting. */
+/** One process for everything. Resolves to the startupBanner. */
 async function startAlone(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
-  const redisUrl = await redisUrlOf(settings, stops);
-  const { serve } = await import('./serving.ts');
+  const redisUrl = await resolveRedisUrl(settings, stops);
+  const { serve } = await import('./process/server-process.ts');
   const where = { redisUrl, port: settings.PORT, reusePort: false, sharers: 1 };
   const serving = await serve(settings, where, log, stops);
   if (serving.metrics && settings.METRICS_PORT !== undefined) {
@@ -29,7 +29,7 @@ async function startAlone(settings: Settings, log: Logger, stops: Stop[]): Promi
 }
 
 async function startGroup(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
-  const { startWorkers } = await import('./workers/primary.ts');
+  const { startWorkers } = await import('./process/workers/primary.ts');
   return startWorkers(import.meta.filename, settings, log, stops);
 }
 
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     const start = settings.WORKERS > 1 ? startGroup : startAlone;
     process.stdout.write(await start(settings, log, stops));
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
-    if (beside !== undefined) stops.push(startCompanion(beside, log));
+    if (beside !== undefined) stops.push(startChildProcess(beside, log));
   } catch (error) {
     await stopAll(stops, log);
     throw error;
@@ -53,14 +53,14 @@ async function work(): Promise<void> {
   // A terminal sends its Ctrl-C to every process; when to end is the primary's word.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
-  const { runWorker } = await import('./workers/worker.ts');
+  const { runWorker } = await import('./process/workers/worker.ts');
   runWorker();
 }
 
 try {
   await (cluster.isWorker ? work() : main());
 } catch (error) {
-  const reason = plainReason(error);
+  const reason = startFailureReason(error);
   if (reason === null) console.error(error);
   else process.stderr.write(`${reason}\n`);
   process.exit(1);

@@ -12,7 +12,7 @@
 
 import type { CarriedLedger } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
+import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 
 /** What Redis says of an account, as of one moment. */
 export interface AccountFacts {

@@ -5,12 +5,12 @@
  * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
  */
 import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry, OrderRecord } from '../../gateway/account/account.ts';
-import { ledgerEntryFrom, orderFrom } from '../../gateway/account/stored.ts';
-import { fateOf, readScript, ScriptRunner } from '../../gateway/metering/scripts.ts';
+import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
+import { ledgerEntryFrom, orderFrom } from '../../gateway/accounts/redis-mappers.ts';
 import type { AccountFacts } from './account-check.ts';
 
 const FIRST_ENTRIES = 50;

@@ -55,7 +55,7 @@ export interface SummarisePace {
   onRead?: (done: number, total: number) => void;
 }
 
-interface Standing {
+interface QuotaStatus {
   source: Source;
   file: string;
   /** Null when it must be read. */
@@ -122,7 +122,7 @@ export class Summaries {
   }
 
   /** Every file with its summary, where one of this very file stands. Summaries of files that are gone are removed. */
-  async #standing(): Promise<Standing[]> {
+  async #standing(): Promise<QuotaStatus[]> {
     const sources = await this.#sources();
     const standing = await Promise.all(
       sources.map(async (source) => {
@@ -149,7 +149,7 @@ export class Summaries {
   }
 
   /** Reads a file whole; `one` then stands for what was found, or for nothing when it cannot be read. */
-  async #read(one: Standing, problems: Map<string, string>): Promise<void> {
+  async #read(one: QuotaStatus, problems: Map<string, string>): Promise<void> {
     const { source, file } = one;
     const draft = `${file}.${randomUUID()}.new`;
     try {

@@ -1,12 +1,12 @@
 /** The lists of one account as files. */
 import type { FastifyReply } from 'fastify';
-import type { AccountRecord, LedgerEntry } from '../../gateway/account/account.ts';
-import { wholeLedger } from '../../gateway/account/ledger-history.ts';
+import { wholeLedger } from '../../gateway/accounts/ledger-history.ts';
+import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
 import { isGap } from '../../gateway/archive/page.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
-import { type Cell, type Rows, sendCsv } from '../../gateway/web/csv-export.ts';
-import { PageProblem } from '../../gateway/web/page-problem.ts';
-import { type AdminArea, accountSubject } from '../area.ts';
+import { type Cell, type Rows, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { PageProblem } from '../../gateway/pages/shared/page-problem.ts';
+import { type AdminArea, accountSubject } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';
 

@@ -2,20 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
+import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
 import {
   AccountError,
   type AccountRecord,
   type KeyRecord,
   type LedgerEntry,
   type OrderRecord,
-} from '../../gateway/account/account.ts';
+} from '../../gateway/accounts/records.ts';
 import type { UsageReport } from '../../gateway/metering/metering.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
-import type { AuditEntry } from '../../gateway/web/audit-log.ts';
-import { barChart, type Chart } from '../../gateway/web/chart.ts';
-import { readFields, text, verbatim } from '../../gateway/web/fields.ts';
-import { link } from '../../gateway/web/paging.ts';
-import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../area.ts';
+import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import { readFields, text, verbatim } from '../../gateway/pages/shared/fields.ts';
+import { link } from '../../gateway/pages/shared/paging.ts';
+import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 import { type CreditsForm, checkedDelta } from './credits-form.ts';
 

@@ -1,12 +1,12 @@
 /** The audit log, newest first. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/accounts/audit/audit-log.ts';
 import { isGap } from '../../gateway/archive/page.ts';
-import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/web/audit-log.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { count, format, readFields } from '../../gateway/web/fields.ts';
-import { link } from '../../gateway/web/paging.ts';
-import type { AdminArea } from '../area.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { count, format, readFields } from '../../gateway/pages/shared/fields.ts';
+import { link } from '../../gateway/pages/shared/paging.ts';
+import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';
 

@@ -1,5 +1,5 @@
 /** The form that adjusts credits: what it holds, and what it takes. */
-import { CREDITS_AT_MOST } from '../../gateway/account/checks.ts';
+import { CREDITS_AT_MOST } from '../../gateway/accounts/validation.ts';
 
 export interface CreditsForm {
   delta: string;

@@ -1,8 +1,8 @@
 /** The first page: what is wrong, what runs, and how today compares. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { barChart, type Chart } from '../../gateway/web/chart.ts';
-import type { AdminArea } from '../area.ts';
+import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import type { AdminArea } from '../context.ts';
 import { allFreshness, type ProviderFreshness } from '../providers.ts';
 import type { Reconciliation } from '../reconcile/reading.ts';
 import { type RunFacts, runFacts } from '../run-facts.ts';

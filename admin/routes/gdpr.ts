@@ -4,10 +4,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import type { SubjectRequest } from '../../gateway/account/requests.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { format, readFields, text } from '../../gateway/web/fields.ts';
-import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../area.ts';
+import type { SubjectRequest } from '../../gateway/accounts/privacy/requests.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { format, readFields, text } from '../../gateway/pages/shared/fields.ts';
+import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
 const query = z.object({ format });

@@ -1,11 +1,11 @@
 /** Orders of all accounts, and moving them on by hand: an invoice that was paid, a payment that was given back. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { OrderRecord, OrderState } from '../../gateway/account/account.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/web/fields.ts';
-import { link } from '../../gateway/web/paging.ts';
-import { type AdminArea, accountSubject, change, goOn, userPath } from '../area.ts';
+import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
+import { link } from '../../gateway/pages/shared/paging.ts';
+import { type AdminArea, accountSubject, change, goOn, userPath } from '../context.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];

@@ -1,9 +1,9 @@
 /** Whether the books agree, account by account. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { format, readFields } from '../../gateway/web/fields.ts';
-import { type AdminArea, userPath } from '../area.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { format, readFields } from '../../gateway/pages/shared/fields.ts';
+import { type AdminArea, userPath } from '../context.ts';
 import type { Disagreement } from '../reconcile/account-check.ts';
 import type { ReconcileProgress, Reconciliation } from '../reconcile/reading.ts';
 

@@ -1,7 +1,7 @@
 /** Signing in and out. */
 import type { FastifyInstance } from 'fastify';
-import { signInRoutes as commonRoutes } from '../../gateway/web/sign-in-routes.ts';
-import type { AdminArea } from '../area.ts';
+import { signInRoutes as commonRoutes } from '../../gateway/pages/shared/sign-in-routes.ts';
+import type { AdminArea } from '../context.ts';
 
 export function signInRoutes(scope: FastifyInstance, { site, operators, throttle }: AdminArea): void {
   commonRoutes(scope, site, {

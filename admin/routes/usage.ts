@@ -2,11 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { UsageCounts } from '../../gateway/metering/metering.ts';
-import { barChart, type Chart } from '../../gateway/web/chart.ts';
-import { sendCsv } from '../../gateway/web/csv-export.ts';
-import { count, format, readFields } from '../../gateway/web/fields.ts';
-import { link } from '../../gateway/web/paging.ts';
-import type { AdminArea } from '../area.ts';
+import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { count, format, readFields } from '../../gateway/pages/shared/fields.ts';
+import { link } from '../../gateway/pages/shared/paging.ts';
+import type { AdminArea } from '../context.ts';
 import { totalUsage } from '../usage-totals.ts';
 
 const PATH = '/admin/usage';

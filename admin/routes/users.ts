@@ -1,11 +1,11 @@
 /** Finding accounts. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AccountRecord } from '../../gateway/account/account.ts';
-import { sendCsv } from '../../gateway/web/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/web/fields.ts';
-import { link, type Pager, pager } from '../../gateway/web/paging.ts';
-import type { AdminArea } from '../area.ts';
+import type { AccountRecord } from '../../gateway/accounts/records.ts';
+import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
+import { link, type Pager, pager } from '../../gateway/pages/shared/paging.ts';
+import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/users';
 const EXPORT_AT_ONCE = 500;

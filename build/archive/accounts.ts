@@ -1,7 +1,7 @@
 /** All accounts, a page at a time, by creation: those made meanwhile come last. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { askAgain } from './ask.ts';
+import { askAgain } from './redis-retry.ts';
 
 export async function* accountPages(redis: RedisClient, size: number): AsyncGenerator<string[]> {
   for (let from = 0; ; from += size) {

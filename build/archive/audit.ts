@@ -4,11 +4,11 @@
  */
 import { AUDIT_COLUMNS, carriedAudit } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck, type SqlRow } from '../duckdb.ts';
-import type { PartFiles } from './archive-shelf.ts';
-import { askAgain, readScript, runScript } from './ask.ts';
+import { Duck, type SqlRow } from '../runtime/duckdb.ts';
+import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
 import { auditRow, idOf, isAfter, type StreamEntry, timeOf } from './entry-row.ts';
+import { askAgain, readScript, runScript } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
 
 const CARRY = readScript('carry-audit');

@@ -4,11 +4,11 @@
  * Measured by Redis' own clock, a step of 250 entries holds it for 0.4 ms.
  */
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck, type SqlRow } from '../duckdb.ts';
-import { inParallel } from '../in-parallel.ts';
-import type { PartFiles } from './archive-shelf.ts';
-import { readScript, runScript } from './ask.ts';
+import { Duck, type SqlRow } from '../runtime/duckdb.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
+import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
+import { readScript, runScript } from './redis-retry.ts';
 
 const CARRY = readScript('carry-ledger');
 const STEP_ENTRIES = 250;

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { ArchiveShelf } from './archive-shelf.ts';
+import type { ArchiveShelf } from './archive-storage.ts';
 
 /** A moment of a run in which something lasting has just been done: `ledger written 20261121…`. */
 export type ArchiveStep = string;

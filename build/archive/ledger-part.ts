@@ -1,7 +1,7 @@
 /** One part of the ledger: gathered, written, read back, and only then given its name. */
 import { LEDGER_COLUMNS } from '../../data/schema/archive.ts';
-import { Duck } from '../duckdb.ts';
-import type { ArchiveShelf, PartFiles } from './archive-shelf.ts';
+import { Duck } from '../runtime/duckdb.ts';
+import type { ArchiveShelf, PartFiles } from './archive-storage.ts';
 import { ledgerRow, type StreamEntry } from './entry-row.ts';
 import { RowTable } from './row-table.ts';
 

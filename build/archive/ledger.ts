@@ -7,13 +7,13 @@
  */
 import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck } from '../duckdb.ts';
+import { Duck } from '../runtime/duckdb.ts';
 import { accountPages } from './accounts.ts';
-import { askAgain } from './ask.ts';
 import { carryLedger } from './carry-ledger.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
 import { type EntryId, idOf, isAfter, moveOf, type StreamEntry } from './entry-row.ts';
 import { LedgerPart } from './ledger-part.ts';
+import { askAgain } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
 
 /** Redis reads them one after the other before it turns to anybody else: a paid call waits for all of them. */

@@ -1,7 +1,7 @@
 /** Rows on their way to Parquet: gathered a chunk at a time and appended to a DuckDB table, which spills when it grows. */
 import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
-import type { ColumnAppender } from '../column-appender.ts';
-import type { Duck } from '../duckdb.ts';
+import type { ColumnAppender } from '../runtime/column-appender.ts';
+import type { Duck } from '../runtime/duckdb.ts';
 import type { Cell } from './entry-row.ts';
 
 const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };

@@ -9,12 +9,12 @@
 import { mkdir } from 'node:fs/promises';
 import { takeLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { Refusal } from '../refusal.ts';
-import { ArchiveShelf } from './archive-shelf.ts';
-import { askAgain } from './ask.ts';
+import { Refusal } from '../runtime/command-error.ts';
+import { ArchiveShelf } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import type { ArchiveContext, ArchiveDependencies } from './context.ts';
 import { archiveLedger, type LedgerArchived } from './ledger.ts';
+import { askAgain } from './redis-retry.ts';
 import { archiveUsage, type UsageArchived } from './usage.ts';
 
 /** A day of a million calls is one part; DuckDB holds so many in some 300 MB. */

@@ -4,11 +4,11 @@
  */
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck } from '../duckdb.ts';
+import { Duck } from '../runtime/duckdb.ts';
 import { accountPages, firstDay } from './accounts.ts';
-import { askAgain } from './ask.ts';
 import type { ArchiveContext } from './context.ts';
 import type { Cell } from './entry-row.ts';
+import { askAgain } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
 
 /**

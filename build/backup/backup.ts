@@ -9,10 +9,10 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { ArchiveShelf } from '../archive/archive-shelf.ts';
-import { syncDirectory, syncFiles, writeFlushed } from '../durable-files.ts';
-import { inParallel } from '../in-parallel.ts';
-import { Refusal } from '../refusal.ts';
+import { ArchiveShelf } from '../archive/archive-storage.ts';
+import { Refusal } from '../runtime/command-error.ts';
+import { syncDirectory, syncFiles, writeFlushed } from '../runtime/durable-files.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
 import { dumpRedis } from './dump-redis.ts';
 import {
   BACKUP_FORMAT,

@@ -12,8 +12,8 @@ import { open } from 'node:fs/promises';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { askAgain } from '../archive/ask.ts';
-import { inParallel } from '../in-parallel.ts';
+import { askAgain } from '../archive/redis-retry.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
 const INDEXES: readonly string[] = [

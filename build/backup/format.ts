@@ -13,8 +13,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { inParallel } from '../in-parallel.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../runtime/command-error.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
 
 export const BACKUP_FORMAT = 1;
 export const BACKUP_MANIFEST = 'manifest.json';

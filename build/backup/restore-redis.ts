@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../runtime/command-error.ts';
 import { type KeyLine, mastersOf } from './dump-redis.ts';
 
 const KEYS_AT_ONCE = 200;

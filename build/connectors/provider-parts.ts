@@ -6,7 +6,7 @@
  * with that error instead of asking for hundreds of files in vain; likewise when it
  * goes away in the middle, so that one provider cannot hold up the night with a wait for each of its files. A full disk is no part's fault: it ends the run.
  */
-import { localFault } from '../local-fault.ts';
+import { localFault } from '../runtime/local-fault.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { ConnectorContext, SourceItem } from './connector.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { Refusal } from '../refusal.ts';
+import { ProviderLake, RUN_DATA } from '../lake/lake.ts';
+import { Refusal } from '../runtime/command-error.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
-import { ProviderLake, RUN_DATA } from './lake.ts';
 
 /**
  * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.

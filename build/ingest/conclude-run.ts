@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import { Duck } from '../duckdb.ts';
-import { writeFlushed } from '../durable-files.ts';
+import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
+import type { LakeWriter } from '../lake/lake-writer.ts';
+import { changedSeries, writeRevisions } from '../lake/revisions.ts';
+import { Duck } from '../runtime/duckdb.ts';
+import { writeFlushed } from '../runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/fetched-files.ts';
 import { holdReason } from './gates.ts';
-import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from './lake.ts';
-import type { LakeWriter } from './lake-writer.ts';
 import type { ProviderReader } from './reader.ts';
-import { changedSeries, writeRevisions } from './revisions.ts';
 import type { SeriesFile } from './series-facts.ts';
 
 /** Bound of DuckDB's memory in an ingestion; several may run side by side. */

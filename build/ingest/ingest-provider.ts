@@ -11,9 +11,9 @@ import { takeLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { Connector } from '../connectors/connector.ts';
-import type { BuildObserver } from '../progress.ts';
+import { ProviderLake } from '../lake/lake.ts';
+import type { BuildObserver } from '../runtime/progress.ts';
 import type { UpstreamOptions } from '../upstream/open-upstream.ts';
-import { ProviderLake } from './lake.ts';
 import { ProviderRun } from './provider-run.ts';
 
 export interface IngestDependencies {

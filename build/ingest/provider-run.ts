@@ -7,14 +7,14 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { type EffectiveSource, effectiveSource } from '../connectors/source.ts';
-import { sentenceOf } from '../local-fault.ts';
+import { emptyRecord, type LakeRun, type ProviderLake, RUN_DATA } from '../lake/lake.ts';
+import { LakeWriter } from '../lake/lake-writer.ts';
+import { sentenceOf } from '../runtime/local-fault.ts';
 import type { TrackedUpstream } from '../upstream/fetched-files.ts';
 import { openUpstream } from '../upstream/open-upstream.ts';
 import { concludeRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './conclude-run.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 import { inputDigest } from './input-digest.ts';
-import { emptyRecord, type LakeRun, type ProviderLake, RUN_DATA } from './lake.ts';
-import { LakeWriter } from './lake-writer.ts';
 import { ProviderReader } from './reader.ts';
 
 export class ProviderRun {

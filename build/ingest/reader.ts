@@ -8,7 +8,7 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
-import type { LakeWriter } from './lake-writer.ts';
+import type { LakeWriter } from '../lake/lake-writer.ts';
 import { PlaceIndex } from './place-index.ts';
 import { Rejects } from './rejects.ts';
 import { SeriesBuffer, UntrustedSeries } from './series-buffer.ts';

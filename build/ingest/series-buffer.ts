@@ -7,7 +7,7 @@
  */
 import type { RejectReason } from '../../data/schema/lake.ts';
 import type { RawObservation } from '../connectors/connector.ts';
-import { BAD, readFigure, readYear } from './figures.ts';
+import { BAD, readFigure, readYear } from './numbers.ts';
 import type { PlaceIndex } from './place-index.ts';
 import type { Rejects } from './rejects.ts';
 

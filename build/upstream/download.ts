@@ -12,7 +12,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
-import { localFault } from '../local-fault.ts';
+import { localFault } from '../runtime/local-fault.ts';
 import { refusePrivateHost } from './address-guard.ts';
 import { delayAfter, isTransientStatus, type RetryOptions, Transient } from './retry.ts';
 import { UpstreamError } from './upstream-error.ts';

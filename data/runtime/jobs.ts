@@ -17,7 +17,7 @@ import {
 } from '../schema/jobs.ts';
 import { redisKeys } from '../schema/redis-keys.ts';
 import type { RedisClient } from './redis.ts';
-import { RunBook } from './runs.ts';
+import { RunStore } from './run-store.ts';
 
 /**
  * What became of a request: `queued`; `waiting`, when the same has been asked for already and is not done (`job` is
@@ -32,13 +32,13 @@ export interface Asked {
 
 const KEPT = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
 
-export class JobDesk {
+export class JobService {
   readonly #queues: ReadonlyMap<string, Queue>;
-  readonly #runs: RunBook;
+  readonly #runs: RunStore;
 
   /** @param redis stays open when the desk is closed. */
   constructor(redis: RedisClient, now: () => number) {
-    this.#runs = new RunBook(redis, now);
+    this.#runs = new RunStore(redis, now);
     this.#queues = new Map([INGEST_QUEUE, PUBLISH_QUEUE].map((name) => [name, openQueue(name, redis)]));
   }
 

@@ -14,7 +14,7 @@ import {
   zstdCompress,
   zstdCompressSync,
 } from 'node:zlib';
-import { Crowded } from '../crowded.ts';
+import { QueueFull } from '../queue-full.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 
 type Coding = Exclude<Encoding, 'identity'>;
@@ -36,7 +36,7 @@ const GZIP_OPTIONS = { level: 1, chunkSize: PIECE_BYTES };
 let atWork = 0;
 const waiting: (() => void)[] = [];
 
-/** The coded body: at once, or when its turn has come. Rejects with {Crowded}. */
+/** The coded body: at once, or when its turn has come. Rejects with {QueueFull}. */
 export function code(chunks: readonly Buffer[], coding: Coding): Buffer | Promise<Buffer> {
   const bytes = chunks.reduce((total, chunk) => total + chunk.length, 0);
   return bytes <= AT_ONCE_MAX_BYTES ? codeAtOnce(Buffer.concat(chunks), coding) : codeInTurn(chunks, coding);
@@ -44,7 +44,7 @@ export function code(chunks: readonly Buffer[], coding: Coding): Buffer | Promis
 
 async function codeInTurn(chunks: readonly Buffer[], coding: Coding): Promise<Buffer> {
   if (atWork < CODERS) atWork += 1;
-  else if (waiting.length >= WAITING_MOST) throw new Crowded(`${WAITING_MOST} bodies wait already`);
+  else if (waiting.length >= WAITING_MOST) throw new QueueFull(`${WAITING_MOST} bodies wait already`);
   else await new Promise<void>((settle) => waiting.push(settle));
   try {
     // Put together only now: whoever waits holds no copy.

@@ -6,10 +6,10 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { ERRORS, type ErrorCode } from './errors.ts';
-import { type Exchange, errorBody, sendRefusal } from './send.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import { errorBody, type ResponseContext, sendRefusal } from './send.ts';
 
-const exchangeOf = (request: FastifyRequest, reply: FastifyReply): Exchange => ({
+const exchangeOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
   raw: reply.raw,
   requestId: request.id,
   standing: null,

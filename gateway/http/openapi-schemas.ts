@@ -1,8 +1,8 @@
 /** The components of the machine-readable description: schemas out of zod, and the headers and failures all share. */
 import { z } from 'zod';
 import * as records from '../../data/schema/records.ts';
-import { ERRORS, type ErrorCode } from './errors.ts';
-import { validationBody, validationDetail } from './validation.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import { validationBody, validationDetail } from '../operations/validation.ts';
 
 export type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 /** One log line and one set of metrics for each answered request; neither costs anything where it is off. */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { RequestFacts } from '../routes/passenger.ts';
 import type { Metrics } from './metrics.ts';
+import type { RequestFacts } from './passenger.ts';
 
 export interface Answered {
   request_id: string;

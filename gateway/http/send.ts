@@ -4,24 +4,24 @@
  * The header lists are built once where they can be; a request adds its own id, length and standing.
  */
 import type { ServerResponse } from 'node:http';
+import { ERRORS, type ErrorCode } from '../errors.ts';
 import type { RateWindow } from '../metering/metering.ts';
-import { ERRORS, type ErrorCode } from './errors.ts';
+import type { ValidationDetail } from '../operations/validation.ts';
 import { contentOf, JSON_TYPE, joined, lengthOf, type Representation } from './representation.ts';
 import { slowReaders } from './slow-readers.ts';
-import type { ValidationDetail } from './validation.ts';
 
 /** Where an authenticated caller stands after the request; anonymous answers have none. */
-export interface Standing {
+export interface QuotaStatus {
   balance: number;
   window: RateWindow;
   charged: number;
 }
 
 /** The response and what every answer to it carries. */
-export interface Exchange {
+export interface ResponseContext {
   raw: ServerResponse;
   requestId: string;
-  standing: Standing | null;
+  standing: QuotaStatus | null;
   /** The id of the snapshot that the answer comes from, if it does. */
   snapshotId: string | null;
 }
@@ -66,7 +66,7 @@ const JOIN_MAX_BYTES = 64 * 1024;
 const ID_AT = 1;
 
 /** Every list begins with the request's id, so that a list that is kept can be sent again for another one. */
-function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
+function commonHeaders(base: readonly string[], exchange: ResponseContext): string[] {
   const headers = ['X-Request-Id', exchange.requestId, ...base];
   if (exchange.snapshotId !== null) headers.push('X-Snapshot', exchange.snapshotId);
   const { standing } = exchange;
@@ -79,7 +79,7 @@ function commonHeaders(base: readonly string[], exchange: Exchange): string[] {
   return headers;
 }
 
-function headersOf(representation: Representation, exchange: Exchange): string[] {
+function headersOf(representation: Representation, exchange: ResponseContext): string[] {
   const headers = commonHeaders(exchange.standing === null ? SUCCESS_ANONYMOUS : SUCCESS_KEYED, exchange);
   if (representation.tag !== null) headers.push('ETag', representation.tag);
   if (representation.status === 304) return headers;
@@ -90,14 +90,14 @@ function headersOf(representation: Representation, exchange: Exchange): string[]
 }
 
 /** The same for all who have no standing: only the id is another. A representation is of one snapshot. */
-function openHeaders(representation: Representation, exchange: Exchange): string[] {
+function openHeaders(representation: Representation, exchange: ResponseContext): string[] {
   representation.openHeaders ??= headersOf(representation, exchange);
   representation.openHeaders[ID_AT] = exchange.requestId;
   return representation.openHeaders;
 }
 
 /** Sends a success or a 304. A caller that goes away in the middle is nobody's fault and ends quietly. */
-export function sendRepresentation(representation: Representation, exchange: Exchange): void {
+export function sendRepresentation(representation: Representation, exchange: ResponseContext): void {
   const headersFor = exchange.standing === null ? openHeaders : headersOf;
   exchange.raw.writeHead(representation.status, headersFor(representation, exchange));
   sendContent(exchange.raw, representation.content);
@@ -128,7 +128,7 @@ export function errorBody({ code, message }: Refusal): string {
   return JSON.stringify({ error: { code, message: message ?? ERRORS[code].message } });
 }
 
-export function sendRefusal(refusal: Refusal, exchange: Exchange): void {
+export function sendRefusal(refusal: Refusal, exchange: ResponseContext): void {
   const headers = commonHeaders(FAILURE, exchange);
   if (refusal.retryAfterS !== undefined) headers.push('Retry-After', String(refusal.retryAfterS));
   if (refusal.code === 'method_not_allowed') headers.push('Allow', 'GET');
@@ -137,7 +137,7 @@ export function sendRefusal(refusal: Refusal, exchange: Exchange): void {
 }
 
 /** The validation body of a 422. */
-export function sendInvalid(detail: readonly ValidationDetail[], exchange: Exchange): void {
+export function sendInvalid(detail: readonly ValidationDetail[], exchange: ResponseContext): void {
   const headers = commonHeaders(FAILURE, exchange);
   sendFailure(exchange.raw, 422, headers, JSON.stringify({ detail }));
 }

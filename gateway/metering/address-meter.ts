@@ -10,14 +10,14 @@
  * the request is admitted uncounted, and for a moment Redis is not asked at all.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { addressUnit } from './address-unit.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import type { AnonymousVerdict } from './metering.ts';
-import { readScript, type ScriptRunner } from './scripts.ts';
 import { secondsUntil } from './verdict.ts';
 
-const ADDRESS = readScript(import.meta.url, 'address.lua', 2);
+const ADDRESS = readScript(import.meta.url, 'lua/address.lua', 2);
 const REMEMBERED_ADDRESSES = 50_000;
 /** Nobody waits longer than this to be counted. */
 export const PATIENCE_MS = 250;

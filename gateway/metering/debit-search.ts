@@ -17,7 +17,7 @@ export interface SoughtDebit {
 }
 
 /** Charges that stand in a ledger and may be sought, and refunds that have taken some of them back. */
-interface Standing {
+interface QuotaStatus {
   charged: Map<string, number>;
   refunded: Map<string, number>;
 }
@@ -39,7 +39,7 @@ export async function chargedDebits<Debit extends SoughtDebit>(
   ledger: string,
   debits: readonly Debit[],
 ): Promise<Debit[]> {
-  const standing: Standing = { charged: new Map(), refunded: new Map() };
+  const standing: QuotaStatus = { charged: new Map(), refunded: new Map() };
   let from = String(Math.min(...debits.map(({ now_ms }) => now_ms)) - CLOCKS_APART_MS);
   for (;;) {
     const page = await redis.xrange(ledger, from, '+', 'COUNT', PAGE);
@@ -55,7 +55,7 @@ export async function chargedDebits<Debit extends SoughtDebit>(
   });
 }
 
-function note(standing: Standing, fields: Record<string, string>): void {
+function note(standing: QuotaStatus, fields: Record<string, string>): void {
   const { at_ms, kind, key = '', delta, request = '' } = fields;
   const call = callOf(key, Math.abs(Number(delta)), request);
   if (kind === 'debit') add(standing.charged, `${at_ms} ${call}`, 1);

@@ -10,7 +10,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { digestOf, parseKey } from '../account/key-format.ts';
+import { digestOf, parseKey } from '../accounts/keys/key-format.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { type KeyFacts, MeteringUnavailable } from './metering.ts';
 

@@ -42,16 +42,16 @@ export interface Admission {
   look?: boolean;
 }
 
-interface Standing {
+interface QuotaStatus {
   balance: number;
   tier: Tier;
   window: RateWindow;
 }
 
 export type Verdict =
-  | ({ kind: 'admitted'; charged: number } & Standing)
-  | ({ kind: 'rate_limited'; retry_after_s: number } & Standing)
-  | ({ kind: 'insufficient_credits' } & Standing)
+  | ({ kind: 'admitted'; charged: number } & QuotaStatus)
+  | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
+  | ({ kind: 'insufficient_credits' } & QuotaStatus)
   /** Revoked, expired, or the account is suspended or closed. */
   | { kind: 'invalid_key' };
 

@@ -13,11 +13,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { AddressMeter, PATIENCE_MS } from './address-meter.ts';
 import { BoundedCache } from './bounded-cache.ts';
-import { DebitVoids } from './debit-voids.ts';
+import { DebitReversals } from './debit-reversals.ts';
 import { KeyResolver } from './key-resolver.ts';
 import {
   type Admission,
@@ -28,12 +29,11 @@ import {
   type UsageReport,
   type Verdict,
 } from './metering.ts';
-import { fateOf, readScript, ScriptRunner } from './scripts.ts';
 import { ANONYMOUS, FREE_CALL, Totals } from './totals.ts';
 import { readUsage } from './usage.ts';
 import { decodeVerdict } from './verdict.ts';
 
-const ADMIT = readScript(import.meta.url, 'admit.lua', 7);
+const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
 const REMEMBERED_ACCOUNTS = 50_000;
 
 export type TierLimits = Pick<
@@ -96,7 +96,7 @@ export class RedisMetering implements Metering {
   readonly #runner: ScriptRunner;
   readonly #resolver: KeyResolver;
   readonly #addresses: AddressMeter;
-  readonly #voids: DebitVoids;
+  readonly #voids: DebitReversals;
   readonly #totals: Totals;
   /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
   readonly #limits: readonly number[];
@@ -120,7 +120,7 @@ export class RedisMetering implements Metering {
       per_day: settings.ANONYMOUS_PER_DAY,
       patience_ms,
     });
-    this.#voids = new DebitVoids({ redis, runner: this.#runner, now, log });
+    this.#voids = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new Totals(redis);
     this.#limits = [
       settings.ANONYMOUS_PER_MINUTE,

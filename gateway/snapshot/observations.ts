@@ -8,17 +8,17 @@
 import { join } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
+import { readAllColumns, readFilteredColumns } from './column-reader.ts';
+import { countRows, type IndicatorColumns, type RowFilter } from './indicator-columns.ts';
 import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
 import { pickJsonRows, pickRows, type RowText, textBytes, writeCsvRows, writeJsonRows } from './row-text.ts';
-import { countRows, type Slice, type SliceFilter } from './slice.ts';
-import { readFilteredSlice, readWholeSlice } from './slice-reader.ts';
 
 type Format = 'json' | 'csv';
 
 /** A slice and its rows as text, written when first wanted. */
 interface HotSlice {
-  slice: Slice;
+  slice: IndicatorColumns;
   text: { [format in Format]?: RowText };
   writing: { [format in Format]?: Promise<RowText> };
 }
@@ -72,7 +72,7 @@ export class Observations {
   }
 
   /** The filtered rows of one indicator as text. @throws {QueryTimeout} */
-  async rows(indicator: string, filter: SliceFilter, format: Format): Promise<ObservationRows> {
+  async rows(indicator: string, filter: RowFilter, format: Format): Promise<ObservationRows> {
     const found = this.#find(indicator, filter);
     const hot = found instanceof Promise ? await found : found;
     const ranges = hot.slice.select(filter);
@@ -83,7 +83,7 @@ export class Observations {
   }
 
   /** Typed columns that hold at least the rows of one year. @throws {QueryTimeout} */
-  async year(indicator: string, year: number): Promise<Slice> {
+  async year(indicator: string, year: number): Promise<IndicatorColumns> {
     const found = this.#find(indicator, { from: year, to: year });
     return (found instanceof Promise ? await found : found).slice;
   }
@@ -92,7 +92,7 @@ export class Observations {
     this.#hot.clear();
   }
 
-  #find(indicator: string, filter: SliceFilter): HotSlice | Promise<HotSlice> {
+  #find(indicator: string, filter: RowFilter): HotSlice | Promise<HotSlice> {
     const asks = this.#popularity.count(indicator);
     const hot = this.#hot.peek(indicator);
     if (hot) {
@@ -103,8 +103,8 @@ export class Observations {
     const file = join(this.#directory, observationsFile(indicator));
     const filtered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
     const keep = asks > 1 && this.#isWorthKeeping(indicator, asks);
-    if (filtered && !keep) return readFilteredSlice(this.#queries, file, filter).then(asHot);
-    return this.#hot.get(indicator, () => readWholeSlice(this.#queries, file).then(asHot), keep);
+    if (filtered && !keep) return readFilteredColumns(this.#queries, file, filter).then(asHot);
+    return this.#hot.get(indicator, () => readAllColumns(this.#queries, file).then(asHot), keep);
   }
 
   /** There is room for it, or it is asked for more often than what would have to go. */
@@ -129,4 +129,4 @@ export class Observations {
   }
 }
 
-const asHot = (slice: Slice): HotSlice => ({ slice, text: {}, writing: {} });
+const asHot = (slice: IndicatorColumns): HotSlice => ({ slice, text: {}, writing: {} });

@@ -13,7 +13,7 @@ import {
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { Crowded } from '../crowded.ts';
+import { QueueFull } from '../queue-full.ts';
 
 /** A query did not end in time; nothing is wrong with the request. */
 export class QueryTimeout extends Error {
@@ -79,7 +79,7 @@ export class QueryRunner {
     return new QueryRunner(instance, lanes, timeoutMs);
   }
 
-  /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {Crowded} */
+  /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {QueueFull} */
   async run(
     sql: string,
     values: Record<string, DuckDBValue>,
@@ -138,7 +138,7 @@ export class QueryRunner {
   #nextFree(): Promise<Lane> {
     if (this.#closed) return Promise.reject(new Error('the snapshot was closed'));
     if (this.#waiting.length >= WAITING_MOST)
-      return Promise.reject(new Crowded(`${WAITING_MOST} queries wait already`));
+      return Promise.reject(new QueueFull(`${WAITING_MOST} queries wait already`));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         take: (lane) => {

@@ -13,7 +13,7 @@ export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';
 const ENCODINGS: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity'];
 const suffixOf = (encoding: Encoding): string => (encoding === 'identity' ? '' : ENCODING_SUFFIX[encoding]);
 
-/** Free answers are kept ready to send besides; see `KeptAnswers`. */
+/** Free answers are kept ready to send besides; see `ResponseCache`. */
 const DETAIL_BUDGET_BYTES = 12 * 1024 * 1024;
 /** 132 bits of the digest: no two bodies of one service ever meet there. */
 const TAG_HEX_DIGITS = 33;

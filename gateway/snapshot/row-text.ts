@@ -5,7 +5,7 @@
  * plain ASCII, and every double is written in the shortest form that reads back as the same double.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { NO_RANK, type RowRange, type Slice } from './slice.ts';
+import { type IndicatorColumns, NO_RANK, type RowRange } from './indicator-columns.ts';
 
 /** Rows formatted before other requests get their turn; some milliseconds of work. */
 const ROWS_A_TURN = 4096;
@@ -23,7 +23,7 @@ const orNull = (value: number | undefined): string =>
 const orEmpty = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? '' : formatDouble(value);
 
-type RowFormat = (slice: Slice, country: string, row: number) => string;
+type RowFormat = (slice: IndicatorColumns, country: string, row: number) => string;
 
 /** One element of a JSON array, its comma included. */
 const jsonRow: RowFormat = ({ columns }, country, row) => {
@@ -52,7 +52,7 @@ const csvRow =
 /**
  * Strings become bytes country by country: the garbage of formatting dies young, and what lives is the bytes alone.
  */
-async function writeRows(slice: Slice, format: RowFormat): Promise<RowText> {
+async function writeRows(slice: IndicatorColumns, format: RowFormat): Promise<RowText> {
   const offsets = new Uint32Array(slice.rows + 1);
   const pieces: Buffer[] = [];
   let length = 0;
@@ -77,8 +77,8 @@ async function writeRows(slice: Slice, format: RowFormat): Promise<RowText> {
   return { buffer: Buffer.concat(pieces, length), offsets };
 }
 
-export const writeJsonRows = (slice: Slice): Promise<RowText> => writeRows(slice, jsonRow);
-export const writeCsvRows = (slice: Slice, indicator: string): Promise<RowText> =>
+export const writeJsonRows = (slice: IndicatorColumns): Promise<RowText> => writeRows(slice, jsonRow);
+export const writeCsvRows = (slice: IndicatorColumns, indicator: string): Promise<RowText> =>
   writeRows(slice, csvRow(indicator));
 
 /** Views of the rows in the ranges, in order. */

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, countryFile, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
-import { KeptAnswers } from '../http/kept-answers.ts';
+import { ResponseCache } from '../http/response-cache.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -54,7 +54,7 @@ export class Snapshot {
   /** Answers that the snapshot alone decides, made once and kept while there is room. */
   readonly answers: ByteCache<MadeAnswer>;
   /** Answers of free routes, by URL. */
-  readonly free: KeptAnswers;
+  readonly free: ResponseCache;
   #holders = 0;
   #retired = false;
 
@@ -66,7 +66,7 @@ export class Snapshot {
     this.observations = parts.observations;
     this.#queries = parts.queries;
     this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes);
-    this.free = new KeptAnswers(FREE_BUDGET_BYTES / parts.sharers);
+    this.free = new ResponseCache(FREE_BUDGET_BYTES / parts.sharers);
     this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes.byteLength);
   }
 

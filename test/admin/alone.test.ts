@@ -63,7 +63,7 @@ it('serves the area and nothing else; the gateway serves everything but the area
   const outside = new Visitor(gateway.url, agent);
   expect((await outside.get('/v1/countries')).status).toBe(200);
   expect((await outside.get('/admin/')).status).toBe(404);
-  expect(gateway.greeting).not.toContain('Operator area');
+  expect(gateway.startupBanner).not.toContain('Operator area');
   // A change made over there is seen over here.
   await operator.submit('/admin/', '/admin/providers/gapminder/rerun', {});
   expect(wordsOf(await operator.get('/admin/audit'))).toContain('provider.rerun');

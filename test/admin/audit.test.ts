@@ -8,17 +8,17 @@ import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
-import { emptyRecord } from '../../build/ingest/lake.ts';
-import { RunMirror } from '../../build/run-mirror.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { emptyRecord } from '../../build/lake/lake.ts';
 import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { COMMANDS } from '../../gateway/account/commands.ts';
-import { AuditLog, CUT_SHORT_AFTER_MS } from '../../gateway/web/audit-log.ts';
+import { AuditLog, CUT_SHORT_AFTER_MS } from '../../gateway/accounts/audit/audit-log.ts';
+import { COMMANDS } from '../../gateway/accounts/cli/commands.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
-const AUDIT_SHA = hash('sha1', readFileSync('gateway/web/lua/audit.lua', 'utf8'));
+const AUDIT_SHA = hash('sha1', readFileSync('gateway/accounts/audit/audit.lua', 'utf8'));
 
 /** From the command that would write an entry on, nothing of a connection reaches Redis: its process is gone. */
 function dieBeforeTheEntry(client: RedisClient): void {

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Disagreement } from '../../admin/reconcile/account-check.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry } from '../../gateway/account/account.ts';
-import { DAY_MS, type Lived, live } from '../archive/lived.ts';
+import type { LedgerEntry } from '../../gateway/accounts/records.ts';
+import { DAY_MS, type Lived, live } from '../build/archive/lived.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;

@@ -1,8 +1,8 @@
 /** Changing the catalogue, and seeing, starting, stopping, accepting and taking back runs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { emptyRecord } from '../../build/ingest/lake.ts';
-import { RunMirror } from '../../build/run-mirror.ts';
-import { JobDesk } from '../../data/runtime/jobs.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { emptyRecord } from '../../build/lake/lake.ts';
+import { JobService } from '../../data/runtime/jobs.ts';
 import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
@@ -193,7 +193,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     expect((await roll('../../etc')).status).toBe(404);
     const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
     expect((await roll(id)).status).toBe(303);
-    const desk = new JobDesk(service.client, () => service.clock.ms);
+    const desk = new JobService(service.client, () => service.clock.ms);
     expect((await desk.rollback(id)).state).toBe('waiting');
     await desk.close();
   });

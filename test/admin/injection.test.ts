@@ -4,10 +4,10 @@
  */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunMirror } from '../../build/run-mirror.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { csvCell } from '../../gateway/web/csv-export.ts';
+import { csvCell } from '../../gateway/pages/shared/csv-export.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;

@@ -8,8 +8,8 @@ import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import { AuditLog } from '../../gateway/web/audit-log.ts';
-import { isPassword } from '../../gateway/web/passwords.ts';
+import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
+import { isPassword } from '../../gateway/accounts/sign-in/passwords.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 describe('operators', () => {

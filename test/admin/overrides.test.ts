@@ -4,11 +4,11 @@
  */
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createHandlers } from '../../build/job-handlers.ts';
-import { type JobWorker, startJobWorker } from '../../build/job-worker.ts';
-import { currentOverrides } from '../../build/redis-link.ts';
-import { RunMirror } from '../../build/run-mirror.ts';
-import { JobDesk } from '../../data/runtime/jobs.ts';
+import { createHandlers } from '../../build/jobs/handlers.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { type JobWorker, startJobWorker } from '../../build/jobs/worker-loop.ts';
+import { currentOverrides } from '../../build/runtime/redis-link.ts';
+import { JobService } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import { cells, World } from '../build/world.ts';
 import { silentLog, startRedis, type TestRedis } from '../redis.ts';
@@ -23,7 +23,7 @@ let service: AnyAdminService;
 let operator: Visitor;
 let worker: JobWorker;
 let jobs: RedisClient;
-let desk: JobDesk;
+let desk: JobService;
 let mirror: RunMirror;
 let key: string;
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const account = { email: 'ann@example.org', verified: true, credits, by: 'test' };
   const { account_id } = await service.accounts.create(account);
   ({ key } = await service.accounts.mintKey(account_id));
-  desk = new JobDesk(client, () => world.clock);
+  desk = new JobService(client, () => world.clock);
   mirror = new RunMirror(client, () => world.clock);
   jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
   const tools = async (signal: AbortSignal) => ({

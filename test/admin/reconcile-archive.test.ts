@@ -6,8 +6,8 @@ import { cp, rm, truncate } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry } from '../../gateway/account/account.ts';
-import { DAY_MS, rewrite } from '../archive/lived.ts';
+import type { LedgerEntry } from '../../gateway/accounts/records.ts';
+import { DAY_MS, rewrite } from '../build/archive/lived.ts';
 import {
   accountsOf,
   archivedEntry,

@@ -1,7 +1,7 @@
 /** The same on a Redis Cluster: every account's keys lie together, and accounts lie apart. */
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { live } from '../archive/lived.ts';
+import { live } from '../build/archive/lived.ts';
 import { startRedisCluster } from '../redis.ts';
 
 it('agrees, pages through archive and live, and names the one account that is corrupted', async () => {

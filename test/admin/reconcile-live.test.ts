@@ -1,9 +1,9 @@
 /** Reconciliation names exactly the account of which something in Redis is corrupted, by how much and since when. */
 import { describe, expect, it } from 'vitest';
+import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { DebitVoids, type DoubtfulDebit } from '../../gateway/metering/debit-voids.ts';
-import { ScriptRunner } from '../../gateway/metering/scripts.ts';
-import { DAY_MS } from '../archive/lived.ts';
+import { DebitReversals, type DoubtfulDebit } from '../../gateway/metering/debit-reversals.ts';
+import { DAY_MS } from '../build/archive/lived.ts';
 import { silentLog } from '../redis.ts';
 import { carried, found, id, lived, parts, redis, wallet } from './corruptible.ts';
 
@@ -41,7 +41,7 @@ it('is no false alarm when a debit is taken back after midnight, live and archiv
     ...[redisKeys.usage(account_id, Math.floor(now_ms / DAY_MS)), minute],
   ] as unknown as DoubtfulDebit['names'];
   const runner = new ScriptRunner(redis);
-  const voids = new DebitVoids({ redis, runner, now: () => world.clock.ms, log: silentLog });
+  const voids = new DebitReversals({ redis, runner, now: () => world.clock.ms, log: silentLog });
   const admission = { route: '/v1/countries/{iso3}', request_id: 'request-1', key: facts };
   voids.add({ names, debit_id, price: 5, admission, now_ms });
   await voids.flush();

@@ -1,7 +1,7 @@
 /** Who gets in, what a stranger learns (nothing), and what no other site can make an operator's browser do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localPath } from '../../gateway/web/local-path.ts';
-import { SESSION_LIFE, SessionStore } from '../../gateway/web/sessions.ts';
+import { SESSION_LIFE, SessionStore } from '../../gateway/accounts/sign-in/sessions.ts';
+import { localPath } from '../../gateway/pages/shared/local-path.ts';
 import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 
 const COOKIE = 'almanac_admin';

@@ -3,7 +3,7 @@
  * described, or as nobody would describe it, with headers that lie. Sound cases stay within the description.
  */
 import fc from 'fast-check';
-import { buildOpenApi } from '../../gateway/openapi.ts';
+import { buildOpenApi } from '../../gateway/http/openapi.ts';
 
 interface Schema {
   type?: string;

@@ -1,7 +1,7 @@
 /** Every page and form of the operator area and of the account pages, asked and sent what nobody should send. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
 import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { fuzzSite, walk } from './site-fuzz.ts';
 
 const RUNS = 400;

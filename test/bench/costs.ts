@@ -24,7 +24,7 @@ interface Kind {
 }
 
 /** What Redis has used and holds. */
-interface Standing {
+interface QuotaStatus {
   gateway_ms: number;
   redis_ms: number;
   memory: number;
@@ -79,7 +79,7 @@ async function kindsOf(session: Session, { port }: Gateway): Promise<Kind[]> {
 
 async function costOf(session: Session, gateway: Gateway, redis: Redis, kind: Kind): Promise<Cost> {
   const { account_id } = await session.customer();
-  const standing = async (): Promise<Standing> => {
+  const standing = async (): Promise<QuotaStatus> => {
     const info = await redis.info();
     const fact = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 0);
     return {
@@ -103,7 +103,7 @@ async function costOf(session: Session, gateway: Gateway, redis: Redis, kind: Ki
   if (errors > 0) throw new Error(`${kind.kind}: ${errors} answers had another status`);
   const after = await standing();
   // As many as would make a million; what others of the run left for minutes and is gone now is not to be counted.
-  const perMillion = (what: keyof Standing): number =>
+  const perMillion = (what: keyof QuotaStatus): number =>
     Math.max(0, ((after[what] - before[what]) / answers) * 1e6);
   const lasting_mb = perMillion('ledger') / MEGABYTE;
   return {

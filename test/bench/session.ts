@@ -85,7 +85,7 @@ export class Session implements AsyncDisposable {
 
   async openAccount(name: string, words: string[] = []): Promise<Account> {
     const ask = async (...all: string[]) =>
-      JSON.parse((await runNode('gateway/account/main.ts', [...all, '--json'], this.settings)).stdout);
+      JSON.parse((await runNode('gateway/accounts/cli/main.ts', [...all, '--json'], this.settings)).stdout);
     const email = ['--email', `${name}-${people++}@example.org`];
     const { account_id } = await ask('create', ...email, ...words);
     const { key, key_id } = await ask('key', ...email);

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
-import { deliver, eventText, StripeStandIn, stripeSettings } from '../account-pages/stripe-stand-in.ts';
+import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { deliver, eventText, StripeStandIn, stripeSettings } from '../gateway/pages/stripe-stand-in.ts';
 import { inspect } from './admin-pages.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
 
@@ -177,7 +177,13 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-data');
     const { account_id } = await world.accounts.findByEmail(EMAIL);
     const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
-    const command = ['gateway/account/main.ts', 'erase', '--request', String(erasure?.request_id), '--json'];
+    const command = [
+      'gateway/accounts/cli/main.ts',
+      'erase',
+      '--request',
+      String(erasure?.request_id),
+      '--json',
+    ];
     const { stdout } = await run(process.execPath, command, {
       env: {
         PATH: '/usr/bin:/bin',

@@ -1,7 +1,7 @@
 /** Every page and form of the operator area in a real browser, narrow and wide, light and dark. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunMirror } from '../../build/run-mirror.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';

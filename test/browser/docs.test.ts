@@ -1,6 +1,6 @@
 /** The pages of /docs in a real browser: they load nothing from elsewhere, list every route and send a call. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DOCUMENTED_PREFIX, ROUTES } from '../../gateway/routes/routes.ts';
+import { DOCUMENTED_PREFIX, ROUTES } from '../../gateway/operations/registry.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
 

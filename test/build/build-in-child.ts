@@ -4,8 +4,8 @@
  */
 import { pino } from 'pino';
 import { connectorFor } from '../../build/connectors/registry.ts';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
-import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
 
 const [, , directory = '', instant = '', killAt = ''] = process.argv;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localFault } from '../../build/local-fault.ts';
+import { localFault } from '../../build/runtime/local-fault.ts';
 import type { BuildRun } from '../../data/schema/jobs.ts';
 import { Service } from '../gateway/service.ts';
 import { mountSmall, type SmallDisk } from './disk-small.ts';

@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyFiles } from '../../build/snapshot/verify.ts';
+import { verifyFiles } from '../../build/publish/verify.ts';
 import { type Series, World } from './world.ts';
 
 const CHILD = fileURLToPath(new URL('build-in-child.ts', import.meta.url));

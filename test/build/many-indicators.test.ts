@@ -1,15 +1,15 @@
 /** What is looked at beyond the number of indicators up to which every pair is compared. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { conceptPairs } from '../../build/snapshot/concept-pairs.ts';
-import { likelyCorrelated } from '../../build/snapshot/order-sketch.ts';
-import { rankOrder, Spearman } from '../../build/snapshot/rank-order.ts';
-import { findRelations } from '../../build/snapshot/relations.ts';
+import { conceptPairs } from '../../build/editions/concept-pairs.ts';
+import { likelyCorrelated } from '../../build/editions/order-sketch.ts';
+import { rankOrder, Spearman } from '../../build/editions/rank-order.ts';
+import { findRelations } from '../../build/editions/relations.ts';
 import {
   type Described,
   describe as describeSeries,
   mayBeOneConcept,
-} from '../../build/snapshot/same-concept.ts';
+} from '../../build/editions/same-concept.ts';
 
 const WORDS = [
   'life',

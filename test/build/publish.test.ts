@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rollback } from '../../build/snapshot/publish.ts';
+import { rollback } from '../../build/publish/snapshots.ts';
 import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
 import { World } from './world.ts';
 

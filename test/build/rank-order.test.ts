@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rankOrder, Spearman } from '../../build/snapshot/rank-order.ts';
+import { rankOrder, Spearman } from '../../build/editions/rank-order.ts';
 
 /** The textbook way: average ranks of the common subset, then Pearson's coefficient of the ranks. */
 function naiveRho(a: readonly number[], b: readonly number[]): number {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Duck } from '../../build/duckdb.ts';
-import { type Figured, inBatches, prepareTables, writeBatch } from '../../build/snapshot/materialise.ts';
+import { type Figured, inBatches, prepareTables, writeBatch } from '../../build/editions/materialise.ts';
+import { Duck } from '../../build/runtime/duckdb.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { query, readObservations } from './parquet.ts';
 

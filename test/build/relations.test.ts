@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findRelations, MAX_RELATED, type RelationInput } from '../../build/snapshot/relations.ts';
-import { describe as describeSeries, isSameConcept } from '../../build/snapshot/same-concept.ts';
-import type { IndicatorCoverage } from '../../build/snapshot/tables.ts';
+import { findRelations, MAX_RELATED, type RelationInput } from '../../build/editions/relations.ts';
+import { describe as describeSeries, isSameConcept } from '../../build/editions/same-concept.ts';
+import type { IndicatorCoverage } from '../../build/editions/tables.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 
 const relatedTo = (given: Parameters<typeof findRelations>[0]) => findRelations(given).related;

@@ -1,9 +1,9 @@
 /** Whatever can be seen of a lake and of a snapshot directory is whole: held after every fault that a test plays. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProviderLake } from '../../build/ingest/lake.ts';
-import { SnapshotShelf } from '../../build/snapshot/publish.ts';
-import { verifyFiles } from '../../build/snapshot/verify.ts';
+import { ProviderLake } from '../../build/lake/lake.ts';
+import { SnapshotShelf } from '../../build/publish/snapshots.ts';
+import { verifyFiles } from '../../build/publish/verify.ts';
 import { query } from './parquet.ts';
 
 /** Files of a run by what became of it. */

@@ -7,16 +7,16 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { createHandlers } from '../../build/job-handlers.ts';
-import { startJobWorker } from '../../build/job-worker.ts';
-import { RunMirror } from '../../build/run-mirror.ts';
-import { settleRuns } from '../../build/settle-runs.ts';
-import { JobDesk } from '../../data/runtime/jobs.ts';
+import { createHandlers } from '../../build/jobs/handlers.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { settleRuns } from '../../build/jobs/settle-runs.ts';
+import { startJobWorker } from '../../build/jobs/worker-loop.ts';
+import { JobService } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
-import { RunBook } from '../../data/runtime/runs.ts';
+import { RunStore } from '../../data/runtime/run-store.ts';
 import { INGEST_QUEUE } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { startCompanion } from '../../gateway/companion.ts';
+import { startChildProcess } from '../../gateway/process/child-process.ts';
 import { silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { pidFrom, sendSignal } from '../signals.ts';
 import { World } from './world.ts';
@@ -67,10 +67,10 @@ function startProcess(more: Record<string, string> = {}): ChildProcess {
 }
 
 /** A worker in a process of its own that has begun a run which never ends by itself. */
-async function atWork(): Promise<{ desk: JobDesk; book: RunBook; runId: string; job: string | null }> {
+async function atWork(): Promise<{ desk: JobService; book: RunStore; runId: string; job: string | null }> {
   child = startProcess();
-  const desk = new JobDesk(redis, Date.now);
-  const book = new RunBook(redis, Date.now);
+  const desk = new JobService(redis, Date.now);
+  const book = new RunStore(redis, Date.now);
   const { job } = await desk.ingest('atlas');
   const run = await until(async () => {
     const running = await book.running('atlas');
@@ -124,7 +124,7 @@ it('a run whose worker was killed is recognised as failed, and the provider is f
 });
 
 it('the night begins by its schedule, asked for by nobody, and no longer when the schedule is off', async () => {
-  const book = new RunBook(redis, Date.now);
+  const book = new RunStore(redis, Date.now);
   const schedules = async () =>
     'zcard' in redis ? redis.zcard(`${redisKeys.jobs}:${INGEST_QUEUE}:repeat`) : Number.NaN;
   child = startProcess({ NIGHTLY_CRON: '* * * * * *' });
@@ -168,7 +168,7 @@ it('a companion is ended with the gateway, and started again when it ends by its
      process.on('disconnect', () => process.exit());
      setInterval(() => {}, 1000);`,
   );
-  const stop = startCompanion(program, log);
+  const stop = startChildProcess(program, log);
   const started = (times: number) =>
     until(async () => {
       const lines = (await readFile(note, 'utf8')).split('\n').slice(0, -1);

@@ -1,16 +1,16 @@
 /** Jobs from asking to their end, on a real Redis: once each, seen while they run, ended when somebody wants it. */
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createHandlers, type JobHandlers } from '../../build/job-handlers.ts';
-import { type JobWorker, startJobWorker } from '../../build/job-worker.ts';
+import { createHandlers, type JobHandlers } from '../../build/jobs/handlers.ts';
+import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { settleRuns } from '../../build/jobs/settle-runs.ts';
+import { type JobWorker, startJobWorker } from '../../build/jobs/worker-loop.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
-import { currentOverrides } from '../../build/redis-link.ts';
-import { RunMirror } from '../../build/run-mirror.ts';
-import { settleRuns } from '../../build/settle-runs.ts';
+import { currentOverrides } from '../../build/runtime/redis-link.ts';
 import { takeLock } from '../../data/runtime/file-lock.ts';
-import { type Asked, JobDesk } from '../../data/runtime/jobs.ts';
+import { type Asked, JobService } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
-import { RunBook } from '../../data/runtime/runs.ts';
+import { RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { silentLog, startRedis, startRedisCluster } from '../redis.ts';
@@ -30,8 +30,8 @@ describe.each([
   let redis: RedisClient;
   let world: World;
   let mirror: RunMirror;
-  let desk: JobDesk;
-  let book: RunBook;
+  let desk: JobService;
+  let book: RunStore;
   let worker: JobWorker | undefined;
   let jobs: RedisClient | undefined;
 
@@ -45,8 +45,8 @@ describe.each([
     await world.publish('atlas', figures(1));
     await world.publish('globe', figures(2));
     mirror = new RunMirror(redis, () => world.clock);
-    desk = new JobDesk(redis, () => world.clock);
-    book = new RunBook(redis, () => world.clock);
+    desk = new JobService(redis, () => world.clock);
+    book = new RunStore(redis, () => world.clock);
   });
   afterEach(async () => {
     await worker?.stop();
@@ -272,7 +272,7 @@ describe.each([
     });
     await mirror.flush();
     expect((await book.running('atlas'))?.run_id).toBe('r1');
-    const later = new RunBook(redis, () => world.clock + 31_000);
+    const later = new RunStore(redis, () => world.clock + 31_000);
     expect(await later.running('atlas')).toBeNull();
     expect(await later.get('atlas', 'r1')).toMatchObject({
       status: 'failed',

@@ -8,11 +8,11 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { connectorFor } from '../../build/connectors/registry.ts';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
-import { ProviderLake } from '../../build/ingest/lake.ts';
+import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
-import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
-import { type Published, SnapshotShelf } from '../../build/snapshot/publish.ts';
+import { type Published, SnapshotShelf } from '../../build/publish/snapshots.ts';
 import { loadCurated } from '../../data/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 

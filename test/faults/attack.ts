@@ -1,11 +1,11 @@
 /** Attacks: thousands of odd requests and forms, hidden requests, and guesses whose time might tell something. */
 
-import { type AccountWorld, PASSWORD, startAccountPages } from '../account-pages/harness.ts';
 import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { inTurn, strangeKey, wrongKey } from '../attack/guessing.ts';
 import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
 import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
+import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import type { Reporter } from './parts.ts';
 

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { localFault } from '../../build/local-fault.ts';
+import { localFault } from '../../build/runtime/local-fault.ts';
 import { mountSmall, type SmallDisk } from '../build/disk-small.ts';
 import { playSpoiled, published, SHORT, upstreamFaults } from '../build/spoiled-upstream.ts';
 import { checkVisible } from '../build/visible.ts';

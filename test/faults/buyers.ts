@@ -1,8 +1,8 @@
 /** Grants and purchases under way while things break: which were acknowledged, and what the ledger holds of them. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { AccountError } from '../../gateway/account/account.ts';
-import type { AccountStore } from '../../gateway/account/store.ts';
+import type { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { AccountError } from '../../gateway/accounts/records.ts';
 import { readLedger } from './clients.ts';
 import type { Customer } from './site.ts';
 

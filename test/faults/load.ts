@@ -98,7 +98,7 @@ export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Pro
   const store = storeOn(redis);
   const customers = await openAccounts(store, CUSTOMERS);
   await using closed = startHelper('load.ts');
-  await using open = startHelper('../faults/open-loop.ts');
+  await using open = startHelper('./open-loop.ts');
   const stage = { gateway, redis, requests: requestsOf(customers), scale, closed, open };
   const spent = async (): Promise<number> => {
     const accounts = await Promise.all(customers.map(({ account_id }) => store.get(account_id)));

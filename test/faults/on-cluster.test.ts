@@ -13,12 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-describe('metering/address', () => import('../metering/address.test.ts').then(() => {}));
-describe('metering/admit', () => import('../metering/admit.test.ts').then(() => {}));
-describe('metering/redis-keys', () => import('../metering/redis-keys.test.ts').then(() => {}));
-describe('metering/resolver', () => import('../metering/resolver.test.ts').then(() => {}));
-describe('metering/usage', () => import('../metering/usage.test.ts').then(() => {}));
-describe('metering/windows', () => import('../metering/windows.test.ts').then(() => {}));
-describe('account/demo', () => import('../account/demo.test.ts').then(() => {}));
-describe('account/keys-and-orders', () => import('../account/keys-and-orders.test.ts').then(() => {}));
-describe('account/store', () => import('../account/store.test.ts').then(() => {}));
+describe('metering/address', () => import('../gateway/metering/address.test.ts').then(() => {}));
+describe('metering/admit', () => import('../gateway/metering/admit.test.ts').then(() => {}));
+describe('metering/redis-keys', () => import('../gateway/metering/redis-keys.test.ts').then(() => {}));
+describe('metering/resolver', () => import('../gateway/metering/resolver.test.ts').then(() => {}));
+describe('metering/usage', () => import('../gateway/metering/usage.test.ts').then(() => {}));
+describe('metering/windows', () => import('../gateway/metering/windows.test.ts').then(() => {}));
+describe('account/demo', () => import('../gateway/accounts/demo.test.ts').then(() => {}));
+describe('account/keys-and-orders', () =>
+  import('../gateway/accounts/keys-and-orders.test.ts').then(() => {}));
+describe('account/store', () => import('../gateway/accounts/store.test.ts').then(() => {}));

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { MeteringUnavailable } from '../../gateway/metering/metering.ts';
+import { admissionOf, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
-import { admissionOf, createWorld, UNLIMITED } from '../metering/harness.ts';
 import { startRedisCluster } from '../redis.ts';
 
 interface Refusal {

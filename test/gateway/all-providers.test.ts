@@ -1,7 +1,7 @@
 /**
  * The whole mirror over HTTP: every figure of the World Bank, and of the WHO once its flag is turned, against a plain
  * reading of the upstream files, nothing that must not leave in any byte, and the links between providers against a list
- * that was read line by line. (What was left out is held in `test/connectors/left-out.test.ts`.)
+ * that was read line by line. (What was left out is held in `test/build/connectors/left-out.test.ts`.)
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -10,15 +10,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { buildSnapshot } from '../../build/snapshot/build-snapshot.ts';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
+import { accountFor } from '../build/stand-ins/accounts.ts';
+import { readWho } from '../build/stand-ins/who-gho-files.ts';
+import { readWorldBank } from '../build/stand-ins/world-bank-files.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../mirror-build.ts';
 import { silentLog } from '../redis.ts';
-import { accountFor } from '../upstream/accounts.ts';
-import { readWho } from '../upstream/who-gho-files.ts';
-import { readWorldBank } from '../upstream/world-bank-files.ts';
 import { Service } from './service.ts';
 
 const DATA = join(import.meta.dirname, '../../data');

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Answer as Answering } from '../../gateway/routes/admission.ts';
-import { Directions } from '../../gateway/routes/directions.ts';
+import type { Answer as Answering } from '../../gateway/http/admission.ts';
+import { UrlRouteCache } from '../../gateway/http/url-route-cache.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
@@ -197,7 +197,7 @@ async function standing() {
     asked.framework++;
     response.end();
   });
-  const directions = new Directions({ requestId: () => 'id', observe: null });
+  const directions = new UrlRouteCache({ requestId: () => 'id', observe: null });
   const answer: Answering = (_request, response) => {
     asked.known++;
     response.end();

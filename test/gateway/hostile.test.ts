@@ -181,7 +181,7 @@ describe('HTTP itself', () => {
 
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
-    ['a TLS greeting', Buffer.from([0x16, 0x03, 0x01, 0x02, 0, 1, 0, 1, 0xfc, 3, 3]), 400],
+    ['a TLS startupBanner', Buffer.from([0x16, 0x03, 0x01, 0x02, 0, 1, 0, 1, 0xfc, 3, 3]), 400],
     ['an unknown method', 'FOO /v1/topics HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     [
       'raw bytes in the query',

@@ -1,9 +1,9 @@
 /** The machine-readable description itself. That every answer agrees with it is checked on every request of the tests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ERRORS } from '../../gateway/http/errors.ts';
-import { buildOpenApi, refusalsOf } from '../../gateway/openapi.ts';
-import { EXAMPLES } from '../../gateway/routes/examples.ts';
-import { ROUTES } from '../../gateway/routes/routes.ts';
+import { ERRORS } from '../../gateway/errors.ts';
+import { buildOpenApi, refusalsOf } from '../../gateway/http/openapi.ts';
+import { EXAMPLES } from '../../gateway/http/openapi-examples.ts';
+import { ROUTES } from '../../gateway/operations/registry.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service } from './service.ts';
 

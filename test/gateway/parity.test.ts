@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { ERRORS, type ErrorCode } from '../../gateway/http/errors.ts';
-import { buildOpenApi } from '../../gateway/openapi.ts';
+import { ERRORS, type ErrorCode } from '../../gateway/errors.ts';
+import { buildOpenApi } from '../../gateway/http/openapi.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
 let service: Service;

@@ -11,8 +11,8 @@ const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
 
 export interface Started {
   child: ChildProcess;
-  /** Standard output up to the greeting's end, or all of it when it ended before. */
-  greeting: string;
+  /** Standard output up to the startupBanner's end, or all of it when it ended before. */
+  startupBanner: string;
   url: string;
 }
 
@@ -54,14 +54,14 @@ export class Program implements AsyncDisposable {
       detached: true,
     });
     this.#children.push(child);
-    let greeting = '';
+    let startupBanner = '';
     child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-      greeting += piece;
+      startupBanner += piece;
     });
-    while (!/format=csv'\n/.test(greeting) && child.exitCode === null)
+    while (!/format=csv'\n/.test(startupBanner) && child.exitCode === null)
       await once(child.stdout ?? child, 'data');
-    const [, url = ''] = /listens on (\S+)/.exec(greeting) ?? [];
-    return { child, greeting, url };
+    const [, url = ''] = /listens on (\S+)/.exec(startupBanner) ?? [];
+    return { child, startupBanner, url };
   }
 
   /** Ends what a test has left running. */

@@ -1,8 +1,8 @@
 /** The README's tables that code knows better: settings, errors and commands, as Markdown. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
-import { COMMANDS } from '../../gateway/account/commands.ts';
-import { ERRORS } from '../../gateway/http/errors.ts';
+import { COMMANDS } from '../../gateway/accounts/cli/commands.ts';
+import { ERRORS } from '../../gateway/errors.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PREFIXES, ROUTES } from '../../gateway/routes/routes.ts';
+import { PREFIXES, ROUTES } from '../../gateway/operations/registry.ts';
 import { README_TABLES } from './readme-tables.ts';
 import { ROOT, read } from './repository.ts';
 

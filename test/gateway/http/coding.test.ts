@@ -2,8 +2,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { Crowded } from '../../../gateway/crowded.ts';
 import { code } from '../../../gateway/http/coding.ts';
+import { QueueFull } from '../../../gateway/queue-full.ts';
 
 const DECODERS = {
   br: promisify(brotliDecompress),
@@ -30,7 +30,7 @@ test('beyond the length of the line a body is refused, and all that were taken o
   const coded = await Promise.allSettled(Array.from({ length: 600 }, async () => code(chunks, 'gzip')));
   const refused = coded.filter(({ status }) => status === 'rejected');
   expect(refused).toHaveLength(600 - 512 - 3);
-  for (const one of refused) expect(one).toMatchObject({ reason: expect.any(Crowded) });
+  for (const one of refused) expect(one).toMatchObject({ reason: expect.any(QueueFull) });
   const last = await code(chunks, 'gzip');
   expect((await DECODERS.gzip(last)).equals(Buffer.concat(chunks))).toBe(true);
 });

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { represent, TEXT_MAX_BYTES, type Wishes } from '../../../gateway/http/representation.ts';
-import { type Exchange, sendRepresentation } from '../../../gateway/http/send.ts';
+import { type ResponseContext, sendRepresentation } from '../../../gateway/http/send.ts';
 import type { Snapshot } from '../../../gateway/snapshot/snapshot.ts';
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
@@ -30,7 +30,7 @@ interface Asked {
   path: string;
   requestId: string;
   snapshot: Snapshot;
-  standing?: Exchange['standing'];
+  standing?: ResponseContext['standing'];
   ifNoneMatch?: string;
 }
 

@@ -1,7 +1,7 @@
 /** Free answers that are kept by URL and coding, within a budget. */
 import { describe, expect, test } from 'vitest';
-import { KeptAnswers } from '../../../gateway/http/kept-answers.ts';
 import type { Representation, Wishes } from '../../../gateway/http/representation.ts';
+import { ResponseCache } from '../../../gateway/http/response-cache.ts';
 
 const BUDGET = 1_000_000;
 const PLAIN = '"plain"';
@@ -22,9 +22,9 @@ const wish = (acceptEncoding: string, ifNoneMatch?: string): Wishes => ({
   tagged: true,
 });
 
-describe('KeptAnswers', () => {
+describe('ResponseCache', () => {
   test('each coding is found by whoever wants it, as a whole or as what the owner of its tag is told', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     const [plain, coded] = [answer(100), answer(50, CODED)];
     kept.keep('/a', wish('identity'), plain, false);
     expect(kept.find('/a', wish('br'))).toBeNull();
@@ -37,7 +37,7 @@ describe('KeptAnswers', () => {
   });
 
   test('a 304 that comes first is kept without a body, and the body when it is there', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     const [told, whole] = [answer(0, PLAIN, 304), answer(100)];
     kept.keep('/a', wish('br', PLAIN), told, false);
     expect(kept.find('/a', wish('br', PLAIN))).toBe(told);
@@ -49,7 +49,7 @@ describe('KeptAnswers', () => {
   });
 
   test('what was asked for goes last, and all together never exceed the budget', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     kept.keep('/first', wish('br'), answer(200_000), false);
     for (let other = 0; other < 20; other++) {
       expect(kept.find('/first', wish('br'))).not.toBeNull();
@@ -60,7 +60,7 @@ describe('KeptAnswers', () => {
   });
 
   test('small ones take room, too: however many URLs there are, they are bounded', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     for (let at = 0; at < 10_000; at++) kept.keep(`/${at}`, wish('br'), answer(1), false);
     const held = Array.from({ length: 10_000 }, (_, at) => kept.find(`/${at}`, wish('br')));
     const count = held.filter((found) => found !== null).length;
@@ -69,7 +69,7 @@ describe('KeptAnswers', () => {
   });
 
   test('a body beyond a quarter of the budget is not kept, unless it is in memory anyway; nor are long URLs', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     kept.keep('/large', wish('br'), answer(250_001), false);
     kept.keep('/shared', wish('br'), answer(2_000_000), true);
     kept.keep(`/${'a'.repeat(600)}`, wish('br'), answer(1), false);
@@ -79,7 +79,7 @@ describe('KeptAnswers', () => {
   });
 
   test('clear forgets everything', () => {
-    const kept = new KeptAnswers(BUDGET);
+    const kept = new ResponseCache(BUDGET);
     kept.keep('/a', wish('br'), answer(1), false);
     kept.clear();
     expect(kept.find('/a', wish('br'))).toBeNull();

@@ -1,8 +1,8 @@
 /** Filters on typed columns, against the plain definition, over many random filters. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { countRows, IndicatorColumns } from '../../../gateway/snapshot/indicator-columns.ts';
 import { pickJsonRows, pickRows, writeCsvRows, writeJsonRows } from '../../../gateway/snapshot/row-text.ts';
-import { countRows, Slice } from '../../../gateway/snapshot/slice.ts';
 
 interface Row {
   iso3: string;
@@ -19,7 +19,7 @@ const rowsArbitrary = fc
   })
   .map((rows) => rows.toSorted((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1)));
 
-function sliceOf(rows: Row[]): Slice {
+function sliceOf(rows: Row[]): IndicatorColumns {
   const countries = [...new Set(rows.map(({ iso3 }) => iso3))];
   const starts = countries.map((country) => rows.findIndex(({ iso3 }) => iso3 === country));
   const columns = {
@@ -31,7 +31,7 @@ function sliceOf(rows: Row[]): Slice {
     rankDelta: new Int16Array(rows.length),
     projected: new Uint8Array(rows.length),
   };
-  return new Slice(columns, countries, Uint32Array.from([...starts, rows.length]));
+  return new IndicatorColumns(columns, countries, Uint32Array.from([...starts, rows.length]));
 }
 
 const filterArbitrary = fc.record(

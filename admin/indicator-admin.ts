@@ -1,0 +1,147 @@
+/**
+ * Indicators as operators see them: what is published, laid beside what operators have changed.
+ *
+ * A change is kept in Redis and read by every build, so it outlives the night. How an indicator stood before its first
+ * change is kept beside it: an indicator that was switched off is in no snapshot and must still be found, and an edit
+ * that returns to what upstream says is no longer a change.
+ */
+import { readOverrides } from '../data/runtime/overrides.ts';
+import type { RedisClient } from '../data/runtime/redis.ts';
+import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
+import { type LeftOutIndicator, leftOutIndicators } from '../data/schema/left-out.ts';
+import type { IndicatorOverride } from '../data/schema/overrides.ts';
+import type { IndicatorRecord } from '../data/schema/records.ts';
+import { redisKeys } from '../data/schema/redis-keys.ts';
+import { PageProblem } from '../gateway/pages/shared/page-problem.ts';
+import type { OpenSnapshot } from './context.ts';
+
+const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
+
+/** What an operator may edit, and where an indicator belongs. */
+export interface IndicatorFacts {
+  id: string;
+  name: string;
+  description: string;
+  unit: string;
+  topic: string;
+  provider: string;
+}
+export type Editable = Pick<IndicatorFacts, 'name' | 'description' | 'unit'>;
+export const EDITABLE = ['name', 'description', 'unit'] as const satisfies (keyof Editable)[];
+
+export interface DeskIndicator extends IndicatorFacts {
+  enabled: boolean;
+  edited: boolean;
+  /** Before any operator changed it. */
+  original: IndicatorFacts;
+  /** Whether the snapshot being served says the same. */
+  published: boolean;
+  /** Served, and by its licence shown only: nobody can export it. */
+  displayOnly: boolean;
+}
+
+export class IndicatorAdmin {
+  readonly #redis: RedisClient;
+  readonly #runner: ScriptRunner;
+  readonly #snapshot: () => OpenSnapshot | null;
+
+  constructor(redis: RedisClient, snapshot: () => OpenSnapshot | null) {
+    this.#redis = redis;
+    this.#runner = new ScriptRunner(redis);
+    this.#snapshot = snapshot;
+  }
+
+  /** Everything that is published or was changed, by name. */
+  async list(): Promise<DeskIndicator[]> {
+    const [overrides, originals] = await Promise.all([
+      readOverrides(this.#redis),
+      this.#redis.hgetall(redisKeys.overridden),
+    ]);
+    const catalogue = this.#snapshot()?.catalogue.indicators ?? new Map();
+    const ids = new Set([...catalogue.keys(), ...overrides.keys()]);
+    const indicators = [...ids].flatMap((id) => {
+      const served = factsOf(catalogue.get(id)?.record);
+      const original = parseFacts(originals[id]) ?? served;
+      const tier = catalogue.get(id)?.record.access_tier;
+      return original ? [deskIndicator(original, served, overrides.get(id) ?? {}, tier)] : [];
+    });
+    return indicators.sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
+  }
+
+  /** What the lake holds and the last build did not publish, for another reason than an operator's word. */
+  async leftOut(): Promise<LeftOutIndicator[]> {
+    const text = await this.#redis.get(redisKeys.leftOut);
+    return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
+  }
+
+  /** @throws {PageProblem} 404 when it is neither published nor changed. */
+  async get(id: string): Promise<DeskIndicator> {
+    const [overrides, kept] = await Promise.all([
+      readOverrides(this.#redis),
+      this.#redis.hget(redisKeys.overridden, id),
+    ]);
+    const record = this.#snapshot()?.catalogue.indicators.get(id)?.record;
+    const served = factsOf(record);
+    const original = parseFacts(kept ?? undefined) ?? served;
+    if (!original) throw new PageProblem(404, `There is no indicator ${id}.`);
+    return deskIndicator(original, served, overrides.get(id) ?? {}, record?.access_tier);
+  }
+
+  async setEnabled({ original }: DeskIndicator, enabled: boolean): Promise<void> {
+    await this.#change(original, enabled ? {} : { enabled: false }, enabled ? ['enabled'] : []);
+  }
+
+  /** Says only what differs from upstream, so that upstream's later corrections of the rest come through. */
+  async edit({ original }: DeskIndicator, edited: Editable): Promise<void> {
+    const differing = EDITABLE.filter((field) => edited[field] !== original[field]);
+    const same = EDITABLE.filter((field) => edited[field] === original[field]);
+    await this.#change(original, Object.fromEntries(differing.map((field) => [field, edited[field]])), same);
+  }
+
+  async #change(
+    original: IndicatorFacts,
+    changes: IndicatorOverride,
+    dropped: readonly string[],
+  ): Promise<void> {
+    await this.#redis.hsetnx(redisKeys.overridden, original.id, JSON.stringify(original));
+    const values = [redisKeys.overrides, original.id, JSON.stringify(changes), JSON.stringify(dropped)];
+    const before = await this.#runner.run(OVERRIDE, values);
+    const isAsBefore = !(await this.#redis.hexists(redisKeys.overrides, original.id));
+    // Without a change, upstream may say something new tomorrow, and that is then the original.
+    if (before !== '' && isAsBefore) await this.#redis.hdel(redisKeys.overridden, original.id);
+  }
+}
+
+const collator = new Intl.Collator('en');
+
+function factsOf(record: IndicatorRecord | undefined): IndicatorFacts | null {
+  if (!record) return null;
+  const { id, name, description, unit, topic, provider } = record;
+  return { id, name, description: description ?? '', unit: unit ?? '', topic, provider: provider.id };
+}
+
+const parseFacts = (text: string | undefined): IndicatorFacts | null => (text ? JSON.parse(text) : null);
+
+function deskIndicator(
+  original: IndicatorFacts,
+  served: IndicatorFacts | null,
+  override: IndicatorOverride,
+  tier: string | undefined,
+): DeskIndicator {
+  const now = {
+    name: override.name ?? original.name,
+    description: override.description === undefined ? original.description : (override.description ?? ''),
+    unit: override.unit === undefined ? original.unit : (override.unit ?? ''),
+  };
+  const enabled = override.enabled !== false;
+  const isServedSo = served !== null && EDITABLE.every((field) => served[field] === now[field]);
+  return {
+    ...original,
+    ...now,
+    enabled,
+    edited: EDITABLE.some((field) => now[field] !== original[field]),
+    original,
+    published: enabled ? isServedSo : served === null,
+    displayOnly: tier === 'display',
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * The archive on disk: where parts lie, how one appears, what is cleared away.
+ *
+ * A part is written in a directory whose name begins with a dot, flushed, and gets its own name by one rename; the same
+ * holds for the file of a day of usage. What nobody finished is removed by the next run.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { ARCHIVED_ACCOUNTS, ARCHIVED_ENTRIES } from '../../data/schema/archive.ts';
+import { replaceFile, syncDirectory, syncFiles } from '../runtime/durable-files.ts';
+
+export type PartKind = 'ledger' | 'audit';
+const KINDS = ['ledger', 'audit', 'usage'] as const;
+const IDENTITY = 'archive.json';
+const LOCK = '.lock';
+const USAGE_FILE = /^\d{4}-\d{2}-\d{2}\.parquet$/;
+
+/** Files of a part that is being written or stands. */
+export interface PartFiles {
+  directory: string;
+  entries: string;
+  accounts: string;
+}
+
+const filesIn = (directory: string): PartFiles => ({
+  directory,
+  entries: join(directory, ARCHIVED_ENTRIES),
+  accounts: join(directory, ARCHIVED_ACCOUNTS),
+});
+
+/** `20261121T020000123Z`: sorts by time. */
+const compact = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:.]/g, '');
+const NUMBER_DIGITS = 4;
+
+export class ArchiveShelf {
+  readonly directory: string;
+
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  get lockFile(): string {
+    return join(this.directory, LOCK);
+  }
+
+  /** A directory for DuckDB to spill to. */
+  get scratch(): string {
+    return join(this.directory, `.scratch-${process.pid}`);
+  }
+
+  /** Makes the folders and removes what no run finished. Only for the holder of the lock. */
+  async clean(): Promise<void> {
+    for (const kind of KINDS) {
+      const folder = join(this.directory, kind);
+      await mkdir(folder, { recursive: true });
+      for (const name of await readdir(folder)) {
+        if (name.startsWith('.')) await rm(join(folder, name), { recursive: true, force: true });
+      }
+    }
+    for (const name of await readdir(this.directory)) {
+      const isRubbish = name.startsWith('.scratch-') || name.endsWith('.tmp');
+      if (isRubbish) await rm(join(this.directory, name), { recursive: true, force: true });
+    }
+    await syncDirectory(this.directory);
+  }
+
+  /** What tells this archive from every other; made with the first run. */
+  async identity(): Promise<string> {
+    const file = join(this.directory, IDENTITY);
+    const text = await readFile(file, 'utf8').catch(() => null);
+    if (text !== null) return (JSON.parse(text) as { id: string }).id;
+    const id = randomUUID();
+    await replaceFile(file, `${JSON.stringify({ id })}\n`);
+    return id;
+  }
+
+  /** Names of the parts, oldest first. */
+  async parts(kind: PartKind): Promise<string[]> {
+    const names = await readdir(join(this.directory, kind));
+    return names.filter((name) => !name.startsWith('.')).sort();
+  }
+
+  part(kind: PartKind, name: string): PartFiles {
+    return filesIn(join(this.directory, kind, name));
+  }
+
+  /** A pattern of every part's file of accounts; null while there is no part. */
+  async accountFiles(): Promise<string | null> {
+    const parts = await this.parts('ledger');
+    return parts.length > 0 ? join(this.directory, 'ledger', '*', ARCHIVED_ACCOUNTS) : null;
+  }
+
+  /** The name of a part by one of its files. */
+  partOf(file: string): string {
+    return basename(join(file, '..'));
+  }
+
+  /** Begins a part: a name after every other's, and the hidden directory to fill. */
+  async begin(kind: PartKind, now_ms: number): Promise<{ name: string; files: PartFiles }> {
+    const [last = ''] = (await this.parts(kind)).slice(-1);
+    const first = `${compact(now_ms)}-${'0'.repeat(NUMBER_DIGITS)}`;
+    const name = first > last ? first : following(last);
+    const directory = join(this.directory, kind, `.${name}`);
+    await mkdir(directory);
+    return { name, files: filesIn(directory) };
+  }
+
+  /** Gives a written part its name. It stands from then on and never changes. */
+  async publish(kind: PartKind, name: string): Promise<PartFiles> {
+    const draft = filesIn(join(this.directory, kind, `.${name}`));
+    const names = await readdir(draft.directory);
+    await syncFiles(names.map((file) => join(draft.directory, file)));
+    await syncDirectory(draft.directory);
+    const part = this.part(kind, name);
+    await rename(draft.directory, part.directory);
+    await syncDirectory(join(this.directory, kind));
+    return part;
+  }
+
+  /** Dates of the days of usage that are written, `2026-11-21`, oldest first. */
+  async usageDays(): Promise<string[]> {
+    const names = await readdir(join(this.directory, 'usage'));
+    return names
+      .filter((name) => USAGE_FILE.test(name))
+      .map((name) => name.slice(0, 10))
+      .sort();
+  }
+
+  usageDraft(date: string): string {
+    return join(this.directory, 'usage', `.${date}.parquet`);
+  }
+
+  async publishUsage(date: string): Promise<void> {
+    const draft = this.usageDraft(date);
+    const home = join(this.directory, 'usage', `${date}.parquet`);
+    if (existsSync(home)) throw new Error(`the usage of ${date} stands already`);
+    await syncFiles([draft]);
+    await rename(draft, home);
+    await syncDirectory(join(this.directory, 'usage'));
+  }
+}
+
+/** The next number of the same moment: for a clock that was put back, and for parts of one millisecond. */
+function following(name: string): string {
+  const bar = name.lastIndexOf('-');
+  const number = Number(name.slice(bar + 1)) + 1;
+  return `${name.slice(0, bar)}-${String(number).padStart(NUMBER_DIGITS, '0')}`;
+}

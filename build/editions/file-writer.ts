@@ -1,0 +1,120 @@
+/**
+ * Writes files of a snapshot: hashed on the way, with their compressed forms beside them where they are sent
+ * to clients. Compression runs on the thread pool; a few files are under way at a time. All are flushed at the end.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import { ENCODING_SUFFIX, type Manifest } from '../../data/schema/snapshot.ts';
+import { syncFiles } from '../runtime/durable-files.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
+
+const asyncBrotli = promisify(brotliCompress);
+const asyncGzip = promisify(gzip);
+const asyncZstd = promisify(zstdCompress);
+
+/** Files under way at once: enough for two cores to be busy while others wait for the disk. */
+const PARALLEL = 4;
+
+/** How hard to compress: the few files that everybody fetches once an hour are worth more than one of hundreds. */
+export type Effort = 'most' | 'fast';
+const LEVELS = {
+  most: { brotli: 10, zstd: 19, gzip: 9 },
+  fast: { brotli: 5, zstd: 6, gzip: 6 },
+} as const satisfies Record<Effort, Record<string, number>>;
+
+export interface SnapshotFile {
+  path: string;
+  content: string;
+  /** Absent: no compressed forms, for files that no client is sent. */
+  effort?: Effort;
+}
+
+const digest = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+async function encodings(content: Buffer, effort: Effort): Promise<[string, Buffer][]> {
+  const level = LEVELS[effort];
+  const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT, ZSTD_c_compressionLevel } = constants;
+  return Promise.all([
+    asyncBrotli(content, {
+      params: { [BROTLI_PARAM_QUALITY]: level.brotli, [BROTLI_PARAM_SIZE_HINT]: content.length },
+    }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.br, bytes]),
+    asyncZstd(content, {
+      params: { [ZSTD_c_compressionLevel]: level.zstd },
+      // Without the size, small bodies pay for the tables of large ones.
+      pledgedSrcSize: content.length,
+    }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.zstd, bytes]),
+    asyncGzip(content, { level: level.gzip }).then((bytes): [string, Buffer] => [
+      ENCODING_SUFFIX.gzip,
+      bytes,
+    ]),
+  ]);
+}
+
+/** Writes files into a snapshot directory and keeps their entries for the manifest. */
+export class FileWriter {
+  readonly files: Manifest['files'] = {};
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async #write(path: string, content: Buffer): Promise<void> {
+    await writeFile(join(this.#directory, path), content);
+    this.files[path] = { bytes: content.length, sha256: digest(content) };
+  }
+
+  async #writeWithEncodings({ path, content, effort }: SnapshotFile): Promise<void> {
+    const bytes = Buffer.from(content);
+    await this.#write(path, bytes);
+    if (!effort) return;
+    for (const [suffix, encoded] of await encodings(bytes, effort)) await this.#write(path + suffix, encoded);
+  }
+
+  /** Writes all files; their content is made when its turn comes. */
+  async writeAll(files: Iterable<SnapshotFile>, onFile: (done: number) => void): Promise<void> {
+    for (const folder of ['routes/indicators', 'routes/countries']) {
+      await mkdir(join(this.#directory, folder), { recursive: true });
+    }
+    let done = 0;
+    await inParallel(files, PARALLEL, async (file) => {
+      await this.#writeWithEncodings(file);
+      done += 1;
+      onFile(done);
+    });
+  }
+
+  /** Flushes all files to disk. */
+  async flush(): Promise<void> {
+    await syncFiles(Object.keys(this.files).map((path) => join(this.#directory, path)));
+  }
+
+  /** Enters files that DuckDB wrote. */
+  async adopt(paths: readonly string[], inputs: ReadonlyMap<string, string>): Promise<void> {
+    await inParallel(paths, PARALLEL, async (path) => {
+      const { bytes, sha256 } = await hashFile(join(this.#directory, path));
+      const made = inputs.get(path);
+      this.files[path] = { bytes, sha256, ...(made === undefined ? {} : { inputs: made }) };
+    });
+  }
+}
+
+/** Size and SHA-256 of a file on disk. */
+export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
+  const { size } = await stat(path);
+  const handle = await open(path, 'r');
+  try {
+    const hash = createHash('sha256');
+    const block = Buffer.allocUnsafe(Math.min(1 << 20, Math.max(size, 1)));
+    for (;;) {
+      const { bytesRead } = await handle.read(block, 0, block.length);
+      if (bytesRead === 0) return { bytes: size, sha256: hash.digest('hex') };
+      hash.update(block.subarray(0, bytesRead));
+    }
+  } finally {
+    await handle.close();
+  }
+}

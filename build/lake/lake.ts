@@ -1,0 +1,217 @@
+/**
+ * The lake on disk: run directories that appear whole, one pointer to the last good run of each provider.
+ *
+ * A run is written under a name that starts with a dot and gets its own name by one rename, with its record already in
+ * it; until then nobody sees it. What a crash left behind is found by the next run of the provider, recorded as failed
+ * and removed. Only runs that succeeded are pointed at, and each of them is: all that takes space is written before the
+ * run gets its name, and space for the record of a failed run is held from its beginning.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { type SeriesFile, seriesFile } from '../ingest/series-facts.ts';
+import { draftReplacement, replaceFile, syncDirectory, writeFlushed } from '../runtime/durable-files.ts';
+
+export const OBSERVATIONS = 'observations.parquet';
+export const REVISIONS = 'revisions.parquet';
+export const FETCHES = 'fetches.json';
+const CATALOGUE = 'catalogue.json';
+const SERIES = 'series.json';
+const RUN = 'run.json';
+/** The files of a run besides its record. */
+export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS] as const;
+const POINTER = 'current';
+const UNFINISHED = '.running-';
+/** Held while a run is under way, so that a full disk has room to be recorded on. */
+const RESERVE = '.reserve';
+const RESERVE_BYTES = 64 * 1024;
+/** Records without data (failed, unchanged) are small; so many tell the story of a provider. */
+const RECORDS_KEPT = 100;
+
+/** `20261120T020000Z`: sorts by time. */
+export const compactTime = (instant: number): string =>
+  new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+
+/** One finished run with data. */
+export interface LakeRun {
+  directory: string;
+  observations: string;
+  record: RunRecord;
+}
+
+export class ProviderLake {
+  readonly directory: string;
+  readonly providerId: string;
+
+  constructor(lakeDir: string, providerId: string) {
+    this.directory = join(lakeDir, providerId);
+    this.providerId = providerId;
+  }
+
+  get lockFile(): string {
+    return join(this.directory, '.lock');
+  }
+
+  /** Ids of all finished runs, oldest first. */
+  async runIds(): Promise<string[]> {
+    const names = await readdir(this.directory, { withFileTypes: true }).catch(() => []);
+    return names
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+      .map((entry) => entry.name)
+      .sort();
+  }
+
+  /** Records of all finished runs, oldest first. */
+  async records(): Promise<RunRecord[]> {
+    const ids = await this.runIds();
+    const records = await Promise.all(ids.map((id) => this.record(id).catch(() => null)));
+    return records.filter((record) => record !== null);
+  }
+
+  async record(runId: string): Promise<RunRecord> {
+    return runRecord.parse(JSON.parse(await readFile(join(this.directory, runId, RUN), 'utf8')));
+  }
+
+  /** The last good run, or null when there is none. */
+  async current(): Promise<LakeRun | null> {
+    const id = await readFile(join(this.directory, POINTER), 'utf8').catch(() => null);
+    return id === null ? null : this.run(id.trim());
+  }
+
+  async run(id: string): Promise<LakeRun> {
+    const directory = join(this.directory, id);
+    return { directory, observations: join(directory, OBSERVATIONS), record: await this.record(id) };
+  }
+
+  async catalogue(run: LakeRun): Promise<CatalogueEntry[]> {
+    return z.array(catalogueEntry).parse(JSON.parse(await readFile(join(run.directory, CATALOGUE), 'utf8')));
+  }
+
+  async series(run: LakeRun): Promise<SeriesFile> {
+    return seriesFile.parse(JSON.parse(await readFile(join(run.directory, SERIES), 'utf8')));
+  }
+
+  /** Begins a run: an id that was never used, and the hidden directory to fill. */
+  async begin(now: number): Promise<{ id: string; directory: string }> {
+    await mkdir(this.directory, { recursive: true });
+    const taken = new Set(await this.runIds());
+    const first = compactTime(now);
+    let id = first;
+    for (let number = 2; taken.has(id); number += 1) id = `${first}-${number}`;
+    const directory = join(this.directory, UNFINISHED + id);
+    try {
+      await mkdir(directory);
+      await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES, ' '));
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+    return { id, directory };
+  }
+
+  /** Writes what stands beside the observations. */
+  async describe(directory: string, catalogue: readonly CatalogueEntry[], series: SeriesFile): Promise<void> {
+    await writeFlushed(join(directory, CATALOGUE), JSON.stringify(catalogue));
+    await writeFlushed(join(directory, SERIES), JSON.stringify(series));
+  }
+
+  /**
+   * Ends a run: the record last, then its own name, then, for a good run with data, the pointer.
+   * @throws when the disk is full: the run then has no name and can be ended again, as failed.
+   */
+  async finish(directory: string, record: RunRecord): Promise<void> {
+    await rm(join(directory, RESERVE), { force: true });
+    const isGood = record.status === 'succeeded';
+    const pointer = isGood ? await draftReplacement(join(this.directory, POINTER), record.run_id) : null;
+    try {
+      await writeFlushed(join(directory, RUN), JSON.stringify(record, null, 2));
+      await syncDirectory(directory);
+      await rename(directory, join(this.directory, record.run_id));
+      await syncDirectory(this.directory);
+    } catch (error) {
+      await pointer?.discard();
+      throw error;
+    }
+    await pointer?.commit();
+  }
+
+  /**
+   * Turns runs that a crash broke off into failed ones, and points at a good one that a crash kept from it. Only for the
+   * holder of the lock.
+   * @returns the records of the failed ones.
+   */
+  async recover(now: number): Promise<RunRecord[]> {
+    await this.#pointAtNewest();
+    const names = await readdir(this.directory).catch(() => []);
+    const broken = names.filter((name) => name.startsWith(UNFINISHED)).sort();
+    const records: RunRecord[] = [];
+    for (const name of broken) {
+      const record = this.#brokenOff(name.slice(UNFINISHED.length), now);
+      await rm(join(this.directory, name), { recursive: true, force: true });
+      await mkdir(join(this.directory, name));
+      await this.finish(join(this.directory, name), record);
+      records.push(record);
+    }
+    for (const name of names.filter(
+      (one) => one.endsWith('.tmp') || one.startsWith('.lock.') || one.startsWith('.scratch'),
+    )) {
+      await rm(join(this.directory, name), { recursive: true, force: true });
+    }
+    return records;
+  }
+
+  async #pointAtNewest(): Promise<void> {
+    const pointer = await readFile(join(this.directory, POINTER), 'utf8').catch(() => '');
+    const newest = (await this.records()).findLast(({ status }) => status === 'succeeded');
+    const isAhead = newest !== undefined && newest.run_id > pointer.trim();
+    if (isAhead) await replaceFile(join(this.directory, POINTER), newest.run_id);
+  }
+
+  #brokenOff(runId: string, now: number): RunRecord {
+    const [year, month, day, hour, minute, second] = (
+      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(runId) ?? []
+    )
+      .slice(1)
+      .map(Number);
+    const started = Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second);
+    return {
+      ...emptyRecord(runId, this.providerId, started),
+      status: 'failed',
+      finished_at: formatTimestamp(now),
+      reason: 'The process was ended before the run was.',
+    };
+  }
+
+  /** Removes old runs: `keep` with data stay, and always the current one. */
+  async prune(keep: number): Promise<void> {
+    const current = (await this.current())?.record.run_id;
+    const records = (await this.records()).toReversed().filter((record) => record.run_id !== current);
+    const hasData = (record: RunRecord): boolean => ['succeeded', 'suspicious'].includes(record.status);
+    const old = [
+      ...records.filter(hasData).slice(Math.max(0, keep - 1)),
+      ...records.filter((record) => !hasData(record)).slice(RECORDS_KEPT),
+    ];
+    for (const { run_id: id } of old) await rm(join(this.directory, id), { recursive: true, force: true });
+  }
+}
+
+/** A record of a run that has done nothing yet. */
+export function emptyRecord(runId: string, providerId: string, startedAt: number): RunRecord {
+  return {
+    run_id: runId,
+    provider_id: providerId,
+    status: 'running',
+    started_at: formatTimestamp(startedAt),
+    finished_at: null,
+    rows_written: 0,
+    indicators: 0,
+    countries: 0,
+    bytes: 0,
+    vintage: null,
+    rejects: {},
+    failed_indicators: [],
+    reason: null,
+  };
+}

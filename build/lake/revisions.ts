@@ -1,0 +1,35 @@
+/** What a run changed against the last good one, figure by figure: a Parquet file, and counts for the run record. */
+import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import type { SeriesFile } from '../ingest/series-facts.ts';
+import type { Duck } from '../runtime/duckdb.ts';
+
+/** Slugs whose rows differ: changed, new and gone. */
+export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
+  const slugs = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...slugs].filter((slug) => before[slug]?.digest !== after[slug]?.digest).sort();
+}
+
+/**
+ * Compares the observations of two runs.
+ * @param changed the only series to look at; the rest are known to be equal. Without any, no file is written.
+ */
+export async function writeRevisions(
+  duck: Duck,
+  files: { previous: string; current: string; file: string },
+  changed: readonly string[],
+): Promise<NonNullable<RunRecord['revisions']>> {
+  if (changed.length === 0) return { added: 0, changed: 0, removed: 0, indicators: [] };
+  const list: DuckDBValue = listValue([...changed]);
+  await duck.run('revisions', { ...files, changed: list });
+  const rows = await duck.rows('revisions-summary', { file: files.file });
+  const indicators = rows.map((row) => ({
+    slug: String(row.indicator),
+    added: Number(row.added),
+    changed: Number(row.changed),
+    removed: Number(row.removed),
+  }));
+  const sum = (what: 'added' | 'changed' | 'removed'): number =>
+    indicators.reduce((total, one) => total + one[what], 0);
+  return { added: sum('added'), changed: sum('changed'), removed: sum('removed'), indicators };
+}

@@ -1,0 +1,74 @@
+/**
+ * The audit log from its newest entry to its oldest: what is live, and then what the archive took over. How far the
+ * archive goes and what is live are read in one transaction, so that every entry is seen once.
+ */
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { fieldsOf } from '../../../data/runtime/stream-fields.ts';
+import { type CarriedAudit, carriedAudit } from '../../../data/schema/archive.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { Archive } from '../../archive/archive.ts';
+import type { Gap } from '../../archive/page.ts';
+import type { Fields } from '../../archive/rows.ts';
+import { compareIds, LAST_ID, parseStreamId } from '../../archive/stream-id.ts';
+
+export interface AuditQuery {
+  /** All subjects unless told. */
+  subject?: string;
+  /** 50 unless told; at most 1,000. */
+  limit?: number;
+  /** Id of the last entry already seen. */
+  before?: string;
+}
+
+interface StoredPage {
+  /** Newest first. */
+  entries: { id: string; fields: Fields }[];
+  /** What comes after these entries and cannot be read; null when nothing is missing. */
+  gap: Gap | null;
+}
+
+const PAGE_AT_MOST = 1_000;
+const NOT_HERE: Gap = { says: 'Older entries are in the archive, which cannot be read here.', before: null };
+
+/** Rejects with what Redis says. */
+export async function readAuditPage(
+  redis: RedisClient,
+  archive: Archive | null,
+  { subject, limit = 50, before }: AuditQuery,
+): Promise<StoredPage> {
+  const wanted = Math.min(limit, PAGE_AT_MOST);
+  const key = subject === undefined ? redisKeys.audit : redisKeys.auditOf(subject);
+  const { carried, live } = await readLive(redis, key, wanted, before);
+  if (!carried || live.length === wanted) return { entries: live, gap: null };
+  if (!archive) return { entries: live, gap: NOT_HERE };
+  const { entries, gap } = await archive.audit.page({
+    carried,
+    subject: subject ?? null,
+    before: before === undefined ? LAST_ID : parseStreamId(before),
+    limit: wanted - live.length,
+  });
+  return { entries: [...live, ...entries], gap };
+}
+
+async function readLive(
+  redis: RedisClient,
+  key: string,
+  count: number,
+  before: string | undefined,
+): Promise<{ carried: CarriedAudit | null; live: StoredPage['entries'] }> {
+  const start = before === undefined ? '+' : `(${before}`;
+  const replies = await redis
+    .multi()
+    .hgetall(redisKeys.auditCarried)
+    .xrevrange(key, start, '-', 'COUNT', count)
+    .exec();
+  const [hash, entries] = (replies ?? []).map(([error, reply]) => {
+    if (error) throw error;
+    return reply;
+  });
+  const carried = Object.keys(hash as object).length > 0 ? carriedAudit.parse(hash) : null;
+  const live = (entries as [string, string[]][]).map(([id, flat]) => ({ id, fields: fieldsOf(flat) }));
+  // A stream of one subject may be trimmed after the log itself.
+  const through = carried ? parseStreamId(carried.through) : null;
+  return { carried, live: live.filter(({ id }) => !through || compareIds(parseStreamId(id), through) > 0) };
+}

@@ -1,0 +1,161 @@
+/**
+ * The machine-readable description, OpenAPI 3.1, made from the very definitions that validate and answer.
+ *
+ * Run by itself it prints the document: `node gateway/openapi.ts > openapi.json`.
+ */
+import { z } from 'zod';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import type { Route } from '../operations/operation.ts';
+import { DOCUMENTED_PREFIX, ROUTES } from '../operations/registry.ts';
+import { EXAMPLES } from './openapi-examples.ts';
+import {
+  componentSchemas,
+  failureResponse,
+  HEADERS,
+  headerRefs,
+  INVALID_RESPONSE,
+  type Json,
+  KEYED_HEADERS,
+  schemaRef,
+} from './openapi-schemas.ts';
+
+const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
+
+Every route is served under \`/v1\` and \`/data/api/v1\` alike. Only GET is accepted; any other method is answered 405
+\`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
+validation 422 \`{ detail: [...] }\`.
+
+**Credits.** Catalogue routes are free and need no key. Routes that return figures need \`Authorization: Bearer <key>\`
+and cost what each one says. A refused request costs nothing.
+
+**Rate.** Every request counts: per key's account, or per address without a key. At the limit: 429 \`rate_limited\`.
+
+**Credit.** Data carries its provider's licence: publish the \`attribution\` that comes with it.`;
+
+const TAGS = [
+  {
+    name: 'Catalogue',
+    description: 'What there is: countries, indicators, topics, freshness, coverage. Free.',
+  },
+  { name: 'Data', description: 'The figures. They need a key and cost credits.' },
+  { name: 'Account', description: 'What a key may know of itself. Free.' },
+];
+
+/** The whole document. */
+export function buildOpenApi(): Json {
+  const answers = Object.fromEntries(ROUTES.map((route) => [answerName(route), route.answer]));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Almanac',
+      version: '1.0',
+      summary: 'Comparative country data',
+      description: DESCRIPTION,
+      license: {
+        name: 'Apache-2.0 (the software; data under its providers’ licences)',
+        identifier: 'Apache-2.0',
+      },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: TAGS,
+    paths: Object.fromEntries(
+      ROUTES.map((route) => [DOCUMENTED_PREFIX + route.template, { get: operation(route) }]),
+    ),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `alm_live_…`' },
+      },
+      headers: HEADERS,
+      schemas: componentSchemas(answers),
+    },
+  };
+}
+
+/** `listCountries` answers with `ListCountriesAnswer`. */
+const answerName = ({ operation: name }: Route): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
+
+function operation(route: Route): Json {
+  return {
+    operationId: route.operation,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `${route.description}\n\n**Price**: ${route.price}.`,
+    security: route.key === 'required' ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    parameters: [...pathParameters(route), ...queryParameters(route)],
+    responses: responses(route),
+  };
+}
+
+const pathParameters = ({ path }: Route): Json[] =>
+  Object.entries(path).map(([name, { description, example }]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description,
+    example,
+    schema: { type: 'string' },
+  }));
+
+function queryParameters({ query }: Route): Json[] {
+  const schema = z.toJSONSchema(query, { io: 'input', target: 'draft-2020-12' });
+  const required = new Set(schema.required);
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const { description, example, ...rest } = property as Json;
+    const fallback = query.shape[name]?.meta()?.default;
+    return {
+      name,
+      in: 'query',
+      required: required.has(name),
+      description,
+      ...(example === undefined ? {} : { example }),
+      schema: fallback === undefined ? rest : { ...rest, default: fallback },
+    };
+  });
+}
+
+function responses(route: Route): Json {
+  const success: [string, Json][] = [['200', successResponse(route)]];
+  if (route.tagged) {
+    const names = ['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Snapshot', ...KEYED_HEADERS];
+    success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
+  }
+  const failures = [...byStatus(refusalsOf(route))].map(([status, codes]): [string, Json] => [
+    String(status),
+    failureResponse(status, codes, status !== 401),
+  ]);
+  const takesQuery = Object.keys(route.query.shape).length > 0;
+  return Object.fromEntries([...success, ...failures, ...(takesQuery ? [['422', INVALID_RESPONSE]] : [])]);
+}
+
+function successResponse(route: Route): Json {
+  const names = ['X-Request-Id', 'Cache-Control', 'Vary', ...(route.tag === 'Account' ? [] : ['X-Snapshot'])];
+  if (route.tagged) names.push('ETag');
+  if (route.csv) names.push('Content-Disposition', 'Link', 'X-Attribution');
+  const example = EXAMPLES[route.operation];
+  const json = { schema: schemaRef(answerName(route)), ...(example === undefined ? {} : { example }) };
+  const csv = route.csv && {
+    schema: { type: 'string', description: route.csv.description },
+    example: route.csv.example,
+  };
+  return {
+    description: route.summary,
+    headers: headerRefs([...names, ...KEYED_HEADERS]),
+    content: { 'application/json': json, ...(csv ? { 'text/csv': csv } : {}) },
+  };
+}
+
+/** The refusals of one route and those of all routes of its kind. */
+export function refusalsOf(route: Route): ErrorCode[] {
+  const codes: ErrorCode[] = [...route.refusals];
+  if (route.key === 'required') codes.push('unauthorized');
+  codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
+  if (route.price !== 'free') codes.push('insufficient_credits');
+  return codes;
+}
+
+function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  const ordered = codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
+  return Map.groupBy(ordered, (code) => ERRORS[code].status);
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify(buildOpenApi(), null, 2)}\n`);

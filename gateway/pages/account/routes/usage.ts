@@ -1,0 +1,61 @@
+/** Usage: the numbers of `GET /v1/usage`, by day and by route, and where the rate windows stand now. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { readWindows, type Windows } from '../../../accounts/rate-windows.ts';
+import type { UsageCounts, UsageReport } from '../../../metering/metering.ts';
+import { readUsage } from '../../../metering/usage.ts';
+import { barChart, type Chart } from '../../shared/chart.ts';
+import { type Cell, sendCsv } from '../../shared/csv-export.ts';
+import { count, format, readFields } from '../../shared/fields.ts';
+import { type AccountArea, accountIdOf, accountOf } from '../context.ts';
+
+const query = z.object({ days: count(1, 90, 30), format });
+const SPANS = [1, 7, 30, 90];
+
+interface UsagePage {
+  days: number;
+  spans: number[];
+  totals: UsageCounts;
+  endpoints: UsageReport['endpoints'];
+  charts: Chart[];
+  windows: Windows;
+  tier: string;
+  csv: string;
+}
+
+export function usageRoutes(scope: FastifyInstance, area: AccountArea): void {
+  const view = area.view<UsagePage>('usage.njk');
+
+  scope.get('/usage', async (request, reply) => {
+    const { days, format: wanted } = readFields(query, request.query);
+    const account_id = accountIdOf(request);
+    const now_ms = area.now();
+    const { totals, daily, endpoints } = await readUsage(area.redis, account_id, days, now_ms);
+    if (wanted === 'csv') {
+      const rows = daily.map((day): Cell[] => [day.date, day.requests, day.errors, day.rows, day.credits]);
+      return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
+    }
+    const { tier } = await accountOf(area, request);
+    const drawn = (name: keyof UsageCounts, title: string): Chart =>
+      barChart(
+        name,
+        title,
+        daily.map((day) => ({ label: day.date, value: day[name] })),
+      );
+    return view(reply, 'Usage', {
+      days,
+      spans: SPANS,
+      totals,
+      endpoints,
+      charts: [
+        drawn('requests', 'Requests'),
+        drawn('credits', 'Credits'),
+        drawn('rows', 'Rows'),
+        drawn('errors', 'Errors'),
+      ],
+      windows: await readWindows(area.redis, area.settings, account_id, tier, now_ms),
+      tier,
+      csv: `/account/usage?days=${days}&format=csv`,
+    });
+  });
+}

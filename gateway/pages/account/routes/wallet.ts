@@ -1,0 +1,111 @@
+/** The wallet: balance, every entry of the ledger with its cause, and when to be told that it runs low. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { wholeLedger } from '../../../accounts/ledger-history.ts';
+import type { AccountRecord, LedgerEntry } from '../../../accounts/records.ts';
+import { isGap } from '../../../archive/page.ts';
+import { type Cell, sendCsv } from '../../shared/csv-export.ts';
+import { format, readFields, text } from '../../shared/fields.ts';
+import { link } from '../../shared/paging.ts';
+import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../context.ts';
+
+const PAGE = 50;
+const query = z.object({
+  before: z
+    .string()
+    .regex(/^\d{1,16}-\d{1,16}$/, 'the id of an entry')
+    .optional(),
+  format,
+});
+const alertForm = z.object({ low_at: text(20) });
+const COLUMNS = [
+  'id',
+  'at',
+  'kind',
+  'delta',
+  'balance',
+  'order_id',
+  'request_id',
+  'route',
+  'key_id',
+  'rows',
+  'reason',
+];
+
+interface WalletPage {
+  account: AccountRecord;
+  ledger: LedgerEntry[];
+  /** What comes after these entries and cannot be shown. */
+  gap: string | null;
+  newest: string | null;
+  older: string | null;
+  csv: string;
+  form: { low_at: string; problem: string };
+}
+
+export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
+  const view = area.view<WalletPage>('wallet.njk');
+
+  const show = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { before, form }: { before?: string | undefined; form?: WalletPage['form'] },
+  ): Promise<FastifyReply> => {
+    const account_id = accountIdOf(request);
+    const low_at = await area.alerts.get(account_id);
+    const { entries, gap } = await area.accounts.ledgerPage(account_id, {
+      limit: PAGE + 1,
+      ...(before !== undefined && { before }),
+    });
+    const ledger = entries.slice(0, PAGE);
+    const isLast = entries.length <= PAGE;
+    const last = isLast ? gap?.before : ledger.at(-1)?.id;
+    return view(reply, 'Wallet', {
+      account: await accountOf(area, request),
+      ledger,
+      newest: before === undefined ? null : '/account/wallet',
+      gap: isLast ? (gap?.says ?? null) : null,
+      older: last ? link('/account/wallet', { before: last }) : null,
+      csv: '/account/wallet?format=csv',
+      form: form ?? { low_at: low_at === null ? '' : String(low_at), problem: '' },
+    });
+  };
+
+  scope.get('/wallet', async (request, reply) => {
+    const { before, format: wanted } = readFields(query, request.query);
+    if (wanted === 'html') return show(request, reply, { before });
+    return sendCsv(reply, 'ledger', COLUMNS, rowsOf(area, accountIdOf(request)));
+  });
+
+  scope.post('/wallet/alert', async (request, reply) => {
+    const { low_at: sent } = readFields(alertForm, request.body);
+    const low_at = sent === '' || sent === '0' ? null : /^\d{1,12}$/.test(sent) ? Number(sent) : Number.NaN;
+    if (Number.isNaN(low_at)) {
+      const form = { low_at: sent, problem: 'A threshold is a whole number of credits; blank for no mail.' };
+      return show(request, reply.code(422), { form });
+    }
+    const account_id = accountIdOf(request);
+    const before = await area.alerts.get(account_id);
+    const facts = { before: { low_at: before }, after: { low_at } };
+    await change(area, request, { action: 'account.alert', ...facts }, () =>
+      area.alerts.set(account_id, low_at),
+    );
+    const said =
+      low_at === null ? 'No mail is sent.' : `A mail is sent when fewer than ${low_at} credits are left.`;
+    return goOn(area, reply, '/account/wallet', said);
+  });
+}
+
+async function* rowsOf({ accounts }: AccountArea, account_id: string): AsyncGenerator<Cell[]> {
+  for await (const entry of wholeLedger(accounts, account_id)) {
+    if (isGap(entry)) {
+      yield ['', '', 'missing', null, null, null, null, null, null, null, entry.says];
+      continue;
+    }
+    const { id, at_ms, kind, delta, balance, cause, reason } = entry;
+    const order_id = 'order_id' in cause ? cause.order_id : null;
+    const call =
+      'route' in cause ? [cause.request_id, cause.route, cause.key_id, cause.rows] : [null, null, null, null];
+    yield [id, new Date(at_ms).toISOString(), kind, delta, balance, order_id, ...call, reason];
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * A second program beside the gateway, in a process of its own: `npm start` gives it the worker. It ends with the
+ * gateway, also when the gateway is killed (its end of the channel closes), and is started again when it ends alone,
+ * ever more slowly while that keeps happening. The gateway needs nothing of it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Logger } from 'pino';
+import { RestartBackoff } from './restart-backoff.ts';
+
+const PAUSES = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
+const STOP_WITHIN_MS = 8_000;
+
+/** @param program path of a script for this Node. Returns what ends it. */
+export function startChildProcess(program: string, log: Logger): () => Promise<void> {
+  let child: ChildProcess;
+  const pause = new RestartBackoff(PAUSES);
+  let again: NodeJS.Timeout | undefined;
+  let isStopping = false;
+  const start = (): void => {
+    const since = performance.now();
+    child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    child.once('error', (error) => log.error({ err: error, program }, 'companion'));
+    child.once('exit', (code, signal) => {
+      if (isStopping) return;
+      const pause_ms = pause.after(performance.now() - since);
+      log.error({ program, code, signal, again_in_ms: pause_ms }, 'companion ended by itself');
+      again = setTimeout(start, pause_ms);
+    });
+  };
+  start();
+  return async () => {
+    isStopping = true;
+    clearTimeout(again);
+    await ended(child);
+  };
+}
+
+/** Asks it to end, and ends it when it does not. */
+function ended(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
+    return Promise.resolve();
+  return new Promise((settle) => {
+    const kill = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+    child.once('exit', () => {
+      clearTimeout(kill);
+      settle();
+    });
+    child.kill('SIGTERM');
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * One run of the archive in a process of its own, for those who kill it. Says a line when it begins and one for every
+ * lasting step; told the number of a step, it kills itself right after it, so that each such moment can be met exactly.
+ */
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import { connected, silentLog } from '../../redis.ts';
+
+/** Given as JSON on the command line. */
+export interface ChildTask {
+  url: string;
+  directory: string;
+  now_ms: number;
+  part_entries: number;
+  kill_at: number | null;
+}
+
+const task = JSON.parse(process.argv[2] ?? '') as ChildTask;
+const redis = await connected(task.url, false, []);
+let step = 0;
+process.stdout.write('began\n');
+const { ledger, audit } = await runArchive({
+  redis,
+  settings: { ARCHIVE_DIR: task.directory, LEDGER_LIVE_DAYS: 1, AUDIT_LIVE_DAYS: 1 },
+  now: () => task.now_ms,
+  log: silentLog,
+  partEntries: task.part_entries,
+  onStep: (what) => {
+    step += 1;
+    process.stdout.write(`${what}\n`);
+    if (step === task.kill_at) process.kill(process.pid, 'SIGKILL');
+  },
+});
+redis.disconnect();
+for (const { what, why } of [...ledger.left, ...audit.left]) process.stdout.write(`left ${what}: ${why}\n`);
+process.stdout.write('done\n');

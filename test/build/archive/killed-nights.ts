@@ -1,0 +1,125 @@
+/** Days of calls, each followed by a night whose archive is killed somewhere, for the test and for `npm run faults`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
+import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import {
+  type Customer,
+  createWorld,
+  seededRandom,
+  UNLIMITED,
+  type World,
+} from '../../gateway/metering/harness.ts';
+import type { TestRedis } from '../../redis.ts';
+import type { ChildTask } from './archive-in-child.ts';
+import { Witness } from './witness.ts';
+
+const CHILD = fileURLToPath(new URL('archive-in-child.ts', import.meta.url));
+const DAY_MS = 86_400_000;
+/** Calls of one day by account: of some there is more than one script takes over at a time. */
+const CALLS = [1, 20, 300];
+const PART_ENTRIES = 120;
+
+/** After a number of steps, or so long after it began. */
+export type Kill = { step: number } | { after_ms: number };
+
+export interface Night {
+  killed: boolean;
+  /** What it said, step by step. */
+  said: string[];
+  duration_ms: number;
+}
+
+export class KilledNights {
+  readonly #server: TestRedis;
+  readonly #dir: string;
+  readonly #world: World;
+  readonly #audit: AuditLog;
+  readonly #customers: Customer[] = [];
+  readonly witness: Witness;
+
+  private constructor(server: TestRedis, dir: string, world: World) {
+    this.#server = server;
+    this.#dir = dir;
+    this.#world = world;
+    this.#audit = new AuditLog(world.redis, () => world.clock.ms);
+    this.witness = new Witness(world.redis, dir);
+  }
+
+  static async open(server: TestRedis, dir: string): Promise<KilledNights> {
+    const nights = new KilledNights(server, dir, createWorld(await server.connect(), UNLIMITED));
+    for (const _ of CALLS) nights.#customers.push(await nights.#world.customer({ credits: 1_000_000 }));
+    return nights;
+  }
+
+  /** A day of calls, purchases and changes; the clock then stands on the next. */
+  async day(): Promise<void> {
+    const { store, clock } = this.#world;
+    for (const [index, { account_id, call }] of this.#customers.entries()) {
+      const count = CALLS[index] ?? 0;
+      await Promise.all(Array.from({ length: count }, (_, i) => call({ request_id: `r${i}`, rows: i })));
+      if (index === 0) {
+        const { order_id } = await store.order(account_id, 'small');
+        await store.moveOrder(order_id, 'paid');
+      }
+      const subject = `account ${account_id}`;
+      const change = { by: 'ada@example.org', action: 'account.note', subject, before: {}, reason: '' };
+      await this.#audit.record({ ...change, after: { index }, request_id: 'r' });
+    }
+    await this.witness.note();
+    clock.ms += DAY_MS;
+  }
+
+  /** Archives in a child, which is killed unless it ends before. */
+  async night(kill: Kill | null = null): Promise<Night> {
+    const task: ChildTask = {
+      url: this.#server.url,
+      directory: this.#dir,
+      now_ms: this.#world.clock.ms,
+      part_entries: PART_ENTRIES,
+      kill_at: kill && 'step' in kill ? kill.step : null,
+    };
+    const child = spawn(process.execPath, [CHILD, JSON.stringify(task)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    let began_ms = 0;
+    let timer: NodeJS.Timeout | undefined;
+    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      if (text === '') {
+        began_ms = performance.now();
+        if (kill && 'after_ms' in kill) timer = setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
+      }
+      text += piece;
+    });
+    const [code, signal] = await once(child, 'close');
+    clearTimeout(timer);
+    if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the archive ended with ${code ?? signal}`);
+    const said = text.trimEnd().split('\n').slice(1);
+    return { killed: signal === 'SIGKILL', said, duration_ms: performance.now() - began_ms };
+  }
+
+  /** How many entries of days that are over are live still. */
+  async owed(): Promise<number> {
+    const { redis, clock } = this.#world;
+    const before_ms = (dayOf(clock.ms) - 1) * DAY_MS;
+    const keys = this.#customers.map(({ account_id }) => `{a:${account_id}}:ledger`);
+    const entries = await Promise.all([...keys, '{audit}:log'].map((key) => redis.xrange(key, '-', '+')));
+    const isOld = (fields: readonly string[]): boolean => Number(fields[1]) < before_ms;
+    return entries.flat().filter(([, fields]) => fields[0] !== 'at_ms' || isOld(fields)).length;
+  }
+
+  get today(): string {
+    return dateOfDay(dayOf(this.#world.clock.ms));
+  }
+}
+
+/** Half of the moments right after a step, half by the clock within the time that a night takes; the same with every run. */
+export function* moments(count: number, steps: number, duration_ms: number): Generator<Kill> {
+  const random = seededRandom('moments');
+  for (let i = 0; i < count; i += 1) {
+    const share = random(4).readUInt32BE() / 2 ** 32;
+    yield i % 2 === 0 ? { step: 1 + Math.floor(share * steps) } : { after_ms: share * duration_ms };
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Accounts that have lived for a week, their history archived by the night, as readers meet it: several parts, several
+ * days of usage, an audit log, and what is live still.
+ */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { Disagreement } from '../../../admin/reconcile/account-check.ts';
+import type { Reconciliation } from '../../../admin/reconcile/reading.ts';
+import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
+import { Archive } from '../../../gateway/archive/archive.ts';
+import {
+  type Customer,
+  createWorld,
+  PACKS,
+  seededRandom,
+  UNLIMITED,
+  type World,
+} from '../../gateway/metering/harness.ts';
+import { silentLog } from '../../redis.ts';
+
+export const DAY_MS = 86_400_000;
+/** A part for each of them but the last three. */
+const DAYS = 7;
+
+export interface Lived {
+  world: World;
+  /** Oldest first; the last one has the most varied life. */
+  ids: string[];
+  /** Orders of the last one: paid, refunded, failed, paid and archived, still open. */
+  orders: string[];
+  /** Every ledger, newest first, as it was before anything was archived. */
+  ledgers: Map<string, LedgerEntry[]>;
+  archiveDir: string;
+  archive: Archive;
+  /** Reads live and archived. */
+  store: AccountStore;
+  /** The night's archive step. */
+  night(): Promise<void>;
+  reconcile(): Promise<Reconciliation>;
+  disagreements(): Promise<Disagreement[]>;
+  /** Everything, Redis and files, as it was when the week was over. */
+  restore(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function live(redis: RedisClient): Promise<Lived> {
+  const dir = await mkdtemp(join(tmpdir(), 'alm-lived-'));
+  const archiveDir = join(dir, 'archive');
+  const world = createWorld(redis, UNLIMITED);
+  const archive = new Archive(archiveDir);
+  const now = (): number => world.clock.ms;
+  const store = new AccountStore({
+    ...{ redis, now, random: seededRandom(archiveDir), packs: PACKS, log: silentLog, archive },
+  });
+  const night = async (): Promise<void> => {
+    const settings = { ARCHIVE_DIR: archiveDir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 };
+    await runArchive({ redis, settings, now, log: silentLog });
+  };
+  const people = [await world.customer(), await world.customer(), await world.customer({ credits: 500 })];
+  const ids = people.map(({ account_id }) => account_id);
+  const ledgers = new Map<string, LedgerEntry[]>(ids.map((id) => [id, []]));
+  /** Notes what is live before the night takes some of it away. */
+  const note = async (): Promise<void> => {
+    for (const [id, known] of ledgers) {
+      const entries = await world.store.ledger(id, { limit: 500 });
+      const newest = known[0]?.id;
+      const older = newest === undefined ? entries.length : entries.findIndex((entry) => entry.id === newest);
+      known.unshift(...entries.slice(0, older));
+    }
+  };
+  const orders: string[] = [];
+  for (let day = 0; day < DAYS; day += 1) {
+    await spend(world, people, day);
+    await trade(world, people.at(-1)?.account_id ?? '', orders, day);
+    await note();
+    world.clock.ms += DAY_MS;
+    await night();
+  }
+  const reconciler = new Reconciler({ redis, now, archiveDir, workDir: join(dir, 'work') }, silentLog);
+  const reconcile = async (): Promise<Reconciliation> => {
+    await reconciler.refresh(60_000);
+    if (!reconciler.last) throw new Error('nothing was reconciled');
+    return reconciler.last;
+  };
+  const keys = await Promise.all(
+    (await redis.keys('*')).map(async (key) => ({
+      key,
+      ttl: await redis.pttl(key),
+      value: await redis.dumpBuffer(key),
+    })),
+  );
+  const saved = join(dir, 'saved');
+  await cp(archiveDir, saved, { recursive: true });
+  const { ms } = world.clock;
+  return {
+    restore: async () => {
+      world.clock.ms = ms;
+      await redis.flushall();
+      for (const { key, ttl, value } of keys) await redis.restore(key, Math.max(0, ttl), value);
+      await rm(archiveDir, { recursive: true, force: true });
+      await cp(saved, archiveDir, { recursive: true });
+    },
+    ...{ world, ids, orders, ledgers, archiveDir, archive, store, night, reconcile },
+    disagreements: async () => (await reconcile()).disagreements,
+    stop: async () => {
+      await archive.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Calls of one day, more for the later ones. */
+async function spend(world: World, people: readonly Customer[], day: number): Promise<void> {
+  for (const [index, person] of people.entries()) {
+    for (let call = 0; call <= index * 3; call += 1)
+      await person.call({ price: call + 1, request_id: `r${day}-${call}` });
+  }
+  world.clock.ms += 1_000;
+}
+
+/** What the last account buys, gives back and is corrected by. */
+async function trade({ store }: World, id: string, orders: string[], day: number): Promise<void> {
+  if (day < 5) orders.push((await store.order(id, 'small')).order_id);
+  const [paid = '', refunded = '', failed = '', late = ''] = orders;
+  if (day === 1) await store.moveOrder(paid, 'paid');
+  if (day === 2) {
+    await store.moveOrder(refunded, 'paid');
+    await store.moveOrder(refunded, 'refunded');
+    await store.moveOrder(failed, 'failed');
+  }
+  if (day === 5) await store.moveOrder(late, 'paid');
+  if (day === 3) await store.adjust(id, { delta: -7, by: 'operator@example.org', reason: 'a correction' });
+}
+
+/** Rewrites a Parquet file of the archive through a query on its rows, which are called `rows`. */
+export async function rewrite(file: string, query: string): Promise<void> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`CREATE TABLE rows AS SELECT * FROM read_parquet('${file}')`);
+  await connection.run(`COPY (${query}) TO '${file}' (FORMAT parquet)`);
+  connection.closeSync();
+  instance.closeSync();
+}

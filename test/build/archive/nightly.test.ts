@@ -1,0 +1,83 @@
+/** The archive as the last step of the night, and as a step of its own on the command line. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
+import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
+import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { World } from '../world.ts';
+import { archivedLedgers } from './books.ts';
+
+const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));
+const call = promisify(execFile);
+const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] } };
+
+describe('the archive at the end of a night', () => {
+  let server: TestRedis;
+  let world: World;
+  beforeAll(async () => {
+    server = await startRedis();
+    world = await World.create({ atlas: { cadence: 'daily' } });
+    await world.publish('atlas', figures);
+  });
+  afterAll(async () => {
+    await world.remove();
+    await server.stop();
+  });
+
+  const night = async (
+    archive?: NightlyDependencies['archive'],
+    changes: Partial<NightlyDependencies> = {},
+  ) => nightly({ ...(await world.dependencies()), archive, ...changes });
+
+  it('is named as not done where there is no Redis, and the night is good', async () => {
+    const summary = await night();
+    expect(summary).toMatchObject({ archive: null, archive_error: 'there is no Redis at hand' });
+    expect(nightlyExitCode(summary)).toBe(0);
+  });
+
+  it('does not unpublish by failing, but the exit code says it', async () => {
+    const summary = await night(() => Promise.reject(new Error('the disk is full')));
+    expect(summary).toMatchObject({ archive: null, archive_error: 'the disk is full' });
+    expect(summary.build?.snapshot).toBe(await world.shelf.currentId());
+    expect(nightlyExitCode(summary)).toBe(3);
+  });
+
+  it('is done although nothing could be published', async () => {
+    const redis = await server.connect();
+    const past = createWorld(redis, UNLIMITED);
+    const customer = await past.customer();
+    await customer.call();
+    world.clock = past.clock.ms + 5 * 86_400_000;
+    const ARCHIVE_DIR = join(world.directory, 'archive');
+    const settings = { ARCHIVE_DIR, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 };
+    const summary = await night(
+      () => runArchive({ redis, settings, now: () => world.clock, log: silentLog }),
+      { overrides: () => Promise.reject(new Error("operators' changes cannot be read")) },
+    );
+    expect(summary.build).toBeNull();
+    expect(summary.archive?.ledger.entries).toBe(2);
+    expect((await archivedLedgers(ARCHIVE_DIR)).get(customer.account_id)).toHaveLength(2);
+    expect(nightlyExitCode(summary)).toBe(1);
+  });
+
+  it('is a step of the command line, which says when there is no Redis', async () => {
+    const { VAR_DIR, CURATED_DIR } = world.settings;
+    const env = { VAR_DIR, CURATED_DIR, LOG_LEVEL: 'silent' };
+    const without = await call(process.execPath, [MAIN, 'archive'], { env }).catch(
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect(without).toMatchObject({ code: 1, stderr: expect.stringMatching(/^there is no Redis at hand/) });
+    const redis = await server.connect();
+    await redis.del('archive:id');
+    const customer = await createWorld(redis, UNLIMITED).customer();
+    const { stdout } = await call(process.execPath, [MAIN, 'archive', '--json'], {
+      env: { ...env, REDIS_URL: server.url, ARCHIVE_DIR: join(world.directory, 'other') },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ ledger: { left: [] }, audit: { entries: 0 } });
+    expect(await redis.exists(`{a:${customer.account_id}}:account`)).toBe(1);
+  });
+});

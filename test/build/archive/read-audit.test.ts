@@ -1,0 +1,138 @@
+/** The audit log, held data and their exports over archive and live; and that history names nobody once they are erased. */
+import { readdir, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { type AuditEntry, type AuditLog, wholeAudit } from '../../../gateway/accounts/audit/audit-log.ts';
+import { heldData } from '../../../gateway/accounts/privacy/data-export.ts';
+import { Archive } from '../../../gateway/archive/archive.ts';
+import { compareIds, parseStreamId } from '../../../gateway/archive/stream-id.ts';
+import { type AccountWorld, type Customer, NOON, startAccountPages } from '../../gateway/pages/harness.ts';
+import { silentLog } from '../../redis.ts';
+import { query } from './books.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('history of a person over archive and live', () => {
+  let world: AccountWorld;
+  let ann: Customer;
+  let audit: AuditLog;
+  let before: AuditEntry[];
+  let archiveDir: string;
+
+  const night = () =>
+    runArchive({ redis: world.redis, settings: world.settings, now: () => world.clock.ms, log: silentLog });
+
+  beforeAll(async () => {
+    world = await startAccountPages({ settings: { AUDIT_LIVE_DAYS: '2', LEDGER_LIVE_DAYS: '2' } });
+    archiveDir = world.settings.ARCHIVE_DIR;
+    audit = world.area.audit;
+    ann = await world.customer('Ann Archived');
+    const seen = new Map<string, AuditEntry>();
+    const { key } = await world.makeKey(ann, { label: 'a name of hers' });
+    for (let day = 0; day < 5; day += 1) {
+      for (let call = 0; call < 3; call += 1) expect((await world.call(key)).status).toBe(200);
+      await world.signIn(ann.visitor, ann.email);
+      await ann.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: String(day + 1) });
+      // Noted while it is live.
+      for (const entry of (await audit.page({ limit: 500 })).entries)
+        if (!seen.has(entry.id)) seen.set(entry.id, entry);
+      world.clock.ms += DAY_MS;
+      if (day === 2) await night();
+    }
+    before = [...seen.values()].sort((a, b) => compareIds(parseStreamId(b.id), parseStreamId(a.id)));
+    const walked: AuditEntry[] = [];
+    for await (const item of wholeAudit(audit)) if ('action' in item) walked.push(item);
+    expect(walked).toHaveLength(before.length);
+    await night();
+    world.clock.ms += DAY_MS;
+    await night();
+    world.clock.ms += 99 * DAY_MS;
+    await night();
+  });
+  afterAll(() => world.stop());
+
+  it('shows the audit log in pages of any size, of all and of one subject', async () => {
+    expect(await world.redis.xlen(redisKeys.audit)).toBe(0);
+    expect(before.length).toBeGreaterThan(5);
+    const subject = `account ${ann.account_id}`;
+    for (const limit of [1, 2, 3, 100]) {
+      for (const wanted of [undefined, subject]) {
+        const read: AuditEntry[] = [];
+        for (let last: string | undefined; ; last = read.at(-1)?.id) {
+          const options = {
+            limit,
+            ...(wanted && { subject: wanted }),
+            ...(last !== undefined && { before: last }),
+          };
+          const { entries, gap } = await audit.page(options);
+          expect(gap).toBeNull();
+          read.push(...entries);
+          if (entries.length < limit) break;
+        }
+        expect(read).toEqual(before.filter((entry) => !wanted || entry.subject === wanted));
+      }
+    }
+    expect(await audit.of('account acc_nobody')).toEqual([]);
+  });
+
+  it('gives a person everything that is held, archive included', async () => {
+    const { area, clock } = world;
+    const archive = new Archive(archiveDir);
+    const held = { ...area, archive, now: () => clock.ms };
+    const data = await heldData(held, ann.account_id);
+    await archive.close();
+    const text = JSON.parse(JSON.stringify(data));
+    expect(text.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
+      ...Array(15).fill('debit'),
+      'grant',
+    ]);
+    expect(text.changes).toHaveLength(before.length);
+    expect(text.usage.totals.requests).toBe(0);
+    const days = text.earlier_usage.map(({ date, credits }: { date: string; credits: number }) => [
+      date,
+      credits,
+    ]);
+    expect(days).toHaveLength(5);
+    expect(days[0]).toEqual([new Date(NOON).toISOString().slice(0, 10), 3]);
+    await world.signIn(ann.visitor, ann.email);
+    const csv = (await ann.visitor.get('/account/wallet?format=csv')).html;
+    expect(csv.trim().split('\r\n')).toHaveLength(1 + 16);
+    const page = (await ann.visitor.get('/account/wallet')).html;
+    expect(page.match(/\/v1\/countries\/\{iso3\}/g)).toHaveLength(15);
+  });
+
+  it('names nobody in the archive, so that an erasure need not reach it', async () => {
+    const { name, email } = await world.accounts.get(ann.account_id);
+    const { request_id } = await world.area.requests.open(ann.account_id, 'erasure');
+    await world.area.rights.erase(request_id, 'command line');
+    world.clock.ms += 10 * DAY_MS;
+    await night();
+    const rows = [
+      ...(await query(
+        `SELECT * FROM read_parquet('${archiveDir}/ledger/*/*.parquet', union_by_name = true)`,
+      )),
+      ...(await query(`SELECT * FROM read_parquet('${archiveDir}/audit/*/*.parquet')`)),
+      ...(await query(`SELECT * FROM read_parquet('${archiveDir}/usage/*.parquet')`)),
+    ];
+    const text = JSON.stringify(rows);
+    expect(text).toContain(ann.account_id);
+    for (const word of [name, email, 'a name of hers']) expect(text).not.toContain(word);
+    const { credits } = await world.accounts.get(ann.account_id);
+    const ledger = await world.area.accounts.ledger(ann.account_id);
+    expect(ledger.reduce((sum, { delta }) => sum + delta, 0)).toBe(credits.balance);
+  });
+
+  it('says what cannot be shown of a damaged part', async () => {
+    const [first = ''] = (await readdir(join(archiveDir, 'audit'))).sort();
+    await truncate(join(archiveDir, 'audit', first, 'entries.parquet'), 200);
+    const { gap, entries } = await audit.page({ limit: 500 });
+    expect(gap).toEqual({
+      says: expect.stringContaining(`Part ${first} of the archive cannot be read`),
+      before: null,
+    });
+    expect(entries.length).toBeGreaterThan(0);
+    await expect(audit.list({ limit: 500 })).rejects.toMatchObject({ code: 'archive_damaged' });
+  });
+});

@@ -1,0 +1,177 @@
+/** Ledgers read over archive and live: the same as before anything was archived, and plain about what is missing. */
+import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import { wholeLedger } from '../../../gateway/accounts/ledger-history.ts';
+import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
+import { Archive } from '../../../gateway/archive/archive.ts';
+import { isGap } from '../../../gateway/archive/page.ts';
+import { PACKS, seededRandom } from '../../gateway/metering/harness.ts';
+import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { type Lived, live } from './lived.ts';
+
+describe('a ledger over archive and live', () => {
+  let server: TestRedis;
+  let redis: RedisClient;
+  let lived: Lived;
+  let id: string;
+  let whole: LedgerEntry[];
+
+  beforeAll(async () => {
+    server = await startRedis();
+    redis = await server.connect();
+  });
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    await redis.flushall();
+    lived = await live(redis);
+    id = lived.ids.at(-1) ?? '';
+    whole = lived.ledgers.get(id) ?? [];
+  });
+  afterEach(() => lived.stop());
+
+  const parts = async (): Promise<string[]> => (await readdir(join(lived.archiveDir, 'ledger'))).sort();
+  const entriesOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'entries.parquet');
+  const accountsOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'accounts.parquet');
+
+  it('is what it was before anything was archived, in pages of any size', async () => {
+    expect((await parts()).length).toBeGreaterThan(1);
+    expect(await redis.xlen(redisKeys.ledger(id))).toBeLessThan(whole.length - 10);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...lived.ids),
+        fc.integer({ min: 1, max: 60 }),
+        async (account_id, limit) => {
+          const read: LedgerEntry[] = [];
+          for (let before: string | undefined; ; before = read.at(-1)?.id) {
+            const page = await lived.store.ledgerPage(account_id, {
+              limit,
+              ...(before !== undefined && { before }),
+            });
+            expect(page.gap).toBeNull();
+            expect(page.entries.length).toBeLessThanOrEqual(limit);
+            read.push(...page.entries);
+            if (page.entries.length < limit) break;
+          }
+          expect(read).toEqual(lived.ledgers.get(account_id));
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  it('goes on with every part that appears', async () => {
+    const customer = await lived.world.store.get(id);
+    await lived.world.store.grant(id, { credits: 5, by: 'test' });
+    const grown = [...(await lived.world.store.ledger(id, { limit: 1 })), ...whole];
+    lived.world.clock.ms += 9 * 86_400_000;
+    const before = await parts();
+    await lived.night();
+    expect((await parts()).length).toBeGreaterThan(before.length);
+    expect(await redis.xlen(redisKeys.ledger(id))).toBe(0);
+    expect(await lived.store.ledger(id, { limit: 500 })).toEqual(grown);
+    expect(grown[0]?.balance).toBe(customer.credits.balance + 5);
+  });
+
+  it('counts each entry once while an account is carried over in steps', async () => {
+    const middle = whole.length - 9;
+    const live = await redis.xrange(redisKeys.ledger(id), '-', '+');
+    // As it is when the night was killed in the middle: the part stands, Redis has let go of the first entries only.
+    const left = whole.slice(0, middle).reverse();
+    const through = whole[middle];
+    await redis.del(redisKeys.ledger(id));
+    for (const entry of left) {
+      const known = live.find(([one]) => one === entry.id)?.[1] ?? [
+        ...['at_ms', entry.at_ms, 'kind', entry.kind, 'delta', entry.delta, 'balance', entry.balance],
+        ...('order_id' in entry.cause ? ['order', entry.cause.order_id] : []),
+        ...('by' in entry.cause ? ['by', entry.cause.by] : []),
+        ...('route' in entry.cause
+          ? [
+              'request',
+              entry.cause.request_id,
+              'route',
+              entry.cause.route,
+              'key',
+              entry.cause.key_id,
+              'rows',
+              entry.cause.rows,
+            ]
+          : []),
+        ...(entry.reason === null ? [] : ['reason', entry.reason]),
+      ];
+      await redis.xadd(redisKeys.ledger(id), entry.id, ...known);
+    }
+    await redis.hset(redisKeys.carried(id), {
+      through: through?.id ?? '',
+      at_ms: through?.at_ms ?? 0,
+      balance: through?.balance ?? 0,
+      entries: 9,
+    });
+    expect(await lived.store.ledger(id, { limit: 500 })).toEqual(whole);
+    expect(await lived.disagreements()).toEqual([]);
+  });
+
+  it('stands as one entry where the archive cannot be reached, and the sum holds', async () => {
+    const options = { redis, now: () => 0, random: seededRandom('x'), packs: PACKS, log: silentLog };
+    const elsewhere = new Archive(join(lived.archiveDir, 'not', 'here'));
+    for (const store of [new AccountStore(options), new AccountStore({ ...options, archive: elsewhere })]) {
+      const entries = await store.ledger(id, { limit: 500 });
+      const first = entries.at(-1);
+      expect(first).toMatchObject({ kind: 'carry_forward', delta: first?.balance });
+      expect(entries.slice(0, -1)).toEqual(whole.slice(0, entries.length - 1));
+      const { credits } = await store.get(id);
+      expect(entries.reduce((sum, { delta }) => sum + delta, 0)).toBe(credits.balance);
+      expect(await store.ledger(id, { before: first?.id ?? '' })).toEqual([]);
+    }
+    await elsewhere.close();
+  });
+
+  /** The whole ledger as pages and exports walk through it: ids, and gaps as sentences. */
+  async function walk(): Promise<string[]> {
+    const said: string[] = [];
+    for await (const item of wholeLedger(lived.store, id)) said.push(isGap(item) ? item.says : item.id);
+    return said;
+  }
+
+  it('says where a damaged part lies, shows what is older, and a missing list of accounts loses nothing', async () => {
+    const [, second = ''] = await parts();
+    await truncate(accountsOf(second), 100);
+    expect(await walk()).toEqual(whole.map((entry) => entry.id));
+    await truncate(entriesOf(second), 1_000);
+    const said = await walk();
+    const gaps = said.filter((word) => word.includes(' '));
+    expect(gaps).toEqual([
+      `Part ${second} of the archive cannot be read; entries that lie in it are not shown.`,
+    ]);
+    const at = said.indexOf(gaps[0] ?? '');
+    expect(whole.map((entry) => entry.id)).toEqual(
+      expect.arrayContaining(said.filter((word) => word !== gaps[0])),
+    );
+    expect(at).toBeGreaterThan(0);
+    expect(said.length).toBeGreaterThan(at + 1);
+    await expect(lived.store.ledger(id, { limit: 500 })).rejects.toMatchObject({ code: 'archive_damaged' });
+  });
+
+  it.each([0, 1, -1])('says that entries are missing where part %i is gone', async (at) => {
+    const mine = await parts();
+    await rm(join(lived.archiveDir, 'ledger', mine.at(at) ?? ''), { recursive: true });
+    const said = await walk();
+    expect(said.filter((word) => word.includes('missing'))).toHaveLength(1);
+    const ids = said.filter((word) => !word.includes(' '));
+    expect(ids.length).toBeLessThan(whole.length);
+    expect(whole.map((entry) => entry.id)).toEqual(expect.arrayContaining(ids));
+  });
+
+  it('is no hole when files are rubbish from the start', async () => {
+    for (const name of await parts()) {
+      await writeFile(entriesOf(name), 'rubbish');
+      await writeFile(accountsOf(name), 'rubbish');
+    }
+    const said = await walk();
+    expect(said.filter((word) => word.includes('cannot be read')).length).toBeGreaterThan(0);
+  });
+});

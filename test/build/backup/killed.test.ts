@@ -1,0 +1,97 @@
+/** A restore that is killed at any moment serves nothing half, and the next one with `--force` brings everything back. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { backUp } from '../../../build/backup/backup.ts';
+import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { empty, everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { expectSoundChain, wholeLedger } from '../archive/books.ts';
+import { contents, furnish, settingsIn, temporary } from './place.ts';
+
+const KILLS = 12;
+const UP_WITHIN_MS = 10_000;
+
+let server: TestRedis;
+let redis: RedisClient;
+let dir: string;
+let backup: string;
+let files: Map<string, string>;
+let keys: string[];
+
+beforeAll(async () => {
+  server = await startRedis();
+  const gateway = await server.connect();
+  dir = await temporary();
+  backup = join(dir, 'backup');
+  const settings = settingsIn(join(dir, 'home'));
+  const { world } = await furnish(gateway, settings);
+  await backUp({ redis: gateway, settings, now: () => world.clock.ms }, backup);
+  files = await contents(settings);
+  keys = (await everyKey(gateway)).sort();
+  // Nothing is restored while a gateway is connected: from here on this is a tool.
+  gateway.disconnect();
+  redis = connectRedis(
+    { REDIS_URL: server.url, REDIS_CLUSTER: false, REDIS_WAIT_REPLICAS: 0 },
+    silentLog,
+    'tool',
+  );
+  await whenReady(redis, UP_WITHIN_MS);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** How far a restore has come: a file counts once when it is copied and once more in its place, a key once. */
+async function progressIn(home: string): Promise<number> {
+  const entries = await readdir(home, { recursive: true, withFileTypes: true }).catch(() => []);
+  const drafts = entries.filter((entry) => entry.isFile() && entry.parentPath.includes('.restoring'));
+  const placed = entries.filter((entry) => entry.isFile()).length - drafts.length;
+  return drafts.length + 2 * placed + (await redis.dbsize());
+}
+
+/** `npm run restore -- --force` into a place, killed when it has come so far, if it has not ended by then. */
+async function restoreInto(home: string, killedAt = Number.POSITIVE_INFINITY): Promise<number | null> {
+  const place = [
+    `VAR_DIR=${home}`,
+    `CURATED_DIR=${join(home, 'curated')}`,
+    `REDIS_URL=${server.url}`,
+    'LOG_LEVEL=silent',
+  ];
+  const words = ['build/backup/main.ts', 'restore', '--from', backup, '--force'];
+  const child = spawn('env', [...place, process.execPath, ...words], { stdio: 'ignore' });
+  const ended = once(child, 'close');
+  while (child.exitCode === null && (await progressIn(home)) < killedAt);
+  child.kill('SIGKILL');
+  const [code] = await ended;
+  return code;
+}
+
+test('killed again and again: nothing half is served, and all is there in the end', async () => {
+  await empty(redis);
+  const home = join(dir, 'target');
+  const settings = settingsIn(home);
+  const pointer = join(settings.SNAPSHOT_DIR, 'current');
+  const whole = 2 * files.size + keys.length;
+  let midway = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    await empty(redis);
+    await rm(home, { recursive: true, force: true });
+    await restoreInto(home, 1 + (whole * kill) / KILLS);
+    if (existsSync(pointer)) {
+      // What is served is named last: all that it needs is there.
+      expect((await everyKey(redis)).length).toBe(keys.length);
+      for (const name of files.keys()) expect(existsSync(join(home, name))).toBe(true);
+    } else midway++;
+  }
+  expect(midway).toBeGreaterThan(KILLS / 2);
+  expect(await restoreInto(home)).toBe(0);
+  expect(await contents(settings)).toEqual(files);
+  expect((await everyKey(redis)).sort()).toEqual(keys);
+  for (const id of await redis.zrange('accounts', '0', '-1'))
+    await expectSoundChain(redis, id, await wholeLedger(redis, settings.ARCHIVE_DIR, id));
+});

@@ -1,0 +1,128 @@
+/** A place that is backed up: accounts that live on meanwhile, an archive, a lake, a snapshot and curated data. */
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import { listTree, type TreeSettings, treesOf } from '../../../build/backup/trees.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import { publishFixture } from '../../gateway/fixture-snapshot.ts';
+import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
+import { silentLog } from '../../redis.ts';
+
+const DAY_MS = 86_400_000;
+
+export async function temporary(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'alm-backup-'));
+}
+
+export function settingsIn(dir: string): TreeSettings {
+  return {
+    VAR_DIR: dir,
+    ARCHIVE_DIR: join(dir, 'archive'),
+    LAKE_DIR: join(dir, 'lake'),
+    SNAPSHOT_DIR: join(dir, 'snapshots'),
+    CURATED_DIR: join(dir, 'curated'),
+    REDIS_DIR: join(dir, 'redis'),
+  };
+}
+
+const FILES: Record<string, string> = {
+  'lake/gapminder/20261120T020000Z/run.json': '{"status":"succeeded"}',
+  'lake/gapminder/current': '20261120T020000Z',
+  'lake/gapminder/.copies/of-a-page': 'a cache',
+  'lake/overrides.json': '{}',
+  'curated/topics.yaml': 'topics: []\n',
+  'curated/providers/one.yaml': 'id: one\n',
+  'curated/code.ts': 'export {};\n',
+};
+
+export async function writeFiles(dir: string, files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), text);
+  }
+}
+
+/** Every file of every tree with its content, as `archive/…`. */
+export async function contents(settings: TreeSettings): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const tree of treesOf(settings)) {
+    for (const path of (await listTree(tree)).keys())
+      found.set(`${tree.name}/${path}`, (await readFile(join(tree.directory, path))).toString('base64'));
+  }
+  return found;
+}
+
+export interface Place {
+  world: World;
+  people: Customer[];
+}
+
+/** Five days of calls, purchases and changes, the oldest of them archived. */
+export async function furnish(redis: RedisClient, settings: TreeSettings): Promise<Place> {
+  const world = createWorld(redis, UNLIMITED);
+  const now = (): number => world.clock.ms;
+  await writeFiles(settings.VAR_DIR, FILES);
+  await publishFixture(settings.SNAPSHOT_DIR);
+  const people = [];
+  for (let count = 0; count < 8; count += 1) people.push(await world.customer({ credits: 100_000 }));
+  const audit = new AuditLog(redis, now);
+  for (let day = 0; day < 5; day += 1) {
+    for (const person of people) for (let call = 0; call < 5; call += 1) await person.call({ rows: 2 });
+    const [{ account_id } = { account_id: '' }] = people;
+    const { order_id } = await world.store.order(account_id, 'small');
+    await world.store.moveOrder(order_id, 'paid');
+    const change = { by: 'ada@example.org', action: 'indicator.toggle', subject: `indicator x.${day}` };
+    await audit.record({ ...change, before: {}, after: { day }, reason: '', request_id: 'r' });
+    world.clock.ms += DAY_MS;
+  }
+  await runArchive({
+    redis,
+    settings: { ...settings, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 1 },
+    now,
+    log: silentLog,
+  });
+  await world.metering.settle();
+  return { world, people };
+}
+
+export interface Load {
+  /** Resolves when so many more rounds are done. */
+  rounds(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Calls, grants, purchases, new keys and new accounts, one after the other in several lanes. */
+export function load({ world, people }: Place): Load {
+  let goesOn = true;
+  let done = 0;
+  let waiting: { at: number; settle: () => void }[] = [];
+  const lane = async (person: Customer, index: number): Promise<void> => {
+    for (let round = 0; goesOn; round += 1) {
+      await Promise.all(Array.from({ length: 5 }, () => person.call({ price: 1 + (round % 3) })));
+      if (round % 5 === index % 5) {
+        await world.store.grant(person.account_id, { credits: 7, by: 'test', reason: 'a gift' });
+        const { order_id } = await world.store.order(person.account_id, 'large');
+        await world.store.moveOrder(order_id, 'paid');
+      }
+      if (round % 9 === index) await (await world.customer()).call();
+      done += 1;
+      for (const { at, settle } of waiting) if (done >= at) settle();
+      waiting = waiting.filter(({ at }) => done < at);
+    }
+  };
+  const lanes = people.map(lane);
+  return {
+    rounds: (count) =>
+      new Promise((settle) => {
+        waiting.push({ at: done + count, settle });
+      }),
+    stop: async () => {
+      goesOn = false;
+      await Promise.all(lanes);
+      // Totals that are written every few seconds would come into a Redis that has been emptied.
+      await world.metering.settle();
+    },
+  };
+}

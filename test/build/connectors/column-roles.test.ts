@@ -1,0 +1,53 @@
+/** Which columns of a wide table belong together, by pattern and by definition. */
+import { describe, expect, it } from 'vitest';
+import { pairColumns, rolePatterns } from '../../../build/connectors/column-roles.ts';
+
+const defaults = rolePatterns.parse({});
+const none = { value: null, projected: null, ci_lo: null, ci_hi: null };
+
+describe('pairColumns', () => {
+  it.each([
+    ['Total', 'Total (Projected)', 'projected'],
+    ['Total', 'total (projections)', 'projected'],
+    ['urban', 'urban_projected', 'projected'],
+    ['index', 'index_lower', 'ci_lo'],
+    ['index', 'index_upper', 'ci_hi'],
+    ['rate', 'rate_lower_ci', 'ci_lo'],
+    ['Death rate', 'Death rate - Lower bound', 'ci_lo'],
+    ['Death rate', 'Death rate (upper estimate)', 'ci_hi'],
+    ['Death rate', 'Lower bound of death rate', 'ci_lo'],
+    ['Death rate', 'Upper bound: Death rate', 'ci_hi'],
+    ['Death  rate', 'Death rate (upper)', 'ci_hi'],
+  ])('joins to %j the column %j as %s', (base, partner, role) => {
+    const expected = [{ ...none, column: base, value: base, [role]: partner }];
+    expect(pairColumns([base, partner], defaults)).toEqual(expected);
+    expect(pairColumns([partner, base], defaults)).toEqual(expected);
+  });
+
+  it.each(['Lower secondary completion', 'upper', 'x_lower', 'Lower bound of nothing'])(
+    'leaves %j alone: no other column is its series',
+    (column) => {
+      expect(pairColumns([column, 'other'], defaults)).toEqual([
+        { ...none, column, value: column },
+        { ...none, column: 'other', value: 'other' },
+      ]);
+    },
+  );
+
+  it('takes a forecast without an observed column for a series of forecasts', () => {
+    expect(pairColumns(['Deaths (Projected)'], defaults)).toEqual([
+      { ...none, column: 'Deaths (Projected)', projected: 'Deaths (Projected)' },
+    ]);
+  });
+
+  it('lets the definition decide against the patterns', () => {
+    const explicit = new Map([['t', { ci_lo: 't_upper', ci_hi: 't_lower' }]]);
+    expect(pairColumns(['t', 't_upper', 't_lower'], defaults, explicit)).toEqual([
+      { ...none, column: 't', value: 't', ci_lo: 't_upper', ci_hi: 't_lower' },
+    ]);
+  });
+
+  it('refuses a pattern that is no regular expression', () => {
+    expect(rolePatterns.safeParse({ ci_lo: ['('] }).success).toBe(false);
+  });
+});

@@ -1,0 +1,108 @@
+/** CSV as batches of rows: what upstream writes arrives cell for cell, and a damaged file is never a short table. */
+import { describe, expect, it } from 'vitest';
+import { type CsvOptions, columnIndex, openCsv, sniffDelimiter } from '../../../build/connectors/csv-rows.ts';
+import { memoryUpstream } from './upstream-files.ts';
+
+async function rowsOf(text: string | Uint8Array, options: CsvOptions = {}): Promise<string[][]> {
+  const table = await openCsv(await memoryUpstream({ f: text }).stream('f'), options);
+  const rows = [table.header];
+  for await (const batch of table.batches) rows.push(...batch);
+  return rows;
+}
+
+describe('openCsv', () => {
+  it('gives header and rows whatever the chunks, line ends, quotes and byte order mark', async () => {
+    const text = '\uFEFF"Country, name",Year,"a ""quoted"" cell"\r\n"Côte\nd’Ivoire",2000,1.50\r\n\r\n,,\r\n';
+    expect(await rowsOf(text)).toEqual([
+      ['Country, name', 'Year', 'a "quoted" cell'],
+      ['Côte\nd’Ivoire', '2000', '1.50'],
+      ['', '', ''],
+    ]);
+  });
+
+  it('reads a file without a last line break, and one that is only a header', async () => {
+    expect(await rowsOf('a,b\n1,2')).toEqual([
+      ['a', 'b'],
+      ['1', '2'],
+    ]);
+    expect(await rowsOf('a,b')).toEqual([['a', 'b']]);
+  });
+
+  it.each([
+    ['a;b;c', ';'],
+    ['a\tb', '\t'],
+    ['a|b|"x,y,z"', '|'],
+    ['only', ','],
+    ['"a;b;c",d', ','],
+  ])('finds the delimiter of %j', (header, delimiter) => {
+    expect(sniffDelimiter(header)).toBe(delimiter);
+  });
+
+  it('skips a preamble and finds the delimiter below it', async () => {
+    expect(await rowsOf('Source: "x, y"\n\na;b\n1;2\n', { preamble: 2 })).toEqual([
+      ['a', 'b'],
+      ['1', '2'],
+    ]);
+  });
+
+  it('reads latin-1 and other dialects', async () => {
+    const bytes = Buffer.from("pays;v\nC\u00f4te;'1;2'\n# note\n", 'latin1');
+    expect(await rowsOf(bytes, { encoding: 'latin1', quote: "'", comment: '#' })).toEqual([
+      ['pays', 'v'],
+      ['Côte', '1;2'],
+    ]);
+  });
+
+  it('names the columns of a file without a header', async () => {
+    expect(await rowsOf('1,2\n3,4\n', { header: false })).toEqual([
+      ['column1', 'column2'],
+      ['1', '2'],
+      ['3', '4'],
+    ]);
+  });
+
+  it.each([
+    ['an empty file', ''],
+    ['a row cut short', 'a,b,c\n1,2,3\n4,5'],
+    ['a row too long', 'a,b\n1,2,3\n'],
+    ['an open quote', 'a,b\n1,"2\n3,4\n'],
+  ])('refuses %s', async (_name, text) => {
+    await expect(rowsOf(text)).rejects.toThrow(Error);
+  });
+
+  it('refuses a header that never ends', async () => {
+    await expect(rowsOf('x'.repeat(1_000_010))).rejects.toThrow('no line break in the first megabyte');
+  });
+
+  it('passes on what the upstream throws half-way, and closes it when the reader stops early', async () => {
+    let closed = false;
+    async function* upstream(fails: boolean): AsyncGenerator<Uint8Array> {
+      try {
+        yield Buffer.from('a,b\n1,2\n');
+        if (fails) throw new Error('connection reset');
+        for (;;) yield Buffer.from('3,4\n');
+      } finally {
+        closed = true;
+      }
+    }
+    const failing = await openCsv(upstream(true));
+    await expect(
+      (async () => {
+        for await (const _batch of failing.batches);
+      })(),
+    ).rejects.toThrow('connection reset');
+    closed = false;
+    const endless = await openCsv(upstream(false));
+    for await (const _batch of endless.batches) break;
+    expect(closed).toBe(true);
+  });
+});
+
+describe('columnIndex', () => {
+  it('wants the exact name, and lists the columns when it is not there', () => {
+    expect(columnIndex(['INDICATOR', 'Indicator'], 'Indicator')).toBe(1);
+    expect(() => columnIndex(['INDICATOR', 'Indicator'], 'indicator')).toThrow(
+      'no column "indicator"; there are: INDICATOR, Indicator',
+    );
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * The IMF and UNDP definitions against the files they name: every cell of every datapoint file by an independent
+ * reading, the boundary between actual figures and projections by country and series, and UNDP's name slugs against
+ * the ISO codes of UNDP's own table.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { beforeAll, expect, it } from 'vitest';
+import { connectorFor } from '../../../build/connectors/registry.ts';
+import { type Curated, loadCurated } from '../../../data/curated.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+
+type Row = Record<string, string>;
+const table = (file: string): Row[] => parse(readFileSync(file), { columns: true, bom: true });
+
+describeWithMirror('the IMF', (mirror) => {
+  const directory = join(mirror, 'imf-weo');
+  let curated: Curated;
+  let read: ReadProvider;
+  beforeAll(async () => {
+    curated = await loadCurated('data');
+    read = await readAll(
+      connectorFor('ddf'),
+      curated.providers.get('imf')?.source,
+      directoryUpstream(directory),
+    );
+  });
+
+  it('gives every cell, text cells as gaps, and what is a projection', () => {
+    const last = new Map(
+      table(join(directory, 'ddf--notes.csv')).map((row) => [
+        `${row.country} ${row.concept}`,
+        Number(row.estimates_start_after),
+      ]),
+    );
+    const files = readdirSync(directory).filter((name) => name.startsWith('ddf--datapoints--'));
+    expect(read.failed.size).toBe(0);
+    expect(read.series.size).toBe(files.length);
+    let gaps = 0;
+    let projected = 0;
+    for (const file of files) {
+      const slug = file.split('--')[2] ?? '';
+      const expected = table(join(directory, file)).map((row) => {
+        const text = row[slug] ?? '';
+        const value = ['', 'n/a', '--'].includes(text) ? null : text;
+        const boundary = last.get(`${row.country} ${slug}`) ?? 0;
+        const flag = boundary > 0 ? { projected: Number(row.year) > boundary } : {};
+        return { place: row.country, year: row.year, value, ...flag };
+      });
+      gaps += expected.filter(({ value }) => value === null).length;
+      projected += expected.filter((row) => 'projected' in row && row.projected).length;
+      expect(read.series.get(slug)?.rows, slug).toEqual(expected);
+    }
+    expect(gaps).toBe(1_173 + 94);
+    expect(projected).toBeGreaterThan(30_000);
+  });
+
+  it('has a curated name, unit and topic for each series, all names different', () => {
+    const overlays = [...read.series.values()].map(({ entry }) => curated.overlay('imf', entry));
+    expect(overlays.filter(({ name, unit, topic }) => !name || !unit || !topic)).toEqual([]);
+    expect(new Set(overlays.map(({ name }) => name)).size).toBe(overlays.length);
+  });
+
+  it('never ranks what is in national currency or on a base of its own', () => {
+    const ranked = [...read.series.values()]
+      .map(({ entry }) => curated.overlay('imf', entry))
+      .filter(({ no_rank }) => !no_rank);
+    expect(ranked.filter(({ unit }) => /national currency|^index$/.test(unit ?? ''))).toEqual([]);
+  });
+});
+
+describeWithMirror('UNDP', (mirror) => {
+  const directory = join(mirror, 'undp-hdi');
+
+  it('gives every cell, and each name slug lands on the country that UNDP itself gives it', async () => {
+    const curated = await loadCurated('data');
+    const definition = curated.providers.get('undp');
+    const { series } = await readAll(connectorFor('ddf'), definition?.source, directoryUpstream(directory));
+    const rows = series.get('hdi')?.rows ?? [];
+    expect(rows).toEqual(
+      table(join(directory, 'ddf--datapoints--hdi--by--country--year.csv')).map((row) => ({
+        place: row.country,
+        year: row.year,
+        value: row.hdi || null,
+      })),
+    );
+    const names = new Map(
+      table(join(directory, 'ddf--entities--country.csv')).map((row) => [row.country, row.name]),
+    );
+    const native = table(join(directory, 'etl', 'source', 'HDR21-22_complete_time_series.csv'));
+    const iso3 = new Map(native.map((row) => [row.country, row.iso3]));
+    const wrong = [...names].filter(([slug, name]) => {
+      const place = curated.places.resolve(definition?.places ?? [], slug ?? '');
+      const expected = iso3.get(name ?? '');
+      return place.kind === 'country' ? place.iso3 !== expected : !expected?.startsWith('ZZ');
+    });
+    expect(wrong).toEqual([]);
+    expect(names.size).toBeGreaterThan(190);
+  });
+});

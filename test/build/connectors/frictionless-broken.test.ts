@@ -1,0 +1,89 @@
+/** Data packages that cannot be read, names that clash, settings that mean nothing: each is told by what is wrong. */
+import { describe, expect, it } from 'vitest';
+import { frictionless } from '../../../build/connectors/frictionless.ts';
+import { describePackage, type PackageOptions, readPackages as read } from './packages.ts';
+
+describe('a package that cannot be read', () => {
+  const csv = 'code,year,v\nA,1,1\n';
+  const good = {
+    'g/datapackage.json': describePackage({ fields: ['code', 'year', 'v'], more: { name: 'g' } }),
+    'g/data.csv': csv,
+  };
+  const bad = (options: PackageOptions, data = csv) => ({
+    'b/datapackage.json': describePackage({ ...options, more: { name: 'b', ...options.more } }),
+    'b/data.csv': data,
+  });
+
+  it.each([
+    ['is not there', {}, '404'],
+    ['is not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
+    ['has no resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
+    ['has no table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
+    [
+      'leaves its directory',
+      bad({ fields: ['code', 'year', 'v'], resource: { path: '../g/data.csv' } }),
+      'not below its package',
+    ],
+    [
+      'is on another host',
+      bad({ fields: ['code', 'year', 'v'], resource: { path: 'https://x.test/d.csv' } }),
+      'not below its package',
+    ],
+    ['has no place', bad({ fields: ['x', 'year', 'v'] }), 'no place column found; say which of: x, year, v'],
+    ['has no year', bad({ fields: ['code', 'x', 'v'] }), 'no year column found; say which of: code, x, v'],
+    [
+      'has no value',
+      bad({ fields: ['code', 'year', { name: 'v', type: 'string' }] }),
+      'no value column found',
+    ],
+    ['lost a column', bad({ fields: ['code', 'year', 'v', 'w'] }), 'no column "w"; there are: code, year, v'],
+    ['breaks off', bad({ fields: ['code', 'year', 'v'] }, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
+  ])('%s: it fails, the others stay', async (_name, files, reason) => {
+    const { series, failed } = await read({ ...good, ...files }, { packages: ['b', 'g'] });
+    expect([...failed.values()].join()).toContain(reason);
+    expect(series.get('g')?.rows).toEqual([{ place: 'A', year: '1', value: '1' }]);
+  });
+
+  it('is the whole run when there is no other', async () => {
+    await expect(read({})).rejects.toThrow('404');
+  });
+});
+
+describe('slugs', () => {
+  const rows = 'code,year,Total (%),Total\nFRA,2000,1,2\n';
+  const fields = ['code', 'year', 'Total (%)', 'Total'];
+  const one = { 'a/datapackage.json': describePackage({ fields, more: { name: 'a' } }), 'a/data.csv': rows };
+  const two = {
+    'b/datapackage.json': describePackage({ fields: fields.slice(0, 3), more: { name: 'b' } }),
+    'b/data.csv': rows,
+  };
+
+  it('never let two series meet in one', async () => {
+    const { failed, series } = await read({ ...one, ...two }, { packages: ['a', 'b'] });
+    expect([...failed]).toEqual([
+      ['a-total', 'two series would be called "a-total": give one a slug of its own'],
+    ]);
+    expect([...series.keys()]).toContain('b');
+    const columns = { Total: { slug: 'a-number' } };
+    const apart = await read(one, { packages: [{ path: 'a', columns }] });
+    expect([...apart.series.keys()]).toEqual(['a-total', 'a-number']);
+  });
+
+  it('are claimed over all packages', async () => {
+    const packages = [
+      { path: 'b', slug: 'same' },
+      { path: 'b', slug: 'same' },
+    ];
+    await expect(read(two, { packages })).rejects.toThrow('two series would be called "same"');
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    ['a word it does not know', { pakages: [] }],
+    ['a pattern that is none', { roles: { ci_lo: ['('] } }],
+    ['names without a place for them', { each: { path: 'x', names: ['a'] } }],
+  ])('refuse %s', (_name, settings) => {
+    expect(frictionless.settings.safeParse(settings).success).toBe(false);
+  });
+});

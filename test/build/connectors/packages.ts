@@ -1,0 +1,30 @@
+/** Frictionless packages for tests: a descriptor in one line, and the connector over files written there. */
+import { frictionless } from '../../../build/connectors/frictionless.ts';
+import { memoryUpstream, readAll } from './upstream-files.ts';
+
+export interface PackageOptions {
+  fields: (string | object)[];
+  more?: object;
+  resource?: object;
+}
+
+/** A `datapackage.json` of one table with these fields. */
+export const describePackage = ({ fields, more = {}, resource = {} }: PackageOptions): string =>
+  JSON.stringify({
+    name: 'pack',
+    title: 'The package',
+    resources: [
+      {
+        path: 'data.csv',
+        schema: {
+          fields: fields.map((field) => (typeof field === 'string' ? { name: field, type: 'any' } : field)),
+        },
+        ...resource,
+      },
+    ],
+    ...more,
+  });
+
+/** Reads packages out of files written in the test. */
+export const readPackages = (files: Record<string, string | Uint8Array>, settings: object = {}) =>
+  readAll(frictionless, settings, memoryUpstream(files));

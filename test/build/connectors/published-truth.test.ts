@@ -1,0 +1,296 @@
+/**
+ * What is published of OWID, UNICEF, the IMF and UNDP against the upstream files, through the whole chain: ingestion,
+ * build and gateway, or Parquet where a series is only shown. The expectation is made here from the files alone (csv-parse) and from lists of places that the
+ * upstreams themselves give: OWID's own codes for its names, UNDP's own ISO codes for its slugs.
+ */
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
+import { loadCurated } from '../../../data/curated.ts';
+import type { ObservationRow } from '../../../data/schema/records.ts';
+import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
+import { Service } from '../../gateway/service.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../../mirror-build.ts';
+import { silentLog } from '../../redis.ts';
+
+type Row = Record<string, string>;
+type Figure = [
+  iso3: string,
+  year: number,
+  value: number | null,
+  lo: number | null,
+  hi: number | null,
+  projected: boolean,
+];
+
+const PROVIDERS = ['imf', 'owid', 'owid-datasets', 'undp', 'unicef'];
+const number = (text: string | undefined): number | null => (text ? Number(text) : null);
+const sorted = (rows: Figure[]): Figure[] =>
+  rows.toSorted((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1));
+
+describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) => {
+  let root: string;
+  let built: MirrorBuild;
+  let connection: DuckDBConnection;
+  let catalogue: CatalogueIndex;
+  let snapshot: string;
+  let service: Service | undefined;
+  let key: string;
+  const spine = new Set<string>();
+
+  const table = async (...path: string[]): Promise<Row[]> =>
+    parse(await readFile(join(mirror, ...path)), { columns: true, bom: true });
+
+  async function serve(snapshots: string): Promise<void> {
+    snapshot = join(snapshots, (await readFile(join(snapshots, 'current'), 'utf8')).trim());
+    catalogue = JSON.parse(await readFile(join(snapshot, 'catalogue.json'), 'utf8'));
+    await service?.stop();
+    service = await Service.start({ snapshots });
+    ({ key } = await service.account({ credits: 100_000_000 }));
+  }
+
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'almanac-published-'));
+    for (const { iso3, enabled } of (await loadCurated('data')).countries) if (enabled) spine.add(iso3);
+    built = await buildMirror(mirror);
+    for (const id of PROVIDERS) expect((await runOf(built, id)).status, id).toBe('succeeded');
+    await serve(built.snapshots);
+    connection = await (await DuckDBInstance.create(':memory:')).connect();
+  }, BUILD_WITHIN_MS);
+
+  afterAll(async () => {
+    await service?.stop();
+    connection?.closeSync();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  const idsOf = (provider: string): string[] =>
+    catalogue.indicators
+      .map(({ record }) => record.id)
+      .filter((id) => id.startsWith(`${provider}.`))
+      .sort();
+
+  /** Open ones as a client gets them, those that are only shown as they lie in the snapshot. */
+  async function published(id: string): Promise<Figure[]> {
+    const record = catalogue.indicators.find((indicator) => indicator.record.id === id)?.record;
+    if (record?.access_tier === 'open') return answered(id);
+    const file = join(snapshot, 'observations', `${id}.parquet`);
+    const query = `SELECT iso3, year, value, ci_lo, ci_hi, projected FROM read_parquet('${file}') ORDER BY iso3, year`;
+    return (await connection.runAndReadAll(query)).getRows() as Figure[];
+  }
+
+  async function answered(id: string): Promise<Figure[]> {
+    const answer = await service?.get(`/v1/data?indicator=${id}`, { key });
+    expect(answer?.status, id).toBe(200);
+    const rows: ObservationRow[] = answer?.json.data;
+    return rows.map((row) => [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected]);
+  }
+
+  /** A place code as OWID writes it, on the spine. */
+  const owidPlace = (code: string): string | null => {
+    const iso3 = code === 'OWID_KOS' ? 'XKX' : code;
+    return spine.has(iso3) ? iso3 : null;
+  };
+
+  it('OWID charts: every cell of every country', async () => {
+    const charts: Record<string, [string, string]> = {
+      'child-mortality': ['child-mortality', 'Under-five mortality rate (selected)'],
+      'share-of-individuals-using-the-internet': [
+        'share-of-individuals-using-the-internet',
+        'Share of the population using the Internet',
+      ],
+      'share-of-population-urban': ['share-of-population-urban', 'Urban population (% of total population)'],
+      'share-of-the-population-with-access-to-electricity': [
+        'share-of-the-population-with-access-to-electricity',
+        'Share of the population with access to electricity',
+      ],
+    };
+    for (const [slug, column] of [
+      ['total', 'Total'],
+      ['ages-65', 'Ages 65+'],
+      ['ages-25-64', 'Ages 25-64'],
+      ['under-25s', 'Under-25s'],
+      ['under-15s', 'Under-15s'],
+      ['under-5s', 'Under-5s'],
+    ] as const) {
+      charts[`population-${slug}`] = ['population-by-age-group-with-projections', column];
+    }
+    expect(idsOf('owid')).toEqual(
+      Object.keys(charts)
+        .map((slug) => `owid.${slug}`)
+        .sort(),
+    );
+    for (const [slug, [chart, column]] of Object.entries(charts)) {
+      const rows = await table('owid', 'grapher', `${chart}.csv`);
+      const expected = rows.flatMap((row): Figure[] => {
+        const iso3 = owidPlace(row.Code ?? '');
+        const forecast = !row[column] && Boolean(row[`${column} (Projected)`]);
+        const value = number(forecast ? row[`${column} (Projected)`] : row[column]);
+        return iso3 ? [[iso3, Number(row.Year), value, null, null, forecast]] : [];
+      });
+      expect(await published(`owid.${slug}`), slug).toEqual(sorted(expected));
+    }
+  });
+
+  it('OWID data sets: every cell of every country, by the codes that OWID gives those names', async () => {
+    const codes = new Map<string, string>([
+      // Names of these older sets that OWID has changed since.
+      ['Swaziland', 'SWZ'],
+      ['Macedonia', 'MKD'],
+      ['Czech Republic', 'CZE'],
+      ["Cote d'Ivoire", 'CIV'],
+      ['Democratic Republic of Congo', 'COD'],
+      ['Timor', 'TLS'],
+      ['Faeroe Islands', 'FRO'],
+      ['Cape Verde', 'CPV'],
+      ['Micronesia (country)', 'FSM'],
+      ['Palestinian territory', 'PSE'],
+      ['Curacao', 'CUW'],
+    ]);
+    for (const name of await readdir(join(mirror, 'owid', 'grapher'))) {
+      if (!name.endsWith('.csv')) continue;
+      for (const row of await table('owid', 'grapher', name))
+        if (row.Entity && row.Code) codes.set(row.Entity, row.Code);
+    }
+    const sets: Record<string, [string, string]> = {
+      'child-mortality-igme-2018': [
+        'Child Mortality Estimates - CME Info (2018)',
+        'Child Mortality Estimates (CME Info (2016))',
+      ],
+      'government-expenditure': [
+        'Government Expenditure – IMF based on Mauro et al. (2015)',
+        'Government Expenditure (IMF based on Mauro et al. (2015))',
+      ],
+      'income-classification': [
+        'Country Income Classification - World Bank (2017)',
+        'Income classification (World Bank 2017)',
+      ],
+      'maddison-gdp': ['Maddison Project Database 2020 (Bolt and van Zanden (2020))', 'GDP'],
+      'maddison-gdp-per-capita': [
+        'Maddison Project Database 2020 (Bolt and van Zanden (2020))',
+        'GDP per capita',
+      ],
+      'maddison-population': ['Maddison Project Database 2020 (Bolt and van Zanden (2020))', 'Population'],
+    };
+    expect(idsOf('owid-datasets')).toEqual(
+      Object.keys(sets)
+        .map((slug) => `owid-datasets.${slug}`)
+        .sort(),
+    );
+    for (const [slug, [set, column]] of Object.entries(sets)) {
+      const rows = await table('owid', 'owid-datasets', set, `${set}.csv`);
+      const expected = rows.flatMap((row): Figure[] => {
+        const iso3 = owidPlace(codes.get(row.Entity ?? '') ?? '');
+        return iso3 ? [[iso3, Number(row.Year), number(row[column]), null, null, false]] : [];
+      });
+      expect(await published(`owid-datasets.${slug}`), slug).toEqual(sorted(expected));
+    }
+  });
+
+  it('IMF: every cell, text as a gap, the forecasts of each country and series', async () => {
+    const last = new Map(
+      (await table('imf-weo', 'ddf--notes.csv')).map((row) => [
+        `${row.country} ${row.concept}`,
+        Number(row.estimates_start_after),
+      ]),
+    );
+    const place: Record<string, string> = { uvk: 'XKX', wbg: 'PSE' };
+    const ids = idsOf('imf');
+    expect(ids).toHaveLength(45);
+    for (const id of ids) {
+      const slug = id.slice('imf.'.length);
+      const rows = await table('imf-weo', `ddf--datapoints--${slug}--by--country--year.csv`);
+      const expected = rows.flatMap((row): Figure[] => {
+        const iso3 = place[row.country ?? ''] ?? (row.country ?? '').toUpperCase();
+        const text = ['n/a', '--'].includes(row[slug] ?? '') ? '' : row[slug];
+        const boundary = last.get(`${row.country} ${slug}`) || 2018;
+        return spine.has(iso3)
+          ? [[iso3, Number(row.year), number(text), null, null, Number(row.year) > boundary]]
+          : [];
+      });
+      expect(await published(id), id).toEqual(sorted(expected));
+    }
+  });
+
+  it('UNDP: every cell, by the ISO codes of its own table', async () => {
+    const iso3 = new Map(
+      (await table('undp-hdi', 'etl', 'source', 'HDR21-22_complete_time_series.csv')).map((row) => [
+        row.country,
+        row.iso3,
+      ]),
+    );
+    const names = new Map(
+      (await table('undp-hdi', 'ddf--entities--country.csv')).map((row) => [row.country, row.name]),
+    );
+    const rows = await table('undp-hdi', 'ddf--datapoints--hdi--by--country--year.csv');
+    const expected = rows.flatMap((row): Figure[] => {
+      const code = iso3.get(names.get(row.country) ?? '') ?? '';
+      return spine.has(code) ? [[code, Number(row.year), number(row.hdi), null, null, false]] : [];
+    });
+    expect(await published('undp.hdi')).toEqual(sorted(expected));
+  });
+
+  it('UNICEF: every figure of the whole population, with its bounds, once', async () => {
+    const folder = ['sdmx', 'unicef', 'data'];
+    const files = (await readdir(join(mirror, ...folder))).filter((name) => name.endsWith('.csv'));
+    const rows = (await Promise.all(files.map((name) => table(...folder, name)))).flat();
+    const whole = rows.filter((row) => (row.SEX ?? '_T') === '_T' && (row.WEALTH_QUINTILE ?? '_T') === '_T');
+    const slugs = [...new Set(whole.map((row) => row.INDICATOR))];
+    expect(idsOf('unicef')).toEqual(slugs.map((slug) => `unicef.${slug}`).sort());
+    for (const slug of slugs) {
+      const figures = new Map<string, Figure>();
+      for (const row of whole.filter(
+        ({ INDICATOR, REF_AREA }) => INDICATOR === slug && spine.has(REF_AREA ?? ''),
+      )) {
+        const bounds = [number(row.LOWER_BOUND), number(row.UPPER_BOUND)] as const;
+        figures.set(`${row.REF_AREA} ${row.TIME_PERIOD}`, [
+          row.REF_AREA ?? '',
+          Number(row.TIME_PERIOD),
+          number(row.OBS_VALUE),
+          ...bounds,
+          false,
+        ]);
+      }
+      expect(await published(`unicef.${slug}`), slug).toEqual(sorted([...figures.values()]));
+    }
+  });
+
+  it('holds nothing back by name only: no byte of a withheld series, until its rule is changed', async () => {
+    const withheld = [
+      'owid.share-electricity-renewables',
+      'owid-datasets.life-satisfaction',
+      'Cantril',
+      'Prevalence of obesity',
+    ];
+    for (const entry of await readdir(snapshot, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const bytes = await readFile(join(entry.parentPath, entry.name));
+      expect(
+        withheld.filter((text) => bytes.includes(text)),
+        entry.name,
+      ).toEqual([]);
+    }
+    const curatedDir = join(root, 'data');
+    await cp('data', curatedDir, { recursive: true });
+    const file = join(curatedDir, 'providers', 'owid.yaml');
+    const rule = 'rules:\n  - slug: ^share-electricity-renewables$\n    set: { redistributable: true }\n';
+    await writeFile(file, (await readFile(file, 'utf8')).replace('rules:\n', rule));
+    const [lake, snapshots] = [join(root, 'lake'), join(root, 'snapshots')];
+    await mkdir(lake);
+    await symlink(join(built.lake, 'owid'), join(lake, 'owid'));
+    await buildSnapshot({
+      settings: { LAKE_DIR: lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+      curated: await loadCurated(curatedDir),
+      now: Date.now,
+      log: silentLog,
+    });
+    await serve(snapshots);
+    expect(idsOf('owid')).toContain('owid.share-electricity-renewables');
+    expect(await published('owid.share-electricity-renewables')).not.toHaveLength(0);
+  });
+});

@@ -1,0 +1,23 @@
+/** Observation statuses of SDMX as words, and which of them are forecasts. */
+import { describe, expect, it } from 'vitest';
+import { isForecast, statusWords } from '../../../build/connectors/sdmx-status.ts';
+
+describe('statuses', () => {
+  const forecasts = new Set(['F', 'PR', 'PRED']);
+  it.each([
+    ['', null, false],
+    ['A', null, false],
+    ['E', 'estimated', false],
+    ['p', 'provisional', false],
+    ['f', 'forecast', true],
+    ['PR', 'projection', true],
+    ['BEP', 'break, estimated, provisional', false],
+    ['ef', 'estimated, forecast', true],
+    ['LT', 'less than', false],
+    ['7', '7', false],
+    ['F7', 'F7', false],
+  ])('%j is %j', (code, words, forecast) => {
+    expect(statusWords(code)).toBe(words);
+    expect(isForecast(code, forecasts)).toBe(forecast);
+  });
+});

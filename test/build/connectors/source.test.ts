@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest';
+import { effectiveSource } from '../../../build/connectors/source.ts';
+
+const provider = {
+  id: 'acme',
+  connector: 'acme-api',
+  source: { codes: ['A'], page: 1 },
+  origin: 'https://acme.example/v2',
+  mirror: undefined,
+};
+const ORIGINAL = { connector: 'acme-api', source: { codes: ['A'], page: 1 } };
+const instead = { path: 'acme/csv', connector: 'csv', source: { files: ['a'] } };
+
+it.each([
+  ['no mirror', provider, undefined, ORIGINAL, { kind: 'url', url: 'https://acme.example/v2/' }],
+  ['a URL', provider, 'http://m:1', ORIGINAL, { kind: 'url', url: 'http://m:1/acme/' }],
+  [
+    'a URL below a path',
+    { ...provider, mirror: 'x/y' },
+    'http://m:1/z/',
+    ORIGINAL,
+    { kind: 'url', url: 'http://m:1/z/x/y/' },
+  ],
+  [
+    'a URL, which speaks the protocol',
+    { ...provider, mirror: instead },
+    'http://m:1',
+    ORIGINAL,
+    { kind: 'url', url: 'http://m:1/acme/csv/' },
+  ],
+  ['a directory', provider, '/m', ORIGINAL, { kind: 'directory', path: '/m/acme' }],
+  [
+    'a directory elsewhere',
+    { ...provider, mirror: 'x' },
+    '/m',
+    ORIGINAL,
+    { kind: 'directory', path: '/m/x' },
+  ],
+  [
+    'a directory in another layout',
+    { ...provider, mirror: instead },
+    '/m',
+    { connector: 'csv', source: { files: ['a'] } },
+    { kind: 'directory', path: '/m/acme/csv' },
+  ],
+  [
+    'a directory for the same connector, other settings laid over its own',
+    { ...provider, mirror: { source: { page: 2 } } },
+    '/m',
+    { connector: 'acme-api', source: { codes: ['A'], page: 2 } },
+    { kind: 'directory', path: '/m/acme' },
+  ],
+  ['data inside a package', { ...provider, origin: undefined }, '/m', ORIGINAL, { kind: 'none' }],
+])('%s', (_, definition, mirror, expected, base) => {
+  const { origin, mirror: own, ...rest } = definition;
+  const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
+  const settings = { PROVIDER_MIRROR: mirror };
+  expect(effectiveSource(given as never, settings as never)).toEqual({ ...expected, base });
+});

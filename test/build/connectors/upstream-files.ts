@@ -1,0 +1,124 @@
+/**
+ * Upstreams for the connector tests: a directory, or files written in the test. They follow the contract of `Upstream`
+ * (references are relative URLs; a query is dropped) and have no network in them.
+ */
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { z } from 'zod';
+import type {
+  Connector,
+  ConnectorContext,
+  RawObservation,
+  SourceItem,
+  Upstream,
+} from '../../../build/connectors/connector.ts';
+import { providerDefinition } from '../../../data/schema/curated.ts';
+import type { CatalogueEntry } from '../../../data/schema/lake.ts';
+
+const nameOf = (reference: string): string => decodeURIComponent(reference.replace(/\?.*$/s, ''));
+
+export function directoryUpstream(directory: string): Upstream {
+  return {
+    stream: async (reference) => createReadStream(join(directory, nameOf(reference))),
+    text: (reference) => readFile(join(directory, nameOf(reference)), 'utf8'),
+  };
+}
+
+/** Files by name. Each is handed out in chunks of seven bytes, so that nothing depends on where a chunk ends. */
+export function memoryUpstream(files: Record<string, string | Uint8Array>): Upstream & { asked: string[] } {
+  const asked: string[] = [];
+  const find = (reference: string): Uint8Array => {
+    asked.push(reference);
+    const file = files[nameOf(reference)];
+    if (file === undefined) throw new Error(`404 ${reference}`);
+    return typeof file === 'string' ? new TextEncoder().encode(file) : file;
+  };
+  return {
+    asked,
+    stream: async (reference) => {
+      const bytes = find(reference);
+      return (async function* () {
+        for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7);
+      })();
+    },
+    text: async (reference) => new TextDecoder().decode(find(reference)),
+  };
+}
+
+/** A definition of which the connectors under test look at nothing. */
+const definition = providerDefinition.parse({
+  id: 'test',
+  name: 'Test',
+  licence: 'CC BY 4.0',
+  licence_url: null,
+  attribution: 'Test',
+  redistributable: true,
+  access_tier: 'open',
+  connector: 'test',
+  default_topic: 'economy',
+});
+
+export interface ReadSeries {
+  entry: CatalogueEntry;
+  rows: RawObservation[];
+}
+
+export interface ReadProvider {
+  series: Map<string, ReadSeries>;
+  failed: Map<string, string>;
+  vintage: string | null;
+  plan: number | null;
+}
+
+/** Everything a connector gives, checked against the contract: announced first, contiguous, slugs used once. */
+export async function readAll<Settings>(
+  connector: Connector<Settings>,
+  settings: z.input<Connector<Settings>['settings']> | unknown,
+  upstream: Upstream,
+): Promise<ReadProvider> {
+  const result: ReadProvider = { series: new Map(), failed: new Map(), vintage: null, plan: null };
+  let current: ReadSeries | null = null;
+  for await (const item of connector.read(contextFor(connector, settings, upstream))) {
+    current = takeItem(result, current, item);
+  }
+  return result;
+}
+
+function takeItem(result: ReadProvider, current: ReadSeries | null, item: SourceItem): ReadSeries | null {
+  if (item.kind === 'vintage') result.vintage = item.vintage;
+  if (item.kind === 'plan') result.plan = item.indicators;
+  if (item.kind === 'failed') {
+    if (result.series.has(item.slug) && current?.entry.slug !== item.slug) {
+      throw new Error(`${item.slug} fails when it is no longer open`);
+    }
+    result.failed.set(item.slug, item.reason);
+  }
+  if (item.kind === 'indicator') {
+    if (result.series.has(item.entry.slug)) throw new Error(`${item.entry.slug} announced twice`);
+    const series = { entry: item.entry, rows: [] };
+    result.series.set(item.entry.slug, series);
+    return series;
+  }
+  if (item.kind === 'observations') {
+    if (current?.entry.slug !== item.slug) throw new Error(`${item.slug} is not the series announced last`);
+    for (const row of item.rows) current.rows.push(row);
+  }
+  return current;
+}
+
+export function contextFor<Settings>(
+  connector: Connector<Settings>,
+  settings: unknown,
+  upstream: Upstream,
+  signal = new AbortController().signal,
+): ConnectorContext<Settings> {
+  return {
+    definition,
+    settings: connector.settings.parse(settings),
+    upstream,
+    log: pino({ level: 'silent' }),
+    signal,
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * The API connectors on the real HTTP client, against a server that misbehaves: what the client mends, what the
+ * connector waits out, and what must cost one series and no more.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { whoGho } from '../../../build/connectors/who-gho.ts';
+import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
+import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
+import type { TrackedUpstream } from '../../../build/upstream/fetched-files.ts';
+import { openUpstream } from '../../../build/upstream/open-upstream.ts';
+import { type Fault, type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
+import { ghoRoute } from '../stand-ins/who-gho.ts';
+import { type PlayedIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
+import { zipOf } from '../stand-ins/zip.ts';
+import { readAll } from './upstream-files.ts';
+
+const years = ['2019', '2020', '2021', '2022'];
+const indicator = (code: string): PlayedIndicator => ({
+  code,
+  name: code,
+  note: '',
+  organization: '',
+  topics: [],
+  licence: 'CC BY-4.0',
+  updated: '2026-07-01',
+  figures: years.map((year, index) => ({ iso3: 'NOR', id: 'NO', year, value: index + 0.5 })),
+});
+const LIFE = years.map((YEAR) => ({
+  GHO: 'LIFE',
+  YEAR,
+  COUNTRY: 'NOR',
+  SEX: 'BTSX',
+  Numeric: '80',
+  Low: '',
+  High: '',
+}));
+const MORT = LIFE.map((row) => ({ ...row, GHO: 'MORT' }));
+const csv = `Country Name,Country Code,Indicator Name,Indicator Code,2020\n${'Norway,NOR,Name,A.A,1\n'.repeat(200)}`;
+const ZIP = zipOf([{ name: 'API_A.A_DS2_en_csv_v2_1.csv', body: csv }]);
+
+let server: PlayedUpstream;
+let directory: string;
+let upstream: TrackedUpstream;
+beforeAll(async () => {
+  server = await playUpstream([
+    worldBankRoute((code) => (/^[AB]\.A$/.test(code) ? indicator(code) : null), [], {}, '/world-bank/'),
+    ghoRoute((code) => ({ LIFE, MORT })[code] ?? null, new Map(), 2, '/who-gho/'),
+    (url) => (url.pathname.startsWith('/zip/') ? { body: ZIP } : null),
+  ]);
+});
+afterAll(() => server.stop());
+
+function open(path: string): TrackedUpstream {
+  const base = { kind: 'url', url: server.url + path } as const;
+  const retry = { attempts: 3, sleep: async () => {} };
+  return openUpstream({ connector: 'x', source: {}, base }, directory, new AbortController().signal, {
+    retry,
+  });
+}
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'almanac-together-'));
+});
+afterEach(async () => {
+  await upstream.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const readBank = (): ReturnType<typeof readAll> => {
+  upstream = open('world-bank/');
+  const throttle = { attempts: 3, wait_ms: 0 };
+  return readAll(worldBankApi, { indicators: ['A.A', 'B.A'], per_page: 2, throttle }, upstream);
+};
+const readWho = (): ReturnType<typeof readAll> => {
+  upstream = open('who-gho/');
+  return readAll(whoGho, { indicators: ['LIFE', 'MORT'], pin: { SEX: 'BTSX' } }, upstream);
+};
+
+const passing: [string, Fault['do']][] = [
+  ['HTTP 500 half-way', { status: 500, body: 'oops' }],
+  ['HTTP 429 with Retry-After', { status: 429, headers: { 'retry-after': '1' }, body: '' }],
+  ['a connection that breaks half-way', 'cut'],
+];
+const lasting: [string, Fault['do'], string][] = [
+  ['a redirect loop', 'loop', 'redirects'],
+  [
+    'a redirect into a private network',
+    { status: 302, headers: { location: 'http://10.0.0.1/' }, body: '' },
+    'private',
+  ],
+  ['HTML in place of JSON', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
+  ['HTTP 500 without end', { status: 500, body: '' }, 'answered 500'],
+  ['a connection that always breaks', 'cut', 'tried 3 times'],
+];
+
+it.each(passing)('%s that passes is mended without a trace', async (_, spoil) => {
+  server.fail({ on: /indicator\/A\.A.*page=2/, times: 1, do: spoil });
+  server.fail({ on: /LIFE.*skip=2/, times: 1, do: spoil });
+  const bank = await readBank();
+  expect([...bank.failed]).toEqual([]);
+  expect(bank.series.get('A.A')?.rows.map((row) => row.value)).toEqual([0.5, 1.5, 2.5, 3.5]);
+  await upstream.close();
+  const who = await readWho();
+  expect([...who.failed]).toEqual([]);
+  expect(who.series.get('LIFE')?.rows).toHaveLength(4);
+});
+
+it.each(lasting)('%s costs its own series and no other', async (_, spoil, reason) => {
+  const mend = [
+    server.fail({ on: /indicator\/A\.A.*page=2/, do: spoil }),
+    server.fail({ on: /LIFE.*skip=2/, do: spoil }),
+  ];
+  const bank = await readBank();
+  await upstream.close();
+  const who = await readWho();
+  for (const end of mend) end();
+  expect(bank.failed.get('A.A')).toContain(reason);
+  expect(bank.series.get('B.A')?.rows).toHaveLength(4);
+  expect(who.failed.get('LIFE')).toContain(reason);
+  expect([...who.series.keys()]).toEqual(['MORT']);
+});
+
+it('throttling that comes as HTTP 400 is the connector’s to wait out', async () => {
+  server.fail({ on: /indicator\/B\.A.*page=1/, times: 2, do: { status: 400, body: 'Request Error' } });
+  const { failed, series } = await readBank();
+  expect([...failed]).toEqual([]);
+  expect(series.get('B.A')?.rows).toHaveLength(4);
+});
+
+it.each<[string, Fault['do'], string]>([
+  ['cut off by the server', 'cut', 'tried 3 times'],
+  ['shortened in silence', 'shorten', 'End of central directory'],
+  ['of another kind', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
+])('a zip %s costs its own series', async (_, spoil, reason) => {
+  upstream = open('zip/');
+  const mend = server.fail({ on: /bad/, do: spoil });
+  const { failed, series } = await readAll(worldBankCsv, { files: ['good.zip', 'bad.zip'] }, upstream);
+  mend();
+  expect([...series.keys()]).toEqual(['A.A']);
+  expect([...failed.values()].join()).toContain(reason);
+});
+
+it('asks again with validators, and an unchanged upstream is seen as such', async () => {
+  await readBank();
+  const files = upstream.fetched();
+  await upstream.close();
+  upstream = open('world-bank/');
+  expect(await upstream.unchanged(files)).toBe(true);
+});

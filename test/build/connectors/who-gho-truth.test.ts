@@ -1,0 +1,85 @@
+/**
+ * The WHO's exports, every row of all 61, against a plain reading of the same files, twice: as the CSV that they are,
+ * and served as OData by the test's own server.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { RawObservation } from '../../../build/connectors/connector.ts';
+import { whoGho } from '../../../build/connectors/who-gho.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { httpUpstream } from '../stand-ins/http-upstream.ts';
+import { playUpstream } from '../stand-ins/server.ts';
+import { ghoRoute, mirrorRows } from '../stand-ins/who-gho.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+
+const ALL_ROWS = 326_156;
+const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '...', '.', '-', '–']);
+
+type Row = Record<string, string>;
+
+/** What must have arrived of one row, whatever it was marked as: place, year, value, bounds, as doubles. */
+function expectedOf(row: Row): string {
+  const double = (text: string | undefined): string => (text ? String(Number(text)) : 'null');
+  const shown = GAPS.has((row['Display Value'] ?? '').trim().toLowerCase())
+    ? 'null'
+    : row['Display Value']?.trim();
+  const value = row.Numeric ? double(row.Numeric) : shown;
+  const place = row.COUNTRY || row.REGION || row.WORLDBANKINCOMEGROUP || row.UNREGION || '';
+  return [place, row.YEAR, value, double(row.Low), double(row.High)].join('|');
+}
+
+function givenOf({ place, year, value, ci_lo, ci_hi }: RawObservation): string {
+  const told = (figure: number | string | null | undefined): string =>
+    typeof figure === 'string' && /^[\d.-]+$/.test(figure) ? String(Number(figure)) : String(figure);
+  const number =
+    typeof value === 'string' && /^-?\d+\.\d{5}$/.test(value) ? String(Number(value)) : String(value);
+  return [place, String(year), number, told(ci_lo), told(ci_hi)].join('|');
+}
+
+describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
+  const definition = parse(
+    readFileSync(new URL('../../../data/providers/who-gho.yaml', import.meta.url), 'utf8'),
+  );
+  const { rowsOf, codes } = mirrorRows(mirror);
+
+  function compare({ series, failed }: ReadProvider): void {
+    expect([...failed]).toEqual([]);
+    let total = 0;
+    for (const code of codes) {
+      const slugs = [...series.keys()].filter(
+        (slug) => slug === code || (/^_(F?MLE)$/.test(slug.slice(code.length)) && slug.startsWith(code)),
+      );
+      const given = slugs.flatMap((slug) => series.get(slug)?.rows ?? []).map(givenOf);
+      const expected = (rowsOf(code) ?? []).map(expectedOf);
+      total += given.length;
+      expect(given.sort(), code).toEqual(expected.sort());
+    }
+    expect(total).toBe(ALL_ROWS);
+    const rows = [...series.values()].flatMap((one) => one.rows);
+    expect(rows.filter((row) => row.withdrawn)).toHaveLength(2_200);
+    expect(rows.filter((row) => row.aggregate)).toHaveLength(13_754);
+    expect(rows.filter((row) => !/^\d{4}$/.test(String(row.year)))).toHaveLength(1_619);
+    expect(rows.filter((row) => row.ci_lo !== null)).toHaveLength(203_589);
+  }
+
+  it('arrive row for row as CSV', async () => {
+    const { source, mirror: over } = definition;
+    const provider = await readAll(
+      whoGho,
+      { ...source, ...over.source },
+      directoryUpstream(join(mirror, 'who-gho')),
+    );
+    expect(provider.vintage).toBe('2018-07');
+    compare(provider);
+  });
+
+  it('arrive row for row as OData, page by page', async () => {
+    const service = await playUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
+    const provider = await readAll(whoGho, definition.source, httpUpstream(service.url)).finally(
+      service.stop,
+    );
+    compare(provider);
+  });
+});

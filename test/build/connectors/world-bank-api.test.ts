@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
+import { httpUpstream } from '../stand-ins/http-upstream.ts';
+import { json, type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
+import { type PlayedIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
+import { readAll } from './upstream-files.ts';
+
+const figures = ['NOR', 'SWE', ''].flatMap((iso3, place) =>
+  ['2022', '2023', '2024'].map((year, index) => ({
+    iso3,
+    id: ['NO', 'SE', 'XD'][place] ?? '',
+    year,
+    value: index === 2 ? null : place * 10 + index + 0.1,
+    status: year === '2023' ? 'F' : '',
+  })),
+);
+const indicator = (code: string, more: Partial<PlayedIndicator> = {}): PlayedIndicator => ({
+  code,
+  name: `${code} (% of GDP)`,
+  note: 'What it is.',
+  organization: 'UN',
+  topics: ['Health'],
+  licence: 'CC BY-4.0',
+  updated: '2026-07-01',
+  figures,
+  ...more,
+});
+const PLAYED = new Map(
+  [
+    indicator('A.GOOD'),
+    indicator('B.GOOD', { licence: 'IEA terms', updated: '2026-09-01' }),
+    indicator('C.NONE', { figures: [], licence: null }),
+  ].map((one) => [one.code, one]),
+);
+const find = (code: string): PlayedIndicator | null => PLAYED.get(code) ?? null;
+
+let modern: PlayedUpstream;
+let old: PlayedUpstream;
+beforeAll(async () => {
+  modern = await playUpstream([worldBankRoute(find, [...PLAYED.keys()])]);
+  old = await playUpstream([worldBankRoute(find, [...PLAYED.keys()], { mark: true, strings: true })]);
+});
+afterAll(async () => {
+  await modern.stop();
+  await old.stop();
+});
+
+const settings = { indicators: ['A.GOOD', 'B.GOOD'], per_page: 4, throttle: { attempts: 3, wait_ms: 0 } };
+const read = (upstream: PlayedUpstream, more: object = {}): ReturnType<typeof readAll> =>
+  readAll(worldBankApi, { ...settings, ...more }, httpUpstream(upstream.url));
+
+const EXPECTED = figures.map(({ iso3, id, year, value, status }) => ({
+  place: iso3 || id,
+  year,
+  value,
+  projected: status === 'F',
+  status: status || null,
+}));
+
+it('reads all pages in order: doubles, nulls, statuses, and the edition', async () => {
+  const { series, failed, vintage, plan } = await read(modern);
+  expect(failed.size).toBe(0);
+  expect(plan).toBe(2);
+  expect(series.get('A.GOOD')?.rows).toEqual(EXPECTED);
+  expect(series.get('A.GOOD')?.entry).toEqual({
+    slug: 'A.GOOD',
+    name: 'A.GOOD (% of GDP)',
+    description: 'What it is.',
+    unit: '% of GDP',
+    source: 'UN',
+    source_url: 'https://data.worldbank.org/indicator/A.GOOD',
+    tags: ['Health'],
+    licence: 'CC BY-4.0',
+  });
+  expect(series.get('B.GOOD')?.entry.licence).toBe('IEA terms');
+  expect(vintage).toBe('2026-09-01');
+});
+
+it('reads the old manners alike: a byte order mark, paging numbers as strings', async () => {
+  expect((await read(old)).series.get('A.GOOD')?.rows).toEqual(EXPECTED);
+});
+
+it('takes the whole database when no indicators are listed, and "no data" for an empty series', async () => {
+  const { series, failed } = await read(modern, { indicators: undefined, per_page: 2 });
+  expect([...series.keys()]).toEqual(['A.GOOD', 'B.GOOD', 'C.NONE']);
+  expect(failed.size).toBe(0);
+  expect(series.get('C.NONE')?.rows).toEqual([]);
+  expect(series.get('C.NONE')?.entry.licence).toBeNull();
+});
+
+it('asks for the years that the definition names', async () => {
+  const { series } = await read(modern, { date: '2024:2030' });
+  expect(series.get('A.GOOD')?.rows.map((row) => row.year)).toEqual(['2024', '2024', '2024']);
+});
+
+it('takes a refusal that comes as HTTP 200 for a refusal, and goes on', async () => {
+  const { series, failed } = await read(modern, { indicators: ['NO.SUCH', 'A.GOOD'] });
+  expect(failed.get('NO.SUCH')).toContain('Invalid value: The provided parameter value is not valid');
+  expect([...series.keys()]).toEqual(['A.GOOD']);
+});
+
+it('waits out throttling that comes as HTTP 400, a bounded number of times', async () => {
+  const throttled = { status: 400, body: '<fault>Request Error</fault>' };
+  modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, times: 2, do: throttled });
+  const { series, failed } = await read(modern);
+  expect(failed.size).toBe(0);
+  expect(series.get('A.GOOD')?.rows).toEqual(EXPECTED);
+  const mend = modern.fail({ on: /all\/indicator\/A\.GOOD/, do: throttled });
+  expect((await read(modern)).failed.get('A.GOOD')).toContain('HTTP 400');
+  mend();
+});
+
+const pageOf = (page: number, pages: number, total: number, rows: unknown): object =>
+  json([{ page, pages, per_page: 4, total, lastupdated: '2026-07-01' }, rows]);
+const row = {
+  indicator: { id: 'A.GOOD' },
+  country: { id: 'NO' },
+  countryiso3code: 'NOR',
+  date: '2020',
+  value: 1,
+};
+
+it.each([
+  ['the server repeats page 1', pageOf(1, 3, 9, [row]), 'asked for page 2 and got page 1'],
+  ['the next page holds the rows of the one before', null, 'repeats the page before'],
+  ['fewer rows than announced', pageOf(2, 2, 9, [row]), '5 rows came of 9 announced'],
+  [
+    'rows of another indicator',
+    pageOf(2, 3, 9, [{ ...row, indicator: { id: 'X' } }]),
+    'a row of X instead of',
+  ],
+  ['rows that are none', pageOf(2, 3, 9, ['x']), 'without date or value'],
+  ['rows that are no list', pageOf(2, 3, 9, { a: 1 }), 'the rows are no list'],
+  ['an object instead of a pair', json({ page: 2 }), 'no paging'],
+  ['a page of HTML with status 200', { body: '<!doctype html><p>Sorry' }, 'HTML or XML instead of JSON'],
+  ['a body that ends half-way', 'shorten', 'not JSON, or cut off'],
+  ['a connection that breaks half-way', 'cut', ''],
+  ['an empty body', { body: '' }, 'an empty answer'],
+  ['HTTP 500', { status: 500, body: 'oops' }, 'HTTP 500'],
+])('%s fails the series and no other', async (_, spoiled, reason) => {
+  const repeat = (answer: { body: unknown }): { body: string } => {
+    const [paging] = JSON.parse(String(answer.body));
+    const { iso3, id, year, value, status } = figures[0] ?? {};
+    const country = { id, value: iso3 };
+    const name = { id: 'A.GOOD', value: 'A.GOOD (% of GDP)' };
+    const first = {
+      indicator: name,
+      country,
+      countryiso3code: iso3,
+      date: year,
+      value,
+      unit: '',
+      obs_status: status,
+      decimal: 1,
+    };
+    return { body: JSON.stringify([paging, [first, first, first, first]]) };
+  };
+  const mend = modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, do: (spoiled ?? repeat) as never });
+  const { series, failed } = await read(modern);
+  mend();
+  expect([...failed.keys()]).toEqual(['A.GOOD']);
+  expect(failed.get('A.GOOD')).toContain(reason);
+  expect(series.get('B.GOOD')?.rows).toEqual(EXPECTED);
+});
+
+it('fails a series whose licence cannot be asked for, lest an excepted one gets out', async () => {
+  const mend = modern.fail({ on: /series\/B\.GOOD\/metadata/, do: { status: 503, body: '' } });
+  const { series, failed } = await read(modern);
+  mend();
+  expect([...series.keys()]).toEqual(['A.GOOD']);
+  expect(failed.get('B.GOOD')).toContain('HTTP 503');
+});
+
+it('fails as a whole when nothing of the provider answers', async () => {
+  const mend = modern.fail({ on: /./, do: { status: 502, body: '' } });
+  await expect(read(modern)).rejects.toThrow('HTTP 502');
+  mend();
+});

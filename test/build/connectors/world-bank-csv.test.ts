@@ -1,0 +1,196 @@
+import { expect, it } from 'vitest';
+import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
+import { unitOfName } from '../../../build/connectors/world-bank-names.ts';
+import { zipOf } from '../stand-ins/zip.ts';
+import { memoryUpstream, readAll } from './upstream-files.ts';
+
+const NAME = 'API_SP.POP.TOTL_DS2_en_csv_v2_1.csv';
+
+/** A download as the World Bank writes it: byte order mark, four lines above, CRLF, a comma at the end of each line. */
+function download(rows: string[][], updated = '2025-04-15', years = ['2022', '2023', '2024']): string {
+  const line = (cells: string[]): string => `${cells.map((cell) => `"${cell}"`).join(',')},\r\n`;
+  const head = `\uFEFF${line(['Data Source', 'World Development Indicators'])}\r\n${line(['Last Updated Date', updated])}\r\n`;
+  const header = line(['Country Name', 'Country Code', 'Indicator Name', 'Indicator Code', ...years]);
+  return head + header + rows.map(line).join('');
+}
+
+const population = (code: string, ...values: string[]): string[] => [
+  code,
+  code,
+  'Population, total',
+  'SP.POP.TOTL',
+  ...values,
+];
+const NOTES =
+  '\uFEFF"INDICATOR_CODE","INDICATOR_NAME","SOURCE_NOTE","SOURCE_ORGANIZATION",\r\n"SP.POP.TOTL","Population, total","All\r\nresidents.","UN",\r\n';
+const zipped = (csv: string, name = NAME): Buffer =>
+  zipOf([
+    { name: `Metadata_Indicator_${name}`, body: NOTES },
+    { name, body: csv },
+    { name: `Metadata_Country_${name}`, body: '"Country Code","Region",\r\n' },
+  ]);
+
+it('reads a zip: preamble, byte order mark, CRLF and trailing comma off, empty cells as gaps', async () => {
+  const csv = download([population('NOR', '5457127', '5519594', ''), population('WLD', '1e3', '', '')]);
+  const { series, vintage } = await readAll(
+    worldBankCsv,
+    { files: ['a b.zip'] },
+    memoryUpstream({ 'a b.zip': zipped(csv) }),
+  );
+  expect(series.get('SP.POP.TOTL')).toEqual({
+    entry: {
+      slug: 'SP.POP.TOTL',
+      name: 'Population, total',
+      description: 'All residents.',
+      unit: null,
+      source: 'UN',
+      source_url: 'https://data.worldbank.org/indicator/SP.POP.TOTL',
+      tags: [],
+      licence: null,
+    },
+    rows: [
+      { place: 'NOR', year: '2022', value: '5457127' },
+      { place: 'NOR', year: '2023', value: '5519594' },
+      { place: 'NOR', year: '2024', value: null },
+      { place: 'WLD', year: '2022', value: '1e3' },
+      { place: 'WLD', year: '2023', value: null },
+      { place: 'WLD', year: '2024', value: null },
+    ],
+  });
+  expect(vintage).toBe('2025-04-15');
+});
+
+it('takes empty cells for absent rows where the definition says so', async () => {
+  const upstream = memoryUpstream({ 'a.zip': zipped(download([population('NOR', '', '7', '')])) });
+  const { series } = await readAll(worldBankCsv, { files: ['a.zip'], empty: 'absent' }, upstream);
+  expect(series.get('SP.POP.TOTL')?.rows).toEqual([{ place: 'NOR', year: '2023', value: '7' }]);
+});
+
+it('reads an unpacked file with the notes beside it, and a bulk file without preamble with its licences', async () => {
+  const bulk =
+    'Country Name,Country Code,Indicator Name,Indicator Code,1960 [YR1960]\nNorway,NOR,Energy use (kg),EG.USE,4\n';
+  const upstream = memoryUpstream({
+    [`x/${NAME}`]: download([population('NOR', '1', '2', '3')]),
+    [`x/Metadata_Indicator_${NAME}`]: NOTES,
+    'bulk.zip': zipOf([
+      { name: 'WDICSV.csv', body: bulk },
+      { name: 'WDISeries.csv', body: 'Series Code,Topic,License Type\nEG.USE,Energy: Use,IEA terms\n' },
+      { name: 'WDICountry.csv', body: 'Country Code\n' },
+    ]),
+  });
+  const { series } = await readAll(worldBankCsv, { files: [`x/${NAME}`, 'bulk.zip'] }, upstream);
+  expect(series.get('SP.POP.TOTL')?.entry.source).toBe('UN');
+  expect(series.get('EG.USE')?.rows).toEqual([{ place: 'NOR', year: '1960', value: '4' }]);
+  expect(series.get('EG.USE')?.entry).toMatchObject({
+    licence: 'IEA terms',
+    unit: 'kg',
+    tags: ['Energy', 'Use', 'Energy: Use'],
+  });
+});
+
+it('gives a topic download series by series, although its rows go country by country', async () => {
+  const other = (code: string, value: string): string[] => [code, code, 'Rural', 'SP.RUR', value, '', ''];
+  const csv = download([
+    population('NOR', '1', '2', '3'),
+    other('NOR', '9'),
+    population('SWE', '4', '5', '6'),
+    other('SWE', '8'),
+  ]);
+  const { series } = await readAll(worldBankCsv, { files: ['t.csv'] }, memoryUpstream({ 't.csv': csv }));
+  expect([...series.keys()]).toEqual(['SP.POP.TOTL', 'SP.RUR']);
+  expect(series.get('SP.RUR')?.rows.filter((row) => row.value !== null)).toEqual([
+    { place: 'NOR', year: '2022', value: '9' },
+    { place: 'SWE', year: '2022', value: '8' },
+  ]);
+});
+
+it('never mixes vintages: the first listed file that has a series gives all of it', async () => {
+  const upstream = memoryUpstream({
+    'new.zip': zipped(download([population('NOR', '', '', '3')], '2025-01-01')),
+    'old.zip': zipped(download([population('NOR', '1', '2', '99')], '2017-01-01')),
+    index: '# newest first\nnew.zip\n\nold.zip\n',
+  });
+  const { series, failed, vintage } = await readAll(worldBankCsv, { index: 'index' }, upstream);
+  expect(failed.size).toBe(0);
+  expect(series.get('SP.POP.TOTL')?.rows.map((row) => row.value)).toEqual([null, null, '3']);
+  expect(vintage).toBe('2025-01-01');
+});
+
+it('keeps another database apart, and hands on a country that occurs twice as it is', async () => {
+  const csv = download([population('ROU', '1', '2', '3'), population('ROU', '4', '5', '6')]);
+  const name = NAME.replace('DS2', 'DS57');
+  const { series } = await readAll(
+    worldBankCsv,
+    { files: ['a.zip'] },
+    memoryUpstream({ 'a.zip': zipped(csv, name) }),
+  );
+  expect(series.get('SP.POP.TOTL.DS57')?.rows.map((row) => row.value)).toEqual([
+    '1',
+    '2',
+    '3',
+    '4',
+    '5',
+    '6',
+  ]);
+});
+
+it('asks the download route once for each code', async () => {
+  const good = zipped(download([population('NOR', '1', '2', '3')]));
+  const upstream = memoryUpstream({ 'en/indicator/SP.POP.TOTL': good });
+  const reference = 'en/indicator/{code}?downloadformat=csv';
+  const codes = ['SP.POP.TOTL', 'NO.SUCH'];
+  const { series, failed } = await readAll(worldBankCsv, { download: { reference, codes } }, upstream);
+  expect(upstream.asked).toContain('en/indicator/SP.POP.TOTL?downloadformat=csv');
+  expect([...series.keys()]).toEqual(['SP.POP.TOTL']);
+  expect(failed.get('NO.SUCH')).toContain('404');
+});
+
+it.each([
+  ['a page of HTML', Buffer.from('<html>Service unavailable</html>'), 'HTML'],
+  ['an empty file', Buffer.alloc(0), 'empty'],
+  ['a refusal', Buffer.from('[{"message":[]}]'), 'not a download'],
+  [
+    'a truncated zip',
+    zipped(download([population('NOR', '1', '2', '3')])).subarray(0, 300),
+    'End of central',
+  ],
+  ['a zip bomb', zipOf([{ name: NAME, body: Buffer.alloc(90_000_000) }]), 'more than 250 times'],
+  [
+    'an archive with two tables',
+    zipOf([
+      { name: 'a.csv', body: '' },
+      { name: 'b.csv', body: '' },
+    ]),
+    'one table',
+  ],
+  ['another layout', zipped('Place,Year,Value\nNOR,2020,1\n'), 'not a World Bank download'],
+  ['a row cut off', zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)), 'Quote Not Closed'],
+  ['no rows at all', zipped(download([])), 'no rows'],
+  ['an unknown column', zipped(download([], '2025-01-01', ['2020', 'Flag'])), 'unexpected column "Flag"'],
+])('%s fails its own indicator and no other', async (_, bytes, reason) => {
+  const good = zipped(download([population('NOR', '1', '2', '3')]));
+  const upstream = memoryUpstream({ 'good.zip': good, 'API_BAD.CODE_DS2_en_csv_v2_2.zip': bytes });
+  const files = ['good.zip', 'API_BAD.CODE_DS2_en_csv_v2_2.zip'];
+  const { series, failed } = await readAll(worldBankCsv, { files }, upstream);
+  expect([...series.keys()]).toEqual(['SP.POP.TOTL']);
+  expect([...failed.values()]).toHaveLength(1);
+  expect([...failed.values()][0]).toContain(reason);
+});
+
+it('fails when there is nothing to read', async () => {
+  await expect(readAll(worldBankCsv, {}, memoryUpstream({}))).rejects.toThrow('lists no files');
+});
+
+it.each([
+  ['GDP (current US$)', 'current US$'],
+  ['Unemployment, total (% of total labor force) (modeled ILO estimate)', '% of total labor force'],
+  ['External debt stocks, total (DOD, current US$)', 'current US$'],
+  ['Maternal mortality ratio (modeled estimate, per 100,000 live births)', 'per 100,000 live births'],
+  ['GDP per capita, PPP (current international $)', 'current international $'],
+  ['Poverty headcount ratio at $3.00 a day (2021 PPP) (% of population)', '% of population'],
+  ['Multidimensional poverty index, children (population ages 0-17) (scale 0-1)', 'scale 0-1'],
+  ['School enrollment, primary (gross), gender parity index (GPI)', null],
+  ['Population, total', null],
+])('finds the unit in "%s"', (name, unit) => {
+  expect(unitOfName(name)).toBe(unit);
+});

@@ -1,0 +1,221 @@
+/**
+ * The World Bank's own layouts in the mirror, cell by cell against a plain reading of the same files: 25 zips of 2025,
+ * 17 unpacked downloads of 2017, three topic downloads of 2021, and the long set served by the test's own API.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse as parseCsv } from 'csv-parse/sync';
+import { expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { combinedSettings, createCombined } from '../../../build/connectors/combined.ts';
+import type { RawObservation } from '../../../build/connectors/connector.ts';
+import { connectorFor } from '../../../build/connectors/registry.ts';
+import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
+import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
+import { loadCurated, type PlaceTable } from '../../../data/curated.ts';
+import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { httpUpstream } from '../stand-ins/http-upstream.ts';
+import { playUpstream } from '../stand-ins/server.ts';
+import { longSetIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
+import { textInZip } from '../stand-ins/zip.ts';
+import { contextFor, directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+
+const DATA = fileURLToPath(new URL('../../../data', import.meta.url));
+
+/** Every cell of a download by indicator code, as `place|year|text`, empty cells as `null`. */
+function plainReading(text: string): Map<string, string[]> {
+  const lines: string[][] = parseCsv(text.slice(text.indexOf('"Country Name"')), {
+    relax_column_count: true,
+  });
+  const [header = [], ...rows] = lines;
+  const cells = new Map<string, string[]>();
+  for (const row of rows) {
+    const code = row[3] ?? '';
+    const own = cells.get(code) ?? [];
+    for (const [at, year] of header.entries()) {
+      if (/^\d{4}$/.test(year)) own.push(`${row[1]}|${year}|${row[at] || 'null'}`);
+    }
+    cells.set(code, own);
+  }
+  return cells;
+}
+
+/** Finds figures of countries that the curated bounds would refuse. */
+const isOutside =
+  (
+    { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: IndicatorOverlay,
+    places: PlaceTable,
+  ) =>
+  ({ place, value }: RawObservation): boolean =>
+    value !== null &&
+    (Number(value) < min || Number(value) > max) &&
+    places.resolve(['iso3'], place).kind === 'country';
+
+const given = (rows: RawObservation[]): string[] =>
+  rows.map((row) => `${row.place}|${row.year}|${row.value}`);
+const values = (rows: string[]): number => rows.filter((row) => !row.endsWith('|null')).length;
+
+describeWithMirror('the World Bank mirror', (mirror) => {
+  const directory = join(mirror, 'world-bank');
+  const upstream = directoryUpstream(directory);
+  const definition = parseYaml(
+    readFileSync(new URL('../../../data/providers/world-bank.yaml', import.meta.url), 'utf8'),
+  );
+
+  function compare({ series, failed }: ReadProvider, expected: Map<string, string[]>): number {
+    expect([...failed]).toEqual([]);
+    expect([...series.keys()].sort()).toEqual([...expected.keys()].sort());
+    for (const [slug, rows] of expected) expect(given(series.get(slug)?.rows ?? []), slug).toEqual(rows);
+    return [...expected.values()].reduce((sum, rows) => sum + values(rows), 0);
+  }
+
+  it('25 zips: 288,326 values, the archive database under a slug of its own', async () => {
+    const zips = readdirSync(join(directory, 'api-csv-2025')).map((name) => `api-csv-2025/${name}`);
+    const expected = new Map<string, string[]>();
+    for (const zip of zips) {
+      const text = textInZip(readFileSync(join(directory, zip)), 'API_');
+      const suffix = zip.includes('co2') ? '.DS57' : '';
+      for (const [code, rows] of plainReading(text)) expected.set(code + suffix, rows);
+    }
+    const provider = await readAll(worldBankCsv, { files: zips }, upstream);
+    expect(compare(provider, expected)).toBe(288_326);
+    const trap = provider.series.get('EN.ATM.CO2E.PC.DS57');
+    const twice = (place: string): RawObservation[] =>
+      (trap?.rows ?? []).filter((row) => row.place === place && row.year === '2000');
+    for (const place of ['AND', 'COD', 'IMN', 'XKX', 'PSE', 'ROU', 'TLS'])
+      expect(twice(place)).toHaveLength(2);
+    expect(Number(twice('USA')[0]?.value)).toBeGreaterThan(2_000);
+  });
+
+  it('17 unpacked downloads of 2017: 208,544 values', async () => {
+    const names = readdirSync(join(directory, 'api-csv-2017'));
+    const files = names.map((name) => `api-csv-2017/${name}/${name}.csv`);
+    const expected = new Map<string, string[]>();
+    for (const file of files) {
+      const text = readFileSync(join(directory, file), 'utf8');
+      for (const [code, rows] of plainReading(text)) expected.set(code, rows);
+    }
+    const provider = await readAll(worldBankCsv, { files }, upstream);
+    expect(compare(provider, expected)).toBe(208_544);
+    expect([...provider.series.values()].every(({ entry }) => entry.description !== null)).toBe(true);
+    expect(provider.vintage).toBe('2017-09-18');
+  });
+
+  it('three topic downloads of 2021, of which the definition lists all', async () => {
+    const { files } = definition.mirror.source.parts[1].source;
+    const topics = files.filter((file: unknown) => typeof file === 'object');
+    const expected = new Map<string, string[]>();
+    for (const { path } of topics) {
+      const text = readFileSync(join(directory, path), 'utf8');
+      for (const [code, rows] of plainReading(text)) if (!expected.has(code)) expected.set(code, rows);
+    }
+    const provider = await readAll(worldBankCsv, { files: topics }, upstream);
+    compare(provider, expected);
+    expect(topics).toHaveLength(3);
+    expect([...provider.series.values()].every(({ entry }) => entry.source !== null)).toBe(true);
+  });
+
+  it('the definition lists every zip and every package that lies in the mirror', () => {
+    const [long, downloads] = definition.mirror.source.parts;
+    const packages = readdirSync(join(directory, 'datahub-wdi-long', 'indicators')).sort();
+    expect(long.source.each.names).toEqual(packages);
+    const zips = readdirSync(join(directory, 'api-csv-2025')).map((name) => `api-csv-2025/${name}`);
+    expect(downloads.source.files.filter((file: unknown) => typeof file === 'string').sort()).toEqual(
+      zips.sort(),
+    );
+  });
+
+  it('all layouts together: 354 series, the newest edition of each, licences by series', async () => {
+    const combined = createCombined(connectorFor);
+    const source = combinedSettings.parse(definition.mirror.source);
+    const counts = new Map<string, number>();
+    const licences = new Map<string, string | null>();
+    const curated = await loadCurated(DATA);
+    const outside: string[] = [];
+    let bounds: IndicatorOverlay = {};
+    for await (const item of combined.read(contextFor(combined, source, upstream))) {
+      expect(item.kind).not.toBe('failed');
+      if (item.kind === 'indicator') {
+        expect(licences.has(item.entry.slug), item.entry.slug).toBe(false);
+        licences.set(item.entry.slug, item.entry.licence);
+        counts.set(item.entry.slug, 0);
+        bounds = curated.overlay('world-bank', item.entry);
+      }
+      if (item.kind === 'observations') {
+        outside.push(
+          ...item.rows.filter(isOutside(bounds, curated.places)).map((row) => `${item.slug} ${row.value}`),
+        );
+        counts.set(item.slug, (counts.get(item.slug) ?? 0) + item.rows.length);
+      }
+    }
+    expect(licences.size).toBe(354);
+    // The bounds are of what is possible: they catch the archive's sums and not one figure of a true series.
+    expect(outside.filter((row) => !row.includes('.DS57'))).toEqual([]);
+    expect(outside.length).toBeGreaterThan(4_000);
+    const reviewed = parseCsv(
+      readFileSync(new URL('../../../data/overlay/world-bank.csv', import.meta.url)),
+      {
+        columns: true,
+      },
+    ).map((row) => (row as { slug: string }).slug);
+    expect([...licences.keys()].filter((slug) => !slug.endsWith('.DS57')).sort()).toEqual(reviewed.sort());
+    expect(definition.source.indicators).toEqual(reviewed);
+    // The long set has 17,394 rows of population; the zip of 2025 has 266 x 65 cells.
+    expect(counts.get('SP.POP.TOTL')).toBe(17_394);
+    expect(counts.get('BN.CAB.XOKA.GD.ZS')).toBe(266 * 65);
+    const excepted = [...licences].filter(([, licence]) => licence !== null && !/^CC.BY.4/.test(licence));
+    expect(excepted.map(([slug]) => slug).sort()).toEqual([
+      'EG.ELC.RNEW.ZS',
+      'EG.GDP.PUSE.KO.PP.KD',
+      'EG.IMP.CONS.ZS',
+      'EG.USE.COMM.CL.ZS',
+      'EG.USE.COMM.FO.ZS',
+      'EG.USE.ELEC.KH.PC',
+      'EG.USE.PCAP.KG.OE',
+      'ER.PTD.TOTL.ZS',
+      'MS.MIL.XPND.GD.ZS',
+      'MS.MIL.XPND.ZS',
+    ]);
+  });
+
+  it('keeps back the 31 series that the World Bank excepts, with their licence and without it, and no other', async () => {
+    const curated = await loadCurated(DATA);
+    const series: Record<string, string>[] = parseCsv(
+      readFileSync(join(directory, 'wdi-metadata-2019', 'WDISeries.csv')),
+      { columns: true, bom: true },
+    );
+    const about = { name: 'x', description: null, unit: null, source: null, source_url: null, tags: [] };
+    const keptBack = (told: boolean): string[] =>
+      series
+        .filter((row) => {
+          const licence = told ? (row['License Type'] ?? null) : null;
+          const slug = row['Series Code'] ?? '';
+          return curated.overlay('world-bank', { ...about, slug, licence }).redistributable === false;
+        })
+        .map((row) => row['Series Code'] ?? '');
+    const excepted = series
+      .filter((row) => row['License Type'] !== 'CC BY-4.0')
+      .map((row) => row['Series Code']);
+    expect(excepted).toHaveLength(31);
+    expect(keptBack(true)).toEqual(excepted);
+    expect(keptBack(false)).toEqual(excepted);
+  });
+
+  it('the long set through the API: every row of twenty indicators, as doubles', async () => {
+    const indicators = definition.source.indicators
+      .filter((code: string) => longSetIndicator(mirror, code))
+      .slice(0, 20);
+    const find = (code: string): ReturnType<typeof longSetIndicator> => longSetIndicator(mirror, code);
+    const service = await playUpstream([worldBankRoute(find, indicators)]);
+    const settings = { indicators, per_page: 5_000 };
+    const provider = await readAll(worldBankApi, settings, httpUpstream(service.url)).finally(service.stop);
+    expect([...provider.failed]).toEqual([]);
+    for (const code of indicators) {
+      const figures = find(code)?.figures ?? [];
+      const expected = figures.map(({ iso3, year, value }) => `${iso3}|${year}|${value}`);
+      expect(given(provider.series.get(code)?.rows ?? []), code).toEqual(expected);
+    }
+  });
+});

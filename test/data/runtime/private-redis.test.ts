@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type PrivateRedis, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
+import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { silentLog } from '../../redis.ts';
+import { pidFrom, sendSignal, signalGroup } from '../../signals.ts';
+
+const module = (name: string) => JSON.stringify(join(import.meta.dirname, '../../../data/runtime', name));
+
+let base: string;
+let dir: string;
+let held: PrivateRedis[];
+let clients: RedisClient[];
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'alm-private-'));
+  dir = join(base, 'redis');
+  held = [];
+  clients = [];
+});
+afterEach(async () => {
+  for (const client of clients) client.disconnect();
+  for (const redis of held) await redis.stop();
+  await rm(base, { recursive: true, force: true });
+});
+
+async function hold(at = dir): Promise<PrivateRedis> {
+  const redis = await startPrivateRedis(at);
+  held.push(redis);
+  return redis;
+}
+
+async function connect({ url }: PrivateRedis): Promise<RedisClient> {
+  const client = connectRedis({ REDIS_URL: url, REDIS_CLUSTER: false }, silentLog, 'tool');
+  clients.push(client);
+  expect(await whenReady(client, 10_000)).toBe(true);
+  return client;
+}
+
+const serverOf = async (client: RedisClient): Promise<number> =>
+  Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
+const pid = async (): Promise<number> => pidFrom(await readFile(join(dir, 'redis.pid'), 'utf8'));
+
+describe('the private Redis', () => {
+  it('listens on a unix socket alone and never throws anything away', async () => {
+    const client = await connect(await hold());
+    const setting = async (name: string) => (await client.config('GET', name))[1];
+    expect(await setting('port')).toBe('0');
+    expect(await setting('maxmemory-policy')).toBe('noeviction');
+    expect(await setting('appendonly')).toBe('yes');
+    expect(await setting('appendfsync')).toBe('always');
+  });
+
+  it('keeps what was written over stop and start', async () => {
+    const first = await hold();
+    await (await connect(first)).set('kept', '1');
+    await first.stop();
+    expect(existsSync(join(dir, 'redis.sock'))).toBe(false);
+    expect(await (await connect(await hold())).get('kept')).toBe('1');
+  });
+
+  it('is shared: it stays until the last holder lets go', async () => {
+    const [first, second] = await Promise.all([hold(), hold()]);
+    const process_id = await pid();
+    await first.stop();
+    await first.stop();
+    expect(await (await connect(second)).ping()).toBe('PONG');
+    expect(await pid()).toBe(process_id);
+    await second.stop();
+    expect(() => process.kill(process_id, 0)).toThrow();
+  });
+
+  it('that dies while it is held is started again on the same files', async () => {
+    const client = await connect(await hold());
+    await client.set('kept', '1');
+    const before = await pid();
+    sendSignal(before, 'SIGKILL');
+    await expect.poll(() => client.get('kept').catch(() => null)).toBe('1');
+    expect(await pid()).not.toBe(before);
+  });
+
+  it('stops with the last of many who let go at the same moment', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const holders = await Promise.all(Array.from({ length: 8 }, () => hold()));
+      const process_id = await pid();
+      await Promise.all(holders.map((redis) => redis.stop()));
+      expect(() => process.kill(process_id, 0), `round ${round}`).toThrow();
+    }
+  });
+
+  it('starts over what a crash left: a socket, a lock, and a process id that is somebody else’s now', async () => {
+    const left = program(`
+      const redis = await startPrivateRedis(${JSON.stringify(dir)});
+      process.kill(Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8')), 'SIGKILL');
+      await takeLock(${JSON.stringify(join(dir, '.lock'))}, 'it');
+      process.kill(process.pid, 'SIGKILL');
+    `);
+    await once(left, 'exit');
+    expect(await readdir(dir)).toEqual(expect.arrayContaining(['.lock', 'redis.pid', 'redis.sock']));
+    await writeFile(join(dir, 'redis.pid'), `${process.pid}\n`);
+    expect(await (await connect(await hold())).ping()).toBe('PONG');
+  });
+
+  it('that is still reading its files is waited for, and no second one is started on them', async () => {
+    const client = await connect(await hold());
+    // It answers that it is loading after each 1,024 commands, which take it half a second.
+    for (let n = 0; n < 3_000; n += 1) await client.set(`key:${n}`, n);
+    for (const redis of held) await redis.stop();
+    const loading = spawn('redis-server', [
+      ...['--port', '0', '--unixsocket', join(dir, 'redis.sock'), '--dir', dir, '--appendonly', 'yes'],
+      ...['--key-load-delay', '500'],
+    ]);
+    await expect.poll(() => existsSync(join(dir, 'redis.sock'))).toBe(true);
+    expect(await serverOf(await connect(await hold()))).toBe(loading.pid);
+  });
+
+  it('has a shorter socket path where the folder lies deep', async () => {
+    const deep = join(base, ...Array.from({ length: 12 }, (_, i) => `folder-number-${i}`), 'redis');
+    const redis = await hold(deep);
+    const socket = (await readFile(join(deep, 'socket'), 'utf8')).trim();
+    expect(redis.url).toBe(`unix://${socket}`);
+    expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(100);
+    expect(await (await connect(redis)).ping()).toBe('PONG');
+  });
+
+  it('works in a folder whose name a URL would read otherwise', async () => {
+    expect(await (await connect(await hold(join(base, 'a b?c#d%41')))).ping()).toBe('PONG');
+  });
+});
+
+/** Runs a program with the module at hand, in a process group of its own. */
+function program(text: string, ...changes: `${string}=${string}`[]) {
+  const source = `
+    import { readFile } from 'node:fs/promises';
+    import { takeLock } from ${module('file-lock.ts')};
+    import { startPrivateRedis } from ${module('private-redis.ts')};
+    ${text}`;
+  return spawn('env', [...changes, process.execPath, '--input-type=module', '-e', source], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function outputOf(child: ReturnType<typeof program>): Promise<{ code: number | null; out: string }> {
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (out += String(part)));
+  const [code] = await once(child, 'close');
+  return { code, out };
+}
+
+it('Ctrl-C in the terminal of its holder does not reach it', async () => {
+  const child = program(`
+    const redis = await startPrivateRedis(${JSON.stringify(dir)});
+    process.on('SIGINT', async () => { await redis.stop(); process.exit(0); });
+    console.log('up');
+  `);
+  await once(child.stdout, 'data');
+  const other = await hold();
+  signalGroup(child.pid, 'SIGINT');
+  await once(child, 'exit');
+  expect(await (await connect(other)).ping()).toBe('PONG');
+});
+
+it('several programs that start at once share one', async () => {
+  const work = `
+    const redis = await startPrivateRedis(${JSON.stringify(dir)});
+    console.log('up');
+    await redis.stop();
+  `;
+  const outcomes = await Promise.all([1, 2, 3].map(() => outputOf(program(work))));
+  expect(outcomes).toEqual([1, 2, 3].map(() => ({ code: 0, out: 'up\n' })));
+  expect(existsSync(join(dir, 'redis.sock'))).toBe(false);
+});
+
+it('without a server on PATH it says in one line what to do', async () => {
+  const work = `await startPrivateRedis(${JSON.stringify(dir)}).catch((error) => console.log(error.message));`;
+  const { out } = await outputOf(program(work, `PATH=${base}`));
+  expect(out).toMatch(
+    /^neither redis-server nor valkey-server is on PATH: install one .*, or set REDIS_URL\n$/,
+  );
+});

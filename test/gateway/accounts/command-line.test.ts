@@ -1,0 +1,198 @@
+/** `npm run account -- …` as a person or a script runs it. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseKey } from '../../../gateway/accounts/keys/key-format.ts';
+import { empty, startRedis, type TestRedis } from '../../redis.ts';
+
+const MAIN = join(import.meta.dirname, '../../../gateway/accounts/cli/main.ts');
+
+let server: TestRedis;
+let varDir: string;
+beforeAll(async () => {
+  server = await startRedis();
+  varDir = await mkdtemp(join(tmpdir(), 'alm-cli-'));
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(varDir, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  await empty(await server.connect());
+});
+
+interface Outcome {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Through `env`, which adds to the environment of the tests. */
+function account(words: string[], changes: Record<string, string> = {}): Promise<Outcome> {
+  const environment = Object.entries({ ...server.settings, VAR_DIR: varDir, ...changes });
+  const settings = environment.map(([name, value]) => `${name}=${value}`);
+  return new Promise((resolve) => {
+    execFile('env', [...settings, process.execPath, MAIN, ...words], (error, out, err) => {
+      resolve({ code: Number(error?.code ?? 0), out, err });
+    });
+  });
+}
+
+/** What a command that must succeed answers with `--json`: one object on one line. */
+async function answer(...words: string[]): Promise<Record<string, unknown>> {
+  const { code, out, err } = await account([...words, '--json']);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out.trimEnd().split('\n')).toHaveLength(1);
+  return JSON.parse(out);
+}
+
+const EMAIL = ['--email', 'a@b.example'];
+
+describe('the commands of the design', () => {
+  it('create prints the account and its balance', async () => {
+    expect(await answer('create', ...EMAIL, '--verified', '--credits', '1000')).toEqual({
+      account_id: expect.stringMatching(/^acc_/),
+      balance: 1000,
+    });
+    expect(await answer('show', ...EMAIL)).toMatchObject({ verified: true, tier: 'free', balance: 1000 });
+  });
+
+  it('key prints a key that is one, with an expiry when wanted', async () => {
+    await answer('create', ...EMAIL);
+    const { key, key_id, ...rest } = await answer('key', ...EMAIL);
+    expect(rest).toEqual({});
+    expect(parseKey(String(key))).toMatchObject({ key_id, environment: 'live' });
+    expect(await answer('key', ...EMAIL, '--expires', '2127-01-01T00:00:00Z')).toMatchObject({
+      expires_at: '2127-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('revoke, suspend, restore and close say what the state is now', async () => {
+    await answer('create', ...EMAIL);
+    const { key_id } = await answer('key', ...EMAIL);
+    expect(await answer('revoke', '--key-id', String(key_id))).toEqual({ key_id, state: 'revoked' });
+    expect(await answer('suspend', ...EMAIL)).toMatchObject({ state: 'suspended' });
+    expect(await answer('restore', ...EMAIL)).toMatchObject({ state: 'active' });
+    expect(await answer('close', ...EMAIL)).toMatchObject({ state: 'closed' });
+  });
+
+  it('verify and grant', async () => {
+    await answer('create', ...EMAIL);
+    expect(await answer('verify', ...EMAIL)).toMatchObject({ verified: true, tier: 'free' });
+    expect(await answer('grant', ...EMAIL, '--credits', '5')).toMatchObject({ granted: 5, balance: 5 });
+    const once = ['grant', ...EMAIL, '--credits', '7', '--idem', 'x', '--reason', 'thanks'];
+    expect(await answer(...once)).toMatchObject({ balance: 12 });
+    expect(await answer(...once)).toMatchObject({ balance: 12 });
+    expect(await answer('show', ...EMAIL)).toMatchObject({ balance: 12, ledger: [{ reason: 'thanks' }, {}] });
+  });
+
+  it('order, paid at once or later, once', async () => {
+    await answer('create', ...EMAIL, '--verified');
+    const paid = await answer('order', ...EMAIL, '--pack', 'starter', '--paid');
+    expect(paid).toMatchObject({ state: 'paid', pack: 'starter', credits: paid.balance });
+    const { order_id } = await answer('order', ...EMAIL, '--pack', 'starter');
+    await answer('order', '--order', String(order_id), '--paid');
+    await answer('order', '--order', String(order_id), '--paid');
+    expect(await answer('show', ...EMAIL)).toMatchObject({
+      balance: 2 * Number(paid.credits),
+      tier: 'paid',
+      orders: [{ state: 'paid' }, { state: 'paid' }],
+    });
+  });
+
+  it('show tells times in ISO 8601 and no secret', async () => {
+    await answer('create', ...EMAIL, '--credits', '1');
+    const { key } = await answer('key', ...EMAIL, '--label', 'laptop');
+    const shown = await answer('show', ...EMAIL);
+    expect(shown).toMatchObject({
+      email: 'a@b.example',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      credits: { balance: 1, lifetime_granted: 1, lifetime_spent: 0 },
+      keys: [{ label: 'laptop', last4: String(key).slice(-4), state: 'active', last_used_at: null }],
+    });
+    expect(JSON.stringify(shown)).not.toContain(String(key).slice(22));
+  });
+});
+
+describe('what cannot be done ends with 1, a sentence on standard error and nothing on standard output', () => {
+  it.each([
+    [['nonsense'], /no command "nonsense"; there are create, verify, key/],
+    [['create'], /--email is needed/],
+    [['create', '--email', 'nobody'], /not an e-mail address/],
+    [['create', '--emial', 'a@b.example'], /--emial.*"create" takes --email/],
+    [['create', 'a@b.example'], /a@b\.example.*"create" takes --email/],
+    [['create', ...EMAIL, '--credits', 'many'], /--credits takes a whole number, not "many"/],
+    [['create', ...EMAIL, '--credits=-5'], /--credits takes a whole number/],
+    [['create', ...EMAIL, '--credits'], /--credits/],
+    [['key', '--email', 'unknown@b.example'], /no account unknown@b\.example/],
+    [['key', ...EMAIL, '--expires', 'tomorrow'], /--expires takes a moment like/],
+    [['revoke', '--key-id', 'nothing'], /no key with the id nothing/],
+    [['order', ...EMAIL, '--paid', '--failed'], /Only one of/],
+    [['__proto__'], /no command "__proto__"/],
+  ])('%j', async (words, sentence) => {
+    const { code, out, err } = await account([...words, '--json']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(sentence);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('an account that exists already', async () => {
+    await answer('create', ...EMAIL);
+    expect(await account(['create', ...EMAIL])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(/already/),
+    });
+  });
+
+  it('a pack that is not on sale: those that are, are named', async () => {
+    await answer('create', ...EMAIL);
+    expect((await account(['order', ...EMAIL, '--pack', 'x'])).err).toMatch(
+      /no credit pack x; there are starter/,
+    );
+  });
+
+  it('a Redis that does not answer', async () => {
+    const { code, out, err } = await account(['show', ...EMAIL], { REDIS_URL: 'redis://127.0.0.1:1' });
+    expect({ code, out, err }).toEqual({ code: 1, out: '', err: 'Redis (REDIS_URL) does not answer.\n' });
+  });
+
+  it('a bad setting', async () => {
+    const { code, err } = await account(['show', ...EMAIL], { REDIS_URL: 'http://x' });
+    expect({ code, names: err.includes('REDIS_URL') }).toEqual({ code: 1, names: true });
+  });
+});
+
+it('help names every command and option', async () => {
+  const { code, out } = await account(['--help']);
+  expect(code).toBe(0);
+  for (const word of [
+    'create',
+    'verify',
+    'key',
+    'revoke',
+    'suspend',
+    'restore',
+    'close',
+    'grant',
+    'order',
+    'show',
+  ]) {
+    expect(out).toContain(`  ${word} `);
+  }
+  expect(out).toContain('--expires');
+});
+
+it('without --json a person can read the answer', async () => {
+  const { out } = await account(['create', ...EMAIL, '--credits', '3']);
+  expect(out).toMatch(/^account_id: acc_\w+\nbalance: 3\n$/);
+});
+
+it('without REDIS_URL it starts the private Redis for its duration, and what it did stays', async () => {
+  const without = (words: string[]) => account([...words, '--json'], { REDIS_URL: '', REDIS_CLUSTER: '' });
+  expect(await without(['create', ...EMAIL, '--credits', '9'])).toMatchObject({ code: 0, err: '' });
+  const { out } = await without(['show', ...EMAIL]);
+  expect(JSON.parse(out)).toMatchObject({ balance: 9 });
+});

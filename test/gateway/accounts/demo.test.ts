@@ -1,0 +1,72 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ensureDemoKey } from '../../../gateway/accounts/keys/demo-key.ts';
+import { empty, startRedis, type TestRedis } from '../../redis.ts';
+import { admissionOf, createWorld, UNLIMITED, type World } from '../metering/harness.ts';
+
+let server: TestRedis;
+let world: World;
+let dir: string;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect(), UNLIMITED);
+  await empty(world.redis);
+  dir = await mkdtemp(join(tmpdir(), 'alm-demo-'));
+  return () => rm(dir, { recursive: true, force: true });
+});
+
+async function works(key: string): Promise<boolean> {
+  const facts = await world.metering.resolveKey(`Bearer ${key}`);
+  return facts !== null && (await world.metering.admit(admissionOf(facts))).kind === 'admitted';
+}
+
+describe('the demo key', () => {
+  it('works at once and is the same at the second start', async () => {
+    const key = await ensureDemoKey(world.store, dir);
+    expect(await works(key)).toBe(true);
+    expect(await ensureDemoKey(world.store, dir)).toBe(key);
+  });
+
+  it('lies in a file that only its owner can read', async () => {
+    const key = await ensureDemoKey(world.store, dir);
+    expect(await readFile(join(dir, 'demo-key'), 'utf8')).toBe(`${key}\n`);
+    expect((await stat(join(dir, 'demo-key'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is made anew when it was revoked, lost or damaged, or when Redis is new', async () => {
+    let key = await ensureDemoKey(world.store, dir);
+    for (const spoil of [
+      () => world.store.revokeKey(key.slice(9, 21)),
+      () => rm(join(dir, 'demo-key')),
+      () => writeFile(join(dir, 'demo-key'), 'nonsense'),
+      () => empty(world.redis),
+    ]) {
+      await spoil();
+      const next = await ensureDemoKey(world.store, dir);
+      expect(next).not.toBe(key);
+      expect(await works(next)).toBe(true);
+      key = next;
+    }
+  });
+
+  it('never runs into the limit of ten', async () => {
+    for (let i = 0; i < 15; i++) {
+      await rm(join(dir, 'demo-key'), { force: true });
+      expect(await works(await ensureDemoKey(world.store, dir))).toBe(true);
+    }
+  });
+
+  it('has credits again at the next start after they were spent', async () => {
+    const key = await ensureDemoKey(world.store, dir);
+    const facts = await world.metering.resolveKey(`Bearer ${key}`);
+    const verdict = facts && (await world.metering.admit(admissionOf(facts, { price: 9_999 })));
+    expect(verdict).toMatchObject({ kind: 'admitted', balance: 1 });
+    await ensureDemoKey(world.store, dir);
+    expect((await world.store.search({})).accounts).toMatchObject([{ credits: { balance: 10_000 } }]);
+  });
+});

@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { AccountError } from '../../../gateway/accounts/records.ts';
+import { empty, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { admissionOf, booksOf, createWorld, type World } from '../metering/harness.ts';
+
+let server: TestRedis;
+let world: World;
+let account_id: string;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect());
+  await empty(world.redis);
+  ({ account_id } = await world.store.create({ email: 'ann@example.org', verified: true, by: 'test' }));
+});
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof AccountError ? error.code : String(error)),
+  );
+
+describe('keys', () => {
+  it('are listed with everything but their secret', async () => {
+    const { key, key_id } = await world.store.mintKey(account_id, { label: ' laptop ' });
+    expect(await world.store.listKeys(account_id)).toEqual([
+      {
+        key_id,
+        environment: 'live',
+        label: 'laptop',
+        last4: key.slice(-4),
+        state: 'active',
+        created_at_ms: world.clock.ms,
+        expires_at_ms: null,
+        revoked_at_ms: null,
+        last_used_at_ms: null,
+      },
+    ]);
+  });
+
+  it('are at most ten at a time; a revoked one makes room', async () => {
+    const minted = [];
+    for (let i = 0; i < 10; i++) minted.push(await world.store.mintKey(account_id));
+    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
+    expect(await world.store.listKeys(account_id)).toHaveLength(10);
+    await world.store.revokeKey(minted[3]?.key_id ?? '');
+    expect(await codeOf(world.store.mintKey(account_id))).toBe('done');
+    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
+  });
+
+  it('an expired one makes room too', async () => {
+    for (let i = 0; i < 10; i++) {
+      await world.store.mintKey(account_id, { expires_at_ms: i === 0 ? world.clock.ms + 1000 : null });
+    }
+    world.clock.ms += 999;
+    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
+    world.clock.ms += 1;
+    expect(await codeOf(world.store.mintKey(account_id))).toBe('done');
+    expect((await world.store.listKeys(account_id)).filter(({ state }) => state === 'expired')).toHaveLength(
+      1,
+    );
+  });
+
+  it('two minted at once at the tenth slot: one wins, and the other leaves nothing behind', async () => {
+    const other = createWorld(await server.connect());
+    for (let i = 0; i < 9; i++) await world.store.mintKey(account_id);
+    const outcomes = await Promise.all(
+      [world.store, other.store].map((store) => codeOf(store.mintKey(account_id))),
+    );
+    expect(outcomes.sort()).toEqual(['done', 'too_many_keys']);
+    expect(await world.store.listKeys(account_id)).toHaveLength(10);
+    expect(await everyKey(world.redis, 'key:*')).toHaveLength(10);
+  });
+
+  it('stay known: nothing of a finished key expires', async () => {
+    const { key_id } = await world.store.mintKey(account_id);
+    expect(await world.redis.pttl(redisKeys.key(key_id))).toBe(-1);
+  });
+
+  it('are revoked for good, once', async () => {
+    const { key, key_id } = await world.store.mintKey(account_id);
+    const facts = await world.metering.resolveKey(`Bearer ${key}`);
+    const revoked = await world.store.revokeKey(key_id);
+    expect(revoked).toMatchObject({ key_id, state: 'revoked', revoked_at_ms: world.clock.ms });
+    world.clock.ms += 5000;
+    expect(await world.store.revokeKey(key_id)).toEqual(revoked);
+    expect(facts && (await world.metering.admit(admissionOf(facts)))).toEqual({ kind: 'invalid_key' });
+  });
+
+  it('that are not active any more are kept for show, the newest fifty, and never work again', async () => {
+    const texts: string[] = [];
+    for (let i = 0; i < 60; i++) {
+      const { key, key_id } = await world.store.mintKey(account_id);
+      texts.push(key);
+      world.clock.ms += 1;
+      await world.store.revokeKey(key_id);
+    }
+    const last = await world.store.mintKey(account_id);
+    const kept = await world.store.listKeys(account_id);
+    expect(kept.map(({ key_id }) => key_id)).toEqual(
+      [...texts.slice(10), last.key].map((text) => text.slice(9, 21)),
+    );
+    expect(await everyKey(world.redis, 'key:*')).toHaveLength(51);
+    expect(await world.redis.hlen(redisKeys.keys(account_id))).toBe(50 * 7 + 6);
+    const fresh = createWorld(world.redis);
+    for (const text of texts) {
+      const facts = await fresh.metering.resolveKey(`Bearer ${text}`);
+      expect(facts && (await fresh.metering.admit(admissionOf(facts))).kind).toBe(
+        texts.indexOf(text) < 10 ? null : 'invalid_key',
+      );
+    }
+  });
+
+  it('that nobody has cannot be revoked', async () => {
+    expect(await codeOf(world.store.revokeKey('0000000000zz'))).toBe('key_unknown');
+    expect(await codeOf(world.store.revokeKey('{a:x}:account'))).toBe('key_unknown');
+  });
+
+  it('do not expire in the past', async () => {
+    for (const expires_at_ms of [world.clock.ms, world.clock.ms - 1, Number.NaN]) {
+      expect(await codeOf(world.store.mintKey(account_id, { expires_at_ms }))).toBe('bad_input');
+    }
+    expect(await everyKey(world.redis, 'key:*')).toEqual([]);
+  });
+});
+
+describe('orders', () => {
+  it('grant nothing before they are paid', async () => {
+    const order = await world.store.order(account_id, 'small');
+    expect(order).toEqual({
+      order_id: expect.stringMatching(/^ord_/),
+      account_id,
+      state: 'pending',
+      pack_id: 'small',
+      pack_name: 'Small',
+      credits: 100,
+      price_minor: 500,
+      currency: 'EUR',
+      payment: 'invoice',
+      created_at_ms: world.clock.ms,
+      moved_at_ms: world.clock.ms,
+      shortfall: 0,
+    });
+    expect((await world.store.get(account_id)).credits.balance).toBe(0);
+  });
+
+  it('grant their credits exactly once, whatever is repeated or raced', async () => {
+    const { order_id } = await world.store.order(account_id, 'small');
+    const moves = await Promise.all(Array.from({ length: 8 }, () => world.store.moveOrder(order_id, 'paid')));
+    expect(moves.filter(({ changed }) => changed)).toHaveLength(1);
+    expect(await world.store.moveOrder(order_id, 'paid')).toMatchObject({ changed: false, balance: 100 });
+    expect(await world.store.get(account_id)).toMatchObject({ tier: 'paid', credits: { balance: 100 } });
+    expect(await world.store.ledger(account_id)).toMatchObject([
+      { kind: 'purchase', delta: 100, cause: { order_id } },
+    ]);
+  });
+
+  it('refunded take back what is left, and say what is not', async () => {
+    const { call, account_id } = await world.customer({ credits: 0 });
+    const { order_id } = await world.store.order(account_id, 'small');
+    await world.store.moveOrder(order_id, 'paid');
+    await call({ price: 30, rows: 30 });
+    const { order, balance } = await world.store.moveOrder(order_id, 'refunded');
+    expect(order).toMatchObject({ state: 'refunded', shortfall: 30 });
+    expect(balance).toBe(0);
+    expect(await world.store.moveOrder(order_id, 'refunded')).toMatchObject({ changed: false });
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, granted: 30, spent: 30, ledger: 0 });
+    expect((await world.store.ledger(account_id))[0]).toMatchObject({ kind: 'refund', delta: -70 });
+    expect((await world.store.get(account_id)).tier).toBe('free');
+  });
+
+  const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const;
+  const ALLOWED = new Set(['pending>paid', 'pending>failed', 'pending>cancelled', 'paid>refunded']);
+  for (const from of STATES) {
+    for (const to of ['paid', 'failed', 'cancelled', 'refunded'] as const) {
+      const expected = from === to || ALLOWED.has(`${from}>${to}`) ? 'done' : 'order_state';
+      it(`${from} → ${to}: ${expected}`, async () => {
+        const { order_id } = await world.store.order(account_id, 'small');
+        if (from === 'refunded') await world.store.moveOrder(order_id, 'paid');
+        if (from !== 'pending') await world.store.moveOrder(order_id, from);
+        const before = (await world.store.get(account_id)).credits.balance;
+        expect(await codeOf(world.store.moveOrder(order_id, to))).toBe(expected);
+        expect((await world.store.getOrder(order_id)).state).toBe(expected === 'done' ? to : from);
+        if (expected !== 'done') expect((await world.store.get(account_id)).credits.balance).toBe(before);
+      });
+    }
+  }
+
+  it('are listed newest first, for an account and for all, by state', async () => {
+    const first = await world.store.order(account_id, 'small');
+    world.clock.ms += 1000;
+    const second = await world.store.order(account_id, 'large');
+    await world.store.moveOrder(second.order_id, 'paid');
+    const ids = (orders: { order_id: string }[]) => orders.map(({ order_id }) => order_id);
+    expect(ids(await world.store.listOrders(account_id))).toEqual([second.order_id, first.order_id]);
+    expect(ids(await world.store.listAllOrders({}))).toEqual([second.order_id, first.order_id]);
+    expect(ids(await world.store.listAllOrders({ state: 'pending' }))).toEqual([first.order_id]);
+    expect(ids(await world.store.listAllOrders({ limit: 1 }))).toEqual([second.order_id]);
+  });
+
+  it('of a pack or an order that is not there are refused', async () => {
+    expect(await codeOf(world.store.order(account_id, 'nothing'))).toBe('pack_unknown');
+    expect(await codeOf(world.store.moveOrder('ord_nothing', 'paid'))).toBe('order_unknown');
+    expect(await everyKey(world.redis, 'order:*')).toEqual([]);
+  });
+});

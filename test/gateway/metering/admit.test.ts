@@ -1,0 +1,288 @@
+/** The admission script, branch by branch, on a real Redis. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MeteringUnavailable } from '../../../gateway/metering/metering.ts';
+import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { admissionOf, booksOf, createWorld, LIMITS, UNLIMITED, type World } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+
+let server: TestRedis;
+let world: World;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect());
+});
+
+describe('an admitted request', () => {
+  it('is charged its price and answers with balance, tier and the nearer window', async () => {
+    const { call } = await world.customer({ credits: 10 });
+    expect(await call({ price: 4, rows: 4 })).toEqual({
+      kind: 'admitted',
+      charged: 4,
+      balance: 6,
+      tier: 'free',
+      window: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000 },
+    });
+  });
+
+  it('leaves a ledger entry that says what caused it', async () => {
+    const { call, account_id, facts } = await world.customer({ credits: 10 });
+    await call({ price: 4, rows: 4, route: '/v1/data', request_id: 'req-77' });
+    const [entry] = await world.store.ledger(account_id);
+    expect(entry).toEqual({
+      id: expect.stringMatching(/^\d+-\d+$/),
+      at_ms: world.clock.ms,
+      kind: 'debit',
+      delta: -4,
+      balance: 6,
+      cause: { request_id: 'req-77', route: '/v1/data', key_id: facts.key_id, rows: 4 },
+      reason: null,
+    });
+  });
+
+  it('may spend the last credit, never more', async () => {
+    const { call, account_id } = await world.customer({ credits: 1 });
+    expect(await call()).toMatchObject({ kind: 'admitted', balance: 0 });
+    expect(await call()).toMatchObject({ kind: 'insufficient_credits', balance: 0 });
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, spent: 1, granted: 1, ledger: 0 });
+  });
+
+  it('that is free leaves no ledger entry and needs no balance', async () => {
+    const { call, account_id } = await world.customer({ credits: 0 });
+    expect(await call({ price: 0, route: '/v1/ping' })).toMatchObject({
+      kind: 'admitted',
+      charged: 0,
+      balance: 0,
+    });
+    expect((await booksOf(world, account_id)).entries).toBe(0);
+  });
+
+  it('notes when its key was last used', async () => {
+    const { call, account_id } = await world.customer();
+    world.clock.ms += 5_000;
+    await call();
+    expect((await world.store.listKeys(account_id))[0]?.last_used_at_ms).toBe(world.clock.ms);
+  });
+
+  it('refuses a price that is no whole number of credits', async () => {
+    const { call, account_id } = await world.customer();
+    for (const price of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+      await expect(call({ price })).rejects.toThrow(RangeError);
+    }
+    expect((await booksOf(world, account_id)).balance).toBe(100);
+  });
+});
+
+describe('a refusal costs nothing', () => {
+  it('402: the balance is below the price; it counts in the windows and as an error', async () => {
+    const { call, account_id } = await world.customer({ credits: 3 });
+    expect(await call({ price: 4, rows: 4 })).toMatchObject({
+      kind: 'insufficient_credits',
+      balance: 3,
+      window: { remaining: 4 },
+    });
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 3, spent: 0, debits: 0 });
+    expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+      requests: 1,
+      errors: 1,
+      rows: 0,
+      credits: 0,
+    });
+  });
+
+  it.each([422, 404, 403, 400])(
+    '%i: admitted for its rate, counted as an error, never charged',
+    async (status) => {
+      const { call, account_id } = await world.customer({ credits: 3 });
+      expect(await call({ status, price: 2, rows: 2 })).toMatchObject({
+        kind: 'admitted',
+        charged: 0,
+        balance: 3,
+      });
+      expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+        requests: 1,
+        errors: 1,
+        rows: 0,
+        credits: 0,
+      });
+      expect((await booksOf(world, account_id)).debits).toBe(0);
+    },
+  );
+
+  it('429: the window is full; it does not count in the windows, but as an error', async () => {
+    const { call, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) expect((await call()).kind).toBe('admitted');
+    world.clock.ms += 20_000;
+    for (let i = 0; i < 3; i++) {
+      expect(await call()).toMatchObject({
+        kind: 'rate_limited',
+        retry_after_s: 40,
+        balance: 95,
+        tier: 'free',
+        window: { limit: 5, remaining: 0 },
+      });
+    }
+    expect(await world.redis.get(`{a:${account_id}}:day:${Math.floor(world.clock.ms / 86_400_000)}`)).toBe(
+      '5',
+    );
+    expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+      requests: 8,
+      errors: 3,
+      rows: 0,
+      credits: 5,
+    });
+  });
+
+  it('rate comes before balance', async () => {
+    const { call } = await world.customer({ credits: 0 });
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call({ price: 0 });
+    expect((await call()).kind).toBe('rate_limited');
+  });
+});
+
+describe('invalid_key', () => {
+  it('a revoked key, from the next request on', async () => {
+    const { call, facts, account_id } = await world.customer();
+    expect((await call()).kind).toBe('admitted');
+    await world.store.revokeKey(facts.key_id);
+    expect(await call()).toEqual({ kind: 'invalid_key' });
+    expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
+  });
+
+  it('other keys of the account go on', async () => {
+    const { facts, account_id } = await world.customer();
+    const { key } = await world.store.mintKey(account_id);
+    await world.store.revokeKey(facts.key_id);
+    const other = await world.metering.resolveKey(`Bearer ${key}`);
+    expect(other && (await world.metering.admit(admissionOf(other))).kind).toBe('admitted');
+  });
+
+  it('a suspended account until it is restored, a closed one for good', async () => {
+    const { call, account_id } = await world.customer();
+    await world.store.suspend(account_id);
+    expect(await call()).toEqual({ kind: 'invalid_key' });
+    await world.store.restore(account_id);
+    expect((await call()).kind).toBe('admitted');
+    await world.store.close(account_id);
+    expect(await call()).toEqual({ kind: 'invalid_key' });
+  });
+
+  it('an expired key, from the moment of its expiry', async () => {
+    const { account_id } = await world.customer();
+    const expires_at_ms = world.clock.ms + 1000;
+    const { key } = await world.store.mintKey(account_id, { expires_at_ms });
+    const facts = await world.metering.resolveKey(`Bearer ${key}`);
+    expect(facts?.expires_at_ms).toBe(expires_at_ms);
+    if (!facts) return;
+    world.clock.ms = expires_at_ms - 1;
+    expect((await world.metering.admit(admissionOf(facts))).kind).toBe('admitted');
+    world.clock.ms = expires_at_ms;
+    expect(await world.metering.admit(admissionOf(facts))).toEqual({ kind: 'invalid_key' });
+  });
+
+  it('facts of a key whose account is not there', async () => {
+    const { facts } = await world.customer();
+    const stray = { ...facts, account_id: 'acc_nobody' };
+    expect(await world.metering.admit(admissionOf(stray))).toEqual({ kind: 'invalid_key' });
+    expect(await world.redis.exists('{a:acc_nobody}:account', '{a:acc_nobody}:minute:0')).toBe(0);
+  });
+});
+
+describe('tiers', () => {
+  it('anonymous until the address is verified, then free, then paid while an order is paid', async () => {
+    const { call, account_id } = await world.customer({ verified: false });
+    expect(await call()).toMatchObject({ tier: 'anonymous', window: { limit: 3 } });
+    await world.store.verify(account_id, { by: 'test' });
+    expect(await call()).toMatchObject({ tier: 'free', window: { limit: 5 } });
+    const { order_id } = await world.store.order(account_id, 'small');
+    expect(await call()).toMatchObject({ tier: 'free' });
+    await world.store.moveOrder(order_id, 'paid');
+    expect(await call()).toMatchObject({ tier: 'paid', window: { limit: 8 } });
+    await world.store.moveOrder(order_id, 'refunded');
+    expect(await call()).toMatchObject({ tier: 'free' });
+  });
+
+  it('a paid order does not verify an address', async () => {
+    const { call, account_id } = await world.customer({ verified: false });
+    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    expect(await call()).toMatchObject({ tier: 'anonymous' });
+  });
+});
+
+describe('a debit id', () => {
+  it('repeated answers as it first did and charges once', async () => {
+    const metering = createMetering({
+      redis: world.redis,
+      settings: UNLIMITED,
+      now: () => world.clock.ms,
+      log: silentLog,
+      debitId: () => 'the same',
+    });
+    const { facts, account_id } = await world.customer({ credits: 10 });
+    const first = await metering.admit(admissionOf(facts, { price: 3 }));
+    for (let i = 0; i < 5; i++) expect(await metering.admit(admissionOf(facts, { price: 3 }))).toEqual(first);
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 7, spent: 3, debits: 1 });
+    expect((await metering.usage(account_id, 1)).totals).toMatchObject({ requests: 1, credits: 3 });
+  });
+
+  it('is another one for every request', async () => {
+    const { call, account_id } = await world.customer({ credits: 10 });
+    await Promise.all([call({ request_id: 'same' }), call({ request_id: 'same' })]);
+    expect((await booksOf(world, account_id)).debits).toBe(2);
+  });
+});
+
+describe('knownOverLimit', () => {
+  it('is true from the request that used up the window until the window ends', async () => {
+    const { call, facts } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) {
+      expect(world.metering.knownOverLimit(facts)).toBe(false);
+      await call();
+    }
+    expect(world.metering.knownOverLimit(facts)).toBe(true);
+    world.clock.ms += MINUTE_MS;
+    expect(world.metering.knownOverLimit(facts)).toBe(false);
+  });
+
+  it('is looked at without counting: only a refusal counts', async () => {
+    const { call, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
+    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
+    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    const remaining = LIMITS.PAID_PER_MINUTE - LIMITS.FREE_PER_MINUTE;
+    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
+    expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
+    const { totals } = await world.metering.usage(account_id, 1);
+    expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
+  });
+
+  it('is taken back when the account has a larger limit meanwhile', async () => {
+    const { call, facts, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
+    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    expect((await call()).kind).toBe('admitted');
+    expect(world.metering.knownOverLimit(facts)).toBe(false);
+  });
+});
+
+it('a Redis that lost its scripts is given them again', async () => {
+  const { call } = await world.customer();
+  await call();
+  await world.redis.script('FLUSH');
+  expect((await call()).kind).toBe('admitted');
+});
+
+it('without Redis a keyed call fails at once', async () => {
+  const { call, facts } = await world.customer();
+  const ended = new Promise((resolve) => world.redis.once('end', resolve));
+  world.redis.disconnect();
+  await expect(call()).rejects.toThrow(MeteringUnavailable);
+  await expect(world.metering.usage(facts.account_id, 1)).rejects.toThrow(MeteringUnavailable);
+  await ended;
+  expect(world.metering.ready()).toBe(false);
+});

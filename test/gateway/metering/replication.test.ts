@@ -1,0 +1,90 @@
+/** `REDIS_WAIT_REPLICAS`: what is acknowledged is held by a replica at that moment, or was never charged. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { MeteringUnavailable } from '../../../gateway/metering/metering.ts';
+import { startRedisCluster, type TestCluster } from '../../redis.ts';
+import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
+
+let cluster: TestCluster;
+let world: World;
+let customer: Customer;
+let replica: Redis;
+let replicaPort: number;
+beforeAll(async () => {
+  cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 6_000 });
+});
+afterAll(() => cluster.stop());
+beforeEach(async () => {
+  world = createWorld(await cluster.connect(1), UNLIMITED);
+  customer = await world.customer({ credits: 10_000 });
+  replicaPort = await cluster.replicaOf(redisKeys.account(customer.account_id));
+  replica = new Redis({ port: replicaPort, host: '127.0.0.1', readOnly: true });
+  return () => replica.disconnect();
+});
+
+const balanceOnReplica = async (): Promise<number> =>
+  Number(await replica.hget(redisKeys.account(customer.account_id), 'balance'));
+const pay = (price = 1) => world.metering.admit(admissionOf(customer.facts, { price }));
+
+describe('money that waits for a replica', () => {
+  it('stands there when it is acknowledged', async () => {
+    for (let call = 0; call < 200; call++) {
+      const verdict = await pay();
+      if (verdict.kind !== 'admitted') throw new Error(verdict.kind);
+      expect(await balanceOnReplica()).toBe(verdict.balance);
+    }
+    const { balance } = await world.store.grant(customer.account_id, { credits: 7, by: 'test' });
+    expect(await balanceOnReplica()).toBe(balance);
+    const { order_id } = await world.store.order(customer.account_id, 'small');
+    const bought = await world.store.moveOrder(order_id, 'paid');
+    expect(await balanceOnReplica()).toBe(bought.balance);
+  });
+
+  it('is asked for once for many calls at a time', async () => {
+    await pay();
+    const master = new Redis({
+      port: await cluster.masterOf(redisKeys.account(customer.account_id)),
+      host: '127.0.0.1',
+    });
+    const asked = async (): Promise<number> =>
+      Number(/cmdstat_wait:calls=(\d+)/.exec(await master.info('commandstats'))?.[1]);
+    const before = await asked();
+    const verdicts = await Promise.all(Array.from({ length: 500 }, () => pay()));
+    expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(['admitted']));
+    expect((await asked()) - before).toBeLessThan(10);
+    master.disconnect();
+    expect(await booksOf(world, customer.account_id)).toMatchObject({ debits: 501, balance: 9499 });
+  });
+
+  it('is refused while no replica answers, and given back when one does', async () => {
+    await pay();
+    cluster.freeze(replicaPort);
+    try {
+      await expect(pay(5)).rejects.toThrow(MeteringUnavailable);
+      const grant = world.store.grant(customer.account_id, { credits: 3, by: 'test', idem: 'once' });
+      await expect(grant).rejects.toMatchObject({ code: 'unavailable' });
+      // What moves no money waits for nobody.
+      expect(await pay(0)).toMatchObject({ kind: 'admitted', charged: 0 });
+    } finally {
+      cluster.thaw(replicaPort);
+    }
+    await expect
+      .poll(() => world.metering.settle().then(() => booksOf(world, customer.account_id)))
+      .toMatchObject({ spent: 1, balance: 10_002, ledger: 10_002 });
+    // The grant of unknown fate is repeated under its own name, and answers as it first did.
+    const again = await world.store.grant(customer.account_id, { credits: 3, by: 'test', idem: 'once' });
+    expect(again).toMatchObject({ repeated: true, balance: 9997 });
+    expect(await balanceOnReplica()).toBe(10_002);
+  });
+
+  it('goes to the new master when the keys have moved', async () => {
+    await pay();
+    const promoted = new Redis({ port: replicaPort, host: '127.0.0.1' });
+    await promoted.call('CLUSTER', 'FAILOVER');
+    await expect.poll(() => cluster.masterOf(redisKeys.account(customer.account_id))).toBe(replicaPort);
+    expect(await pay(5)).toMatchObject({ kind: 'admitted', balance: 9994 });
+    expect(await booksOf(world, customer.account_id)).toMatchObject({ debits: 2, balance: 9994 });
+    promoted.disconnect();
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { mintKeyText } from '../../../gateway/accounts/keys/key-format.ts';
+import { callsDuring, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { createWorld, seededRandom, type World } from './harness.ts';
+
+let server: TestRedis;
+let world: World;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect());
+});
+
+/** How many look-ups something causes. */
+const lookUps = (work: () => Promise<unknown>): Promise<number> => callsDuring(world.redis, ['get'], work);
+
+describe('the Authorization header', () => {
+  it.each([
+    ['Bearer and the key', (key: string) => `Bearer ${key}`, true],
+    ['the scheme in any case', (key: string) => `bEARER ${key}`, true],
+    ['several spaces', (key: string) => `Bearer   ${key} `, true],
+    ['the key alone', (key: string) => key, false],
+    ['another scheme', (key: string) => `Basic ${key}`, false],
+    ['a key and more', (key: string) => `Bearer ${key} ${key}`, false],
+    ['two keys with a comma', (key: string) => `Bearer ${key},${key}`, false],
+    ['the scheme alone', () => 'Bearer', false],
+    ['nothing', () => '', false],
+    ['10 KB', () => `Bearer ${'a'.repeat(10_000)}`, false],
+    ['10 KB of spaces', () => `Bearer${' '.repeat(10_000)}x`, false],
+  ])('%s', async (_what, header, resolves) => {
+    const { key, facts } = await world.customer();
+    expect(await world.metering.resolveKey(header(key))).toEqual(resolves ? facts : null);
+  });
+});
+
+describe('look-ups', () => {
+  it('a known key needs none', async () => {
+    const { key } = await world.customer();
+    expect(await lookUps(() => world.metering.resolveKey(`Bearer ${key}`))).toBe(0);
+  });
+
+  it('a malformed key, or one with a wrong checksum, needs none', async () => {
+    const { key } = await world.customer();
+    const broken = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
+    for (const text of [broken, 'alm_live_x_y', key.toUpperCase()]) {
+      const resolve = () => world.metering.resolveKey(`Bearer ${text}`);
+      expect(await lookUps(resolve)).toBe(0);
+      expect(await resolve()).toBeNull();
+    }
+  });
+
+  it('an unknown id and a wrong secret need one each, every time: neither is remembered', async () => {
+    const random = seededRandom('guesses');
+    const { facts } = await world.customer();
+    const unknown = mintKeyText('live', random).key;
+    // A well-formed key with somebody's id and another secret.
+    const guess = mintWith(facts.key_id);
+    for (const text of [unknown, guess]) {
+      for (let i = 0; i < 2; i++) {
+        const resolve = () => world.metering.resolveKey(`Bearer ${text}`);
+        expect(await lookUps(resolve)).toBe(1);
+        expect(await resolve()).toBeNull();
+      }
+    }
+  });
+
+  it('the key that owns the id still resolves after guesses at its secret', async () => {
+    const { key, facts } = await world.customer();
+    expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id)}`)).toBeNull();
+    expect(await world.metering.resolveKey(`Bearer ${key}`)).toEqual(facts);
+  });
+
+  it('a key of the other environment is another key', async () => {
+    const { facts } = await world.customer();
+    expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id, 'test')}`)).toBeNull();
+  });
+});
+
+it('facts say whose the key is, and nothing of its secret', async () => {
+  const { facts, account_id, key } = await world.customer();
+  expect(facts).toEqual({
+    key_id: key.slice(9, 21),
+    account_id,
+    environment: 'live',
+    scopes: ['read'],
+    expires_at_ms: null,
+  });
+});
+
+it('no secret lies in Redis', async () => {
+  const { key } = await world.customer();
+  const secret = key.slice(-40);
+  for (const name of await everyKey(world.redis)) {
+    expect(JSON.stringify(await world.redis.dump(name))).not.toContain(secret);
+  }
+});
+
+/** A well-formed key with this id, whose secret is made up. */
+function mintWith(key_id: string, environment: 'live' | 'test' = 'live'): string {
+  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+  let first = true;
+  const random = (size: number): Buffer => {
+    if (!first) return Buffer.alloc(size, 7);
+    first = false;
+    return Buffer.from([...key_id].map((character) => alphabet.indexOf(character)));
+  };
+  return mintKeyText(environment, random).key;
+}

@@ -1,0 +1,104 @@
+/** Fixed UTC windows on an injected clock: which requests fall into which, and what the headers will say. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TierLimits } from '../../../gateway/metering/redis-metering.ts';
+import { startRedis, type TestRedis } from '../../redis.ts';
+import { createWorld, LIMITS } from './harness.ts';
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
+const limited = (per_minute: number, per_day: number): TierLimits => ({
+  ...LIMITS,
+  FREE_PER_MINUTE: per_minute,
+  FREE_PER_DAY: per_day,
+});
+
+describe('minutes and days begin and end on the UTC clock', () => {
+  it.each([
+    ['the first moment of a minute', '12:00:00.000', '12:01:00'],
+    ['the last moment of a minute', '12:00:59.999', '12:01:00'],
+    ['the first moment of the next', '12:01:00.000', '12:02:00'],
+    ['the last moment of an hour', '12:59:59.999', '13:00:00'],
+  ])('%s', async (_what, moment, end) => {
+    const world = createWorld(await server.connect(), limited(5, 1000));
+    const { call } = await world.customer();
+    world.clock.ms = at(moment);
+    expect(await call()).toMatchObject({ window: { limit: 5, remaining: 4, reset_s: at(end) / 1000 } });
+  });
+
+  it.each([
+    ['a full minute opens with the next', 2, 1000, '12:00:59.999', '12:01:00.000', 1],
+    ['a full minute stays full to its end', 2, 1000, '12:00:00.000', '12:00:59.999', 0],
+    ['a full day stays full in the next minute', 1000, 2, '12:00:00.000', '12:01:00.000', 0],
+    ['a full day stays full to midnight', 1000, 2, '00:00:00.000', '23:59:59.999', 0],
+    ['a full day opens at midnight', 1000, 2, '23:59:59.999', '24:00:00.000', 1],
+    ['both full: midnight opens both', 2, 2, '23:59:59.999', '24:00:00.000', 1],
+  ])('%s', async (_what, per_minute, per_day, filled, later, admitted) => {
+    const world = createWorld(await server.connect(), limited(per_minute, per_day));
+    const { call } = await world.customer();
+    world.clock.ms = at(filled);
+    expect([(await call()).kind, (await call()).kind]).toEqual(['admitted', 'admitted']);
+    expect((await call()).kind).toBe('rate_limited');
+    world.clock.ms = later === '24:00:00.000' ? at('00:00:00.000') + 86_400_000 : at(later);
+    expect((await call()).kind).toBe(admitted ? 'admitted' : 'rate_limited');
+  });
+});
+
+describe('the window that is nearer to running out is told', () => {
+  it.each([
+    ['the minute has fewer left', 5, 100, 1, { limit: 5, remaining: 4, reset_s: at('12:01:00') / 1000 }],
+    ['the day has fewer left', 5, 3, 1, { limit: 3, remaining: 2, reset_s: at('00:00:00') / 1000 + 86_400 }],
+    [
+      'as many left in both: the day, which is the longer wait',
+      5,
+      5,
+      1,
+      { limit: 5, remaining: 4, reset_s: at('00:00:00') / 1000 + 86_400 },
+    ],
+    ['the minute is full', 5, 100, 5, { limit: 5, remaining: 0, reset_s: at('12:01:00') / 1000 }],
+  ])('%s', async (_what, per_minute, per_day, calls, window) => {
+    const world = createWorld(await server.connect(), limited(per_minute, per_day));
+    const { call } = await world.customer();
+    world.clock.ms = at('12:00:30');
+    for (let i = 1; i < calls; i++) await call();
+    expect(await call()).toMatchObject({ kind: 'admitted', window });
+  });
+
+  it('the wait is that of the window that is full, in whole seconds and at least one', async () => {
+    const world = createWorld(await server.connect(), limited(1, 2));
+    const { call } = await world.customer();
+    world.clock.ms = at('12:00:00');
+    await call();
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 60 });
+    world.clock.ms = at('12:00:59.999');
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 1 });
+    world.clock.ms = at('12:01:00');
+    await call();
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 11 * 3600 + 59 * 60 });
+  });
+});
+
+it('the windows belong to the account: its keys share them', async () => {
+  const world = createWorld(await server.connect(), limited(3, 1000));
+  const { call, account_id } = await world.customer();
+  const { key } = await world.store.mintKey(account_id);
+  const other = await world.metering.resolveKey(`Bearer ${key}`);
+  if (!other) throw new Error('a fresh key must resolve');
+  await call();
+  await call({ key: other });
+  expect(await call()).toMatchObject({ window: { remaining: 0 } });
+  expect((await call({ key: other })).kind).toBe('rate_limited');
+});
+
+it('other accounts have windows of their own', async () => {
+  const world = createWorld(await server.connect(), limited(1, 1000));
+  const one = await world.customer();
+  const other = await world.customer();
+  await one.call();
+  expect((await one.call()).kind).toBe('rate_limited');
+  expect((await other.call()).kind).toBe('admitted');
+});

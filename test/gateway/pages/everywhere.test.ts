@@ -1,0 +1,88 @@
+/** Issue 5's last sentence: a fresh Redis, a restarted one and a cluster all carry the same life of a customer. */
+import { describe, expect, it } from 'vitest';
+import { wordsOf } from '../../admin/harness.ts';
+import { startRedis } from '../../redis.ts';
+import { booksOf } from '../metering/harness.ts';
+import { type AccountWorld, type Customer, PASSWORD, startAccountPages } from './harness.ts';
+
+interface Life extends Customer {
+  key: string;
+}
+
+const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
+
+/** Sign-up to the first order. */
+async function youth(world: AccountWorld): Promise<Life> {
+  const customer = await world.customer();
+  const { visitor } = customer;
+  const key = keyIn(
+    (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,
+  );
+  expect((await world.call(key)).status).toBe(200);
+  expect((await world.call(key)).status).toBe(402);
+  await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
+  await visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '5000' });
+  return { ...customer, key };
+}
+
+/** From paying to being forgotten. */
+async function age(world: AccountWorld, { visitor, account_id, key, email }: Life): Promise<void> {
+  const [order] = await world.accounts.listOrders(account_id);
+  await world.accounts.moveOrder(String(order?.order_id), 'paid');
+  expect((await world.call(key)).status).toBe(200);
+  expect(wordsOf(await visitor.get('/account/wallet'))).toContain('9,999');
+  const low = world.mailbox.next(email);
+  await world.accounts.adjust(account_id, { delta: -5000, by: 'test' });
+  await world.handlers.sweep({});
+  expect((await low).subject).toContain('below 5,000');
+  const revoke = `/account/keys/${key.split('_')[2]}/revoke`;
+  await visitor.submit(revoke, revoke, {});
+  expect((await world.call(key)).status).toBe(401);
+  const ready = world.mailbox.next(email);
+  await visitor.submit('/account/data', '/account/data/export', {});
+  await ready;
+  const [file] = await world.area.requests.listOf(account_id);
+  const held = JSON.parse((await visitor.get(`/account/data/${file?.request_id}/download`)).html);
+  expect(held.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
+    ...['admin_adjust', 'debit', 'purchase', 'debit', 'grant'],
+  ]);
+  await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
+  const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+  await world.handlers.prepare({ request_id: String(erasure?.request_id) });
+  await world.handlers.erase({});
+  expect((await visitor.get('/account/')).status).toBe(401);
+  expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
+  const books = await booksOf({ redis: world.redis, store: world.accounts }, account_id);
+  expect([books.balance, books.granted - books.spent]).toEqual([books.ledger, books.ledger]);
+}
+
+describe('the life of a customer', () => {
+  it.each([
+    ['one Redis, fresh', false],
+    ['a Redis Cluster', true],
+  ])('on %s', async (_where, cluster) => {
+    const world = await startAccountPages({ cluster, settings: { FREE_GRANT: '1' } });
+    try {
+      await age(world, await youth(world));
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('across a restart of Redis: account, key, order, alert and session are still there', async () => {
+    const redis = await startRedis({ persistent: true });
+    const world = await startAccountPages({ redis, settings: { FREE_GRANT: '1' } });
+    try {
+      const life = await youth(world);
+      await redis.kill();
+      expect((await life.visitor.get('/account/')).status).toBe(503);
+      await redis.restart();
+      await expect.poll(async () => (await life.visitor.get('/account/')).status).toBe(200);
+      await expect.poll(async () => (await world.call(life.key)).status).toBe(402);
+      await age(world, life);
+    } finally {
+      await world.stop();
+      await redis.stop();
+    }
+  });
+});

@@ -1,0 +1,223 @@
+/**
+ * The account pages for one test file: a real Redis (one, or a cluster), a real snapshot, the gateway with the pages
+ * mounted on a free port, their worker, and a mailbox that tests read.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cluster } from 'ioredis';
+import { Agent } from 'undici';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
+import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
+import { readPacks } from '../../../gateway/accounts/orders/packs.ts';
+import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
+import { buildApp } from '../../../gateway/app.ts';
+import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import type { AccountArea } from '../../../gateway/pages/account/context.ts';
+import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
+import { type Page, Visitor } from '../../admin/harness.ts';
+import { silentLog, startRedis, startRedisCluster } from '../../redis.ts';
+import { publishFixture } from '../fixture-snapshot.ts';
+import { Mailbox } from './mailbox.ts';
+
+/** A moment in the middle of a UTC day. */
+export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
+export const PASSWORD = 'correct horse battery staple';
+
+interface SomeRedis {
+  url: string;
+  connect(): Promise<RedisClient>;
+  stop(): Promise<void>;
+}
+
+export interface AccountPagesOptions {
+  settings?: Record<string, string>;
+  cluster?: boolean;
+  /** A Redis that is started, and stopped, by the test. */
+  redis?: SomeRedis;
+}
+
+export interface Customer {
+  account_id: string;
+  email: string;
+  visitor: Visitor;
+}
+
+export class AccountWorld {
+  readonly url: string;
+  readonly redis: RedisClient;
+  readonly accounts: AccountStore;
+  readonly area: AccountArea;
+  readonly handlers: JobHandlers;
+  readonly mailbox: Mailbox;
+  readonly settings: Settings;
+  /** What the service believes the time to be. */
+  readonly clock: { ms: number };
+  readonly #agent = new Agent({ connections: 32 });
+  readonly #stop: () => Promise<void>;
+  #customers = 0;
+  #visitors = 0;
+
+  constructor(parts: Parts) {
+    this.url = parts.url;
+    this.redis = parts.redis;
+    this.accounts = parts.accounts;
+    this.area = parts.service.pages.area;
+    this.handlers = parts.service.pages.handlers;
+    this.mailbox = parts.mailbox;
+    this.settings = parts.settings;
+    this.clock = parts.clock;
+    this.#stop = parts.stop;
+  }
+
+  /** Everybody comes from an address of their own, so that no test slows down another. */
+  visitor(): Visitor {
+    const visitor = new Visitor(this.url, this.#agent);
+    this.#visitors += 1;
+    visitor.headers['x-forwarded-for'] = `10.1.${this.#visitors >> 8}.${this.#visitors & 255}`;
+    return visitor;
+  }
+
+  /** An answer to a keyed call, as a program would send it. */
+  async call(key: string, path = '/v1/countries/KEN'): Promise<{ status: number; json: unknown }> {
+    const response = await fetch(this.url + path, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, json: await response.json() };
+  }
+
+  /** Signs somebody up over the pages, confirms the address from the mail, and signs in. */
+  async customer(name = 'Ann'): Promise<Customer> {
+    this.#customers += 1;
+    const email = `person-${this.#customers}-${NOON}@example.org`;
+    const visitor = this.visitor();
+    const link = await this.signUp(visitor, email, name);
+    await visitor.submit(link, link, {});
+    const answer = await this.signIn(visitor, email);
+    if (answer.status !== 303) throw new Error(`signing in answered ${answer.status}`);
+    const { account_id } = await this.accounts.findByEmail(email);
+    return { account_id, email, visitor };
+  }
+
+  /** The path of the link that is mailed after a sign-up. */
+  async signUp(visitor: Visitor, email: string, name = 'Ann', password = PASSWORD): Promise<string> {
+    const mail = this.mailbox.next(email);
+    const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name, password });
+    if (page.status !== 200) throw new Error(`signing up answered ${page.status}`);
+    return this.pathOf((await mail).link);
+  }
+
+  signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {
+    return visitor.submit('/account/sign-in', '/account/sign-in', { email, password, next: '/account/' });
+  }
+
+  /** Makes a key over the page. `key` is empty when it was refused. */
+  async makeKey(
+    { visitor }: Customer,
+    fields: Record<string, string> = {},
+  ): Promise<{ page: Page; key: string }> {
+    const page = await visitor.submit('/account/keys', '/account/keys', {
+      label: '',
+      expires: '',
+      ...fields,
+    });
+    return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
+  }
+
+  /** Every key of Redis, on all nodes of a cluster. */
+  async allKeys(): Promise<string[]> {
+    const nodes = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis];
+    return (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
+  }
+
+  pathOf(link: string | null): string {
+    return (link ?? '').slice(this.url.length);
+  }
+
+  async balance(account_id: string): Promise<number> {
+    return (await this.accounts.get(account_id)).credits.balance;
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.close();
+    await this.#stop();
+  }
+}
+
+interface Parts {
+  url: string;
+  redis: RedisClient;
+  accounts: AccountStore;
+  service: AccountService;
+  mailbox: Mailbox;
+  settings: Settings;
+  clock: { ms: number };
+  stop: () => Promise<void>;
+}
+
+/** Limits that no test reaches unless it sets others. */
+const WIDE = { TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' };
+
+export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountWorld> {
+  const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));
+  await publishFixture(directory);
+  const server = options.redis ?? (await (options.cluster ? startRedisCluster() : startRedis()));
+  const redis = await server.connect();
+  const clock = { ms: NOON };
+  const now = (): number => clock.ms;
+  const settings = readSettings({
+    LOG_LEVEL: 'silent',
+    VAR_DIR: directory,
+    REDIS_URL: server.url,
+    REDIS_CLUSTER: options.cluster ? 'true' : 'false',
+    ...WIDE,
+    ...options.settings,
+  });
+  const snapshots = await SnapshotStore.open({
+    directory,
+    pollMs: 100_000,
+    hotCacheMb: 4,
+    queryTimeoutMs: 5_000,
+    log: silentLog,
+  });
+  const metering = createMetering({ redis, settings, now, log: silentLog });
+  const packs = await readPacks(settings.CURATED_DIR);
+  const mailbox = new Mailbox();
+  const place = { url: '' };
+  const service = await openAccountService({
+    settings,
+    redis,
+    now,
+    log: silentLog,
+    publicUrl: () => place.url,
+    // With a server to hand it to, mail goes there.
+    ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
+  });
+  let requests = 0;
+  const app = buildApp({
+    settings,
+    metering,
+    snapshots,
+    now,
+    log: silentLog,
+    randomId: () => `test-${requests++}`,
+    account: service.pages,
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  place.url = `http://127.0.0.1:${port}`;
+  // Nothing is scheduled: a test says itself when balances are looked at and when the night begins.
+  service.work();
+  const accounts = new AccountStore({ redis, now, random: randomBytes, packs, log: silentLog });
+  const stop = async (): Promise<void> => {
+    await app.close();
+    await service.stop();
+    await snapshots.close();
+    if (!options.redis) await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return new AccountWorld({ url: place.url, redis, accounts, service, mailbox, settings, clock, stop });
+}

@@ -1,0 +1,105 @@
+/** Jobs as BullMQ runs them, on every kind of Redis: a mail that fails is tried again, and the night comes by itself. */
+import { Queue } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
+import { type AccountWorld, PASSWORD } from './harness.ts';
+import { type OpenWorld, PLACES } from './places.ts';
+import { startSmtp } from './smtp.ts';
+
+let world: AccountWorld;
+
+/** The queue that the pages use, to look into. */
+function openQueue(): Queue {
+  const queue = new Queue('account', {
+    connection: world.redis,
+    prefix: redisKeys.jobs,
+    skipWaitingForReady: true,
+  });
+  queue.on('error', () => {});
+  return queue;
+}
+
+describe.each(PLACES)('jobs on $name', ({ open }) => {
+  let opened: OpenWorld;
+  let queue: Queue;
+  beforeAll(async () => {
+    opened = await open({});
+    world = opened.world;
+    queue = openQueue();
+  });
+  afterAll(async () => {
+    await queue.close();
+    await opened.stop();
+  });
+
+  it('the night is every day at its time, in UTC, and off when it is off', async () => {
+    const jobs = new JobQueue(world.redis);
+    const nextOf = async () =>
+      (await queue.getJobSchedulers()).find(({ key }) => key === 'erase')?.next ?? null;
+    const now = new Date();
+    const tonight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), 2, 30);
+    await jobs.schedule('30 2 * * *');
+    expect(await nextOf()).toBe(tonight > now.getTime() ? tonight : tonight + 86_400_000);
+    await jobs.schedule('off');
+    expect(await nextOf()).toBeNull();
+    await jobs.close();
+  });
+
+  it('the night carries out the erasures that are ready, without anybody asking', async () => {
+    const { account_id } = await world.customer();
+    const { request_id } = await world.area.requests.open(account_id, 'erasure');
+    await world.area.rights.prepare(request_id);
+    const jobs = new JobQueue(world.redis);
+    // A night every second: the bound is for a machine that is busy.
+    await jobs.schedule('* * * * * *');
+    await expect.poll(async () => (await world.area.requests.get(request_id)).status).toBe('done');
+    await jobs.schedule('off');
+    await jobs.close();
+    expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
+    const [entry] = await world.area.audit.of(`account ${account_id}`, { limit: 1 });
+    expect(entry).toMatchObject({ action: 'account.erase', by: 'nightly batch' });
+  });
+});
+
+describe('a mail server that is away for a while', () => {
+  it('loses no mail: its job waits, longer each time, is tried again, and leaves nothing', async () => {
+    const smtp = await startSmtp();
+    const opened = await PLACES[0]?.open({ SMTP_URL: smtp.url });
+    if (!opened) throw new Error('there is no place');
+    world = opened.world;
+    const queue = openQueue();
+    const email = 'patient@example.org';
+    const waiting = async (tries: number) => {
+      const [job] = await queue.getDelayed();
+      return job?.attemptsMade === tries ? job : null;
+    };
+    try {
+      smtp.state.down = true;
+      await world
+        .visitor()
+        .submit('/account/sign-up', '/account/sign-up', { email, name: 'Pat', password: PASSWORD });
+      await expect.poll(() => waiting(1)).not.toBeNull();
+      const first = await waiting(1);
+      expect(first?.delay).toBe(5_000);
+      await first?.promote();
+      await expect.poll(() => waiting(2)).not.toBeNull();
+      const second = await waiting(2);
+      expect([second?.delay, smtp.letters.length]).toEqual([10_000, 0]);
+      smtp.state.down = false;
+      await second?.promote();
+      await expect.poll(() => smtp.letters.length).toBe(1);
+      const letter = smtp.letters[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
+      const link = /\/account\/confirm\/\S+/.exec(letter)?.[0] ?? '';
+      const visitor = world.visitor();
+      expect((await visitor.submit(link, link, {})).status).toBe(200);
+      expect((await world.signIn(visitor, email)).status).toBe(303);
+      await expect.poll(() => queue.count()).toBe(0);
+      expect(await queue.getFailed()).toEqual([]);
+    } finally {
+      await queue.close();
+      await opened.stop();
+      smtp.stop();
+    }
+  });
+});

@@ -1,0 +1,68 @@
+/** Mail over a real socket to a stand-in for an SMTP server, and as files where there is none. */
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMailer } from '../../../gateway/accounts/mail/mailer.ts';
+import { confirmAddress, lowBalance } from '../../../gateway/accounts/mail/templates.ts';
+import { silentLog } from '../../redis.ts';
+import { startSmtp } from './smtp.ts';
+
+const now = (): number => Date.UTC(2026, 10, 21, 12);
+const LINK = 'https://almanac.example/account/confirm/abc';
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'alm-mail-'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe('with SMTP_URL', () => {
+  it('a mail is handed to the server, from MAIL_FROM, as plain text with its link whole', async () => {
+    const smtp = await startSmtp();
+    const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'Almanac <hello@almanac.example>', VAR_DIR: directory };
+    const mailer = createMailer(settings, { now, log: silentLog });
+    await mailer.send(confirmAddress('ann@example.org', LINK));
+    smtp.stop();
+    const [letter] = smtp.letters;
+    expect(letter?.to).toBe('ann@example.org');
+    expect(letter?.text).toContain('From: Almanac <hello@almanac.example>');
+    expect(letter?.text).toContain('Subject: Confirm your e-mail address');
+    expect(letter?.text).toContain(`\n${LINK}\n`);
+    expect(mailer.says).toContain(new URL(smtp.url).host);
+  });
+
+  it('a mail that is refused is an error, so that its job is tried again', async () => {
+    const smtp = await startSmtp(['nobody@example.org']);
+    const mailer = createMailer(
+      { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory },
+      { now, log: silentLog },
+    );
+    await expect(mailer.send(confirmAddress('nobody@example.org', LINK))).rejects.toThrow('550');
+    smtp.stop();
+  });
+});
+
+describe('without SMTP_URL', () => {
+  it('a mail is a file that only its owner reads, its link is logged, and an erasure removes it', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+    const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };
+    const mailer = createMailer(settings, { now, log });
+    await mailer.send(confirmAddress('ann@example.org', LINK));
+    await mailer.send(lowBalance('bob@example.org', LINK, 3, 10));
+    const mails = join(directory, 'mail');
+    const [first = ''] = await readdir(mails);
+    expect(first).toMatch(/^2026-11-21T12-00-00-000Z-.*\.eml$/);
+    expect((await stat(join(mails, first))).mode & 0o777).toBe(0o600);
+    const texts = await Promise.all(
+      (await readdir(mails)).map((name) => readFile(join(mails, name), 'utf8')),
+    );
+    expect(texts.some((text) => text.includes('To: ann@example.org') && text.includes(LINK))).toBe(true);
+    expect(lines.join('')).toContain(LINK);
+    expect(lines.join('')).not.toContain('ann@example.org');
+    expect(mailer.says).toContain(mails);
+    await mailer.forget('ANN@example.org');
+    expect(await readdir(mails)).toHaveLength(1);
+  });
+});

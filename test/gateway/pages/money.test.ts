@@ -1,0 +1,126 @@
+/** Issue 5, items 3 to 5: usage, wallet, orders. Stripe's part of orders stands in stripe.test.ts. */
+import { describe, expect, it } from 'vitest';
+import { wordsOf } from '../../admin/harness.ts';
+import type { AccountWorld, Customer } from './harness.ts';
+import { PLACES, useWorld } from './places.ts';
+
+let world: AccountWorld;
+let ann: Customer;
+let bob: Customer;
+
+describe.each(PLACES)('on $name', ({ open }) => {
+  useWorld(open, {}, async (opened) => {
+    world = opened;
+    ann = await world.customer('Ann');
+    bob = await world.customer('Bob');
+  });
+
+  describe('usage', () => {
+    it('has the numbers of GET /v1/usage, by day and by route, and the windows', async () => {
+      const { key } = await world.makeKey(ann);
+      for (const path of ['/v1/countries/KEN', '/v1/countries/XXX', '/v1/topics'])
+        await world.call(key, path);
+      const { json } = await world.call(key, '/v1/usage?days=7');
+      const { data } = json as {
+        data: { daily: Record<string, number>[]; endpoints: Record<string, number>[] };
+      };
+      const csv = (await ann.visitor.get('/account/usage?days=7&format=csv')).html
+        .trim()
+        .split('\r\n')
+        .slice(1);
+      const asked = data.daily.map(({ date, requests, errors, rows, credits }) =>
+        [date, requests, errors, rows, credits].join(','),
+      );
+      // The call that asked counts itself after it has read.
+      expect(csv.slice(0, -1)).toEqual(asked.slice(0, -1));
+      const page = await ann.visitor.get('/account/usage?days=7');
+      for (const { route } of data.endpoints) expect(page.html).toContain(`<code>${route}</code>`);
+      expect(page.html).toContain('<svg');
+      expect(wordsOf(page)).toContain('This minute');
+      expect(page.html).toContain('100,000');
+    });
+
+    it.each(['0', '91', 'x'])('of %s days is refused', async (days) => {
+      expect((await ann.visitor.get(`/account/usage?days=${days}`)).status).toBe(422);
+    });
+  });
+
+  describe('the wallet', () => {
+    it('shows every entry with its cause, in pages, and exports them all with harmless cells', async () => {
+      const carl = await world.customer('Carl');
+      const { key } = await world.makeKey(carl);
+      await world.call(key);
+      const { order_id } = await world.accounts.order(carl.account_id, 'starter');
+      await world.accounts.moveOrder(order_id, 'paid');
+      for (let entry = 0; entry < 60; entry++)
+        await world.accounts.grant(carl.account_id, { credits: 1, by: 'ops', reason: '=HYPERLINK("x")' });
+      const first = await carl.visitor.get('/account/wallet');
+      expect(first.html.match(/<tr>/g)).toHaveLength(51);
+      const older = /href="(\/account\/wallet\?before=[^"]+)"/.exec(first.html)?.[1] ?? '';
+      const second = wordsOf(await carl.visitor.get(older));
+      for (const cause of [
+        `order ${order_id}`,
+        '/v1/countries/{iso3}',
+        'confirmed address',
+        'purchase',
+        'debit',
+      ])
+        expect(second).toContain(cause);
+      const csv = (await carl.visitor.get('/account/wallet?format=csv')).html;
+      expect(csv.trim().split('\r\n')).toHaveLength(64);
+      expect(csv).toContain(`"'=HYPERLINK(""x"")"`);
+      expect(csv).not.toContain(',=');
+    });
+
+    it('tells of a low balance by mail, once for each crossing', async () => {
+      const dora = await world.customer('Dora');
+      await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
+      const sweep = async (): Promise<number> => {
+        for await (const account_id of world.area.alerts.crossed())
+          await world.handlers['low-balance']({ account_id });
+        return world.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
+      };
+      expect(await sweep()).toBe(0);
+      await world.accounts.adjust(dora.account_id, { delta: -1, by: 'test' });
+      expect([await sweep(), await sweep()]).toEqual([1, 1]);
+      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      expect(await sweep()).toBe(1);
+      await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
+      expect([await sweep(), await sweep()]).toEqual([2, 2]);
+      // Up and down again before anybody looks.
+      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
+      expect([await sweep(), await sweep()]).toEqual([3, 3]);
+      await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '' });
+      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      await world.accounts.adjust(dora.account_id, { delta: -900, by: 'test' });
+      expect(await sweep()).toBe(3);
+    });
+
+    it.each(['-5', 'many', '1.5'])('takes no threshold of %s, and keeps what was typed', async (low_at) => {
+      const page = await bob.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at });
+      expect(page.status).toBe(422);
+      expect(page.html).toContain(`value="${low_at}"`);
+    });
+  });
+
+  describe('orders', () => {
+    it('of others are not there', async () => {
+      const { order_id } = await world.accounts.order(ann.account_id, 'starter');
+      for (const path of [`/account/orders/${order_id}`, `/account/orders/${order_id}/invoice`])
+        expect((await bob.visitor.get(path)).status).toBe(404);
+      const cancelled = await bob.visitor.submit('/account/orders', `/account/orders/${order_id}/cancel`, {});
+      expect(cancelled.status).toBe(404);
+      expect((await world.accounts.getOrder(order_id)).state).toBe('pending');
+    });
+
+    it('of a pack or a payment that is not offered are refused', async () => {
+      const place = (fields: Record<string, string>) =>
+        bob.visitor.submit('/account/orders', '/account/orders', fields);
+      expect((await place({ pack: 'nothing', payment: 'invoice' })).status).toBe(409);
+      expect((await place({ pack: 'starter', payment: 'stripe' })).status).toBe(409);
+      expect((await place({ pack: 'starter', payment: 'barter' })).status).toBe(422);
+      expect(await world.accounts.listOrders(bob.account_id)).toEqual([]);
+    });
+  });
+});

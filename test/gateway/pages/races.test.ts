@@ -1,0 +1,222 @@
+/** Issue 5's races, on every kind of real Redis, in random orders of arrival: whatever comes first, the books are right. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Disagreement } from '../../../admin/reconcile/account-check.ts';
+import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { tokenOf } from '../../admin/harness.ts';
+import { silentLog } from '../../redis.ts';
+import { booksOf } from '../metering/harness.ts';
+import { type AccountWorld, PASSWORD } from './harness.ts';
+import { type OpenWorld, PLACES } from './places.ts';
+import { deliver, eventText, StripeStandIn, stripeSettings } from './stripe-stand-in.ts';
+
+let world: AccountWorld;
+
+let people = 0;
+const freshEmail = (): string => `racer-${people++}@example.org`;
+
+/** How many round trips to Redis each piece of work comes after the first. */
+const lags = fc.array(fc.nat(40), { minLength: 8, maxLength: 8 });
+
+/**
+ * Starts every piece of work in the order that the scheduler picks, some right away and some while others are in the
+ * middle of theirs.
+ */
+async function race<T>(s: fc.Scheduler, lag: number[], works: (() => Promise<T>)[]): Promise<T[]> {
+  const started = works.map(async (work, index) => {
+    await s.schedule(Promise.resolve());
+    for (let trip = 0; trip < (lag[index] ?? 0); trip++) await world.redis.exists('nothing');
+    return work();
+  });
+  await s.waitAll();
+  return Promise.all(started);
+}
+
+const agree = async (account_id: string): Promise<void> => {
+  const books = await booksOf({ redis: world.redis, store: world.accounts }, account_id);
+  expect(books.ledger).toBe(books.balance);
+  expect(books.granted - books.spent).toBe(books.balance);
+};
+
+describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
+  let opened: OpenWorld;
+  let stripe: StripeStandIn;
+  beforeAll(async () => {
+    stripe = await StripeStandIn.start();
+    opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '700' });
+    world = opened.world;
+  });
+  afterAll(async () => {
+    await opened.stop();
+    stripe.stop();
+  });
+
+  it('double verification: one account, one grant, from one link or from two', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 1, max: 3 }), async (s, lag, links) => {
+        const email = freshEmail();
+        const sign_up = { email, name: '', password: 'scrypt$1$1$1$a$b' };
+        const tokens = await Promise.all(
+          Array.from({ length: links }, async () => {
+            const mail = world.mailbox.next(email);
+            await world.handlers['sign-up'](sign_up);
+            return ((await mail).link ?? '').split('/').at(-1) ?? '';
+          }),
+        );
+        const works = [...tokens, ...tokens].map((token) => () => world.area.onboarding.confirm(token));
+        const outcomes = await race(s, lag, works);
+        expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
+        const { account_id, credits } = await world.accounts.findByEmail(email);
+        expect(credits.balance).toBe(700);
+        expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
+          new Set([account_id]),
+        );
+        await agree(account_id);
+      }),
+      { numRuns },
+    );
+  });
+
+  it('double webhook, with an operator marking the order paid at the same time: one grant', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
+        const { account_id } = await world.accounts.create({
+          email: freshEmail(),
+          verified: true,
+          by: 'test',
+        });
+        const { order_id } = await world.accounts.order(account_id, 'starter', 'stripe');
+        const session = {
+          amount_total: 900,
+          currency: 'eur',
+          payment_status: 'paid',
+          metadata: { order_id },
+        };
+        const event = eventText('checkout.session.completed', session);
+        const post = (payload: string) => () => deliver(world.url, payload, { at_ms: world.clock.ms });
+        await race<unknown>(s, lag, [
+          ...[post(event), post(event)],
+          post(eventText('checkout.session.completed', session)),
+          post(eventText('checkout.session.expired', session)),
+          () => world.accounts.moveOrder(order_id, 'paid').catch((error: Error) => error.message),
+        ]);
+        const { state } = await world.accounts.getOrder(order_id);
+        expect(['paid', 'cancelled']).toContain(state);
+        expect(await world.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
+        await agree(account_id);
+      }),
+      { numRuns },
+    );
+  });
+
+  it('two keys at the tenth slot: one is made, the other is refused in words', async () => {
+    const { account_id, visitor } = await world.customer();
+    for (let made = 0; made < 9; made++) await world.accounts.mintKey(account_id);
+    const token = tokenOf(await visitor.get('/account/keys'));
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 2, max: 4 }), async (s, lag, forms) => {
+        const works = Array.from({ length: forms }, (_, index) => () => {
+          return visitor.post('/account/keys', { _csrf: token, label: `race ${index}`, expires: '' });
+        });
+        const pages = await race(s, lag, works);
+        expect(pages.filter(({ status }) => status === 200)).toHaveLength(1);
+        const refused = pages.filter(({ status }) => status === 409);
+        expect(refused).toHaveLength(forms - 1);
+        for (const { html } of refused) expect(html).toContain('An account holds at most 10 active keys');
+        const active = (await world.accounts.listKeys(account_id)).filter(({ state }) => state === 'active');
+        expect(active).toHaveLength(10);
+        await world.accounts.revokeKey(active.at(-1)?.key_id ?? '');
+      }),
+      { numRuns },
+    );
+  });
+
+  it('grants, payments, a password and calls during an erasure: no name comes back, and the books agree', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
+        const email = freshEmail();
+        const { account_id } = await world.accounts.create({ email, verified: true, credits: 5, by: 'test' });
+        await world.area.people.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        const { key } = await world.accounts.mintKey(account_id, { label: 'a name' });
+        const { order_id } = await world.accounts.order(account_id, 'starter');
+        const { request_id } = await world.area.requests.open(account_id, 'erasure');
+        const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
+        await race<unknown>(s, lag, [
+          () => world.area.rights.erase(request_id, 'test'),
+          () => calm(world.area.rights.erase(request_id, 'test')),
+          () => calm(world.accounts.grant(account_id, { credits: 50, by: 'test' })),
+          () => calm(world.accounts.moveOrder(order_id, 'paid')),
+          () => calm(world.area.people.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => calm(world.accounts.mintKey(account_id, { label: 'another name' })),
+          () => world.call(key),
+        ]);
+        const after = await world.accounts.get(account_id);
+        expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
+        await expect(world.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
+        expect(await world.area.people.passwordOf(account_id)).toBeNull();
+        for (const { label, state } of await world.accounts.listKeys(account_id))
+          expect([label, state]).toEqual(['', 'revoked']);
+        expect((await world.call(key)).status).toBe(401);
+        expect((await world.area.requests.get(request_id)).status).toBe('done');
+        await agree(account_id);
+      }),
+      { numRuns },
+    );
+  });
+
+  it('of one address, a new sign-up during its erasure makes another account', async () => {
+    const { account_id, email } = await world.customer();
+    const { request_id } = await world.area.requests.open(account_id, 'erasure');
+    await world.area.rights.erase(request_id, 'test');
+    const visitor = world.visitor();
+    const link = await world.signUp(visitor, email, 'Ann again', PASSWORD);
+    await visitor.submit(link, link, {});
+    const again = await world.accounts.findByEmail(email);
+    expect(again.account_id).not.toBe(account_id);
+    await world.area.rights.erase(request_id, 'test');
+    expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
+  });
+
+  it('leave no account that reconciliation names, the erased ones and one with every kind of entry among them', async () => {
+    const { account_id } = await world.customer();
+    const { order_id } = await world.accounts.order(account_id, 'starter');
+    await world.accounts.moveOrder(order_id, 'paid');
+    const { key } = await world.accounts.mintKey(account_id);
+    for (let call = 0; call < 3; call++) expect((await world.call(key)).status).toBe(200);
+    const { request_id } = await world.area.requests.open(account_id, 'erasure');
+    await grantDuring(account_id, () => world.area.rights.erase(request_id, 'test'));
+    const entries = await world.accounts.ledger(account_id);
+    expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
+    expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
+    expect(await disagreements()).toEqual([]);
+    // That it looks at this very account shows when a credit goes astray.
+    await world.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
+    expect(new Set((await disagreements()).map((found) => found.account_id))).toEqual(new Set([account_id]));
+    await world.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
+  });
+});
+
+/** Grants in the middle of an erasure: once before it closes the account, and once after, which is refused. */
+async function grantDuring(account_id: string, erase: () => Promise<unknown>): Promise<void> {
+  const grant = () => world.accounts.grant(account_id, { credits: 50, by: 'test' });
+  const close = world.area.accounts.close.bind(world.area.accounts);
+  const closing = vi.spyOn(world.area.accounts, 'close').mockImplementationOnce(async (id) => {
+    await grant();
+    const closed = await close(id);
+    await expect(grant()).rejects.toMatchObject({ code: 'account_state' });
+    return closed;
+  });
+  await erase();
+  expect(closing).toHaveBeenCalledTimes(1);
+  closing.mockRestore();
+}
+
+async function disagreements(): Promise<Disagreement[]> {
+  const { redis, clock, settings } = world;
+  const { ARCHIVE_DIR: archiveDir, VAR_DIR: workDir } = settings;
+  const reconciler = new Reconciler({ redis, now: () => clock.ms, archiveDir, workDir }, silentLog);
+  await reconciler.refresh(30_000);
+  expect(reconciler.last?.accounts).toBe(await redis.zcard(redisKeys.accounts));
+  return reconciler.last?.disagreements ?? [];
+}

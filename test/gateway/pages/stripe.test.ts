@@ -1,0 +1,189 @@
+/** Issue 5, item 5: Stripe Checkout, its webhooks signed by the official package's helper, its API by a stand-in. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wordsOf } from '../../admin/harness.ts';
+import type { AccountWorld, Customer } from './harness.ts';
+import { type OpenWorld, PLACES } from './places.ts';
+import {
+  deliver,
+  eventText,
+  type Session,
+  STRIPE_SECRET,
+  StripeStandIn,
+  stripeSettings,
+} from './stripe-stand-in.ts';
+
+let world: AccountWorld;
+let stripe: StripeStandIn;
+
+interface Purchase extends Customer {
+  order_id: string;
+  session: Session;
+}
+
+async function purchase(): Promise<Purchase> {
+  const customer = await world.customer();
+  await customer.visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'stripe' });
+  const [order] = await world.accounts.listOrders(customer.account_id);
+  const order_id = order?.order_id ?? '';
+  return { ...customer, order_id, session: stripe.sessionOf(order_id) };
+}
+
+const paid = (session: Session): string =>
+  eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
+const send = (payload: string, at_ms = world.clock.ms, secret?: string): Promise<number> =>
+  deliver(world.url, payload, { at_ms, ...(secret !== undefined && { secret }) });
+const stateOf = async (order_id: string): Promise<string> => (await world.accounts.getOrder(order_id)).state;
+
+describe.each(PLACES)('on $name', ({ open }) => {
+  let opened: OpenWorld;
+  beforeAll(async () => {
+    stripe = await StripeStandIn.start();
+    opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '0' });
+    world = opened.world;
+  });
+  afterAll(async () => {
+    await opened.stop();
+    stripe.stop();
+  });
+
+  describe('beginning a payment', () => {
+    it('asks Stripe for a session with the price of the pack, under the key of the order', async () => {
+      const { order_id, email } = await purchase();
+      const call = stripe.calls.at(-1);
+      expect(call?.authorization).toBe(`Bearer ${STRIPE_SECRET}`);
+      expect(call?.idempotencyKey).toBe(order_id);
+      expect(call?.form).toMatchObject({
+        mode: 'payment',
+        client_reference_id: order_id,
+        customer_email: email,
+        'metadata[order_id]': order_id,
+        'payment_intent_data[metadata][order_id]': order_id,
+        'line_items[0][quantity]': '1',
+        'line_items[0][price_data][currency]': 'eur',
+        'line_items[0][price_data][unit_amount]': '900',
+        success_url: `${world.url}/account/orders/${order_id}`,
+      });
+    });
+
+    it('again for the same order gives the same session', async () => {
+      const { order_id, visitor, session } = await purchase();
+      const path = `/account/orders/${order_id}`;
+      const page = await visitor.submit(path, `${path}/pay`, {});
+      expect(page.html).toContain(`href="${session.url}"`);
+      expect([...stripe.sessions.keys()].filter((key) => key === order_id)).toHaveLength(1);
+    });
+
+    it('while Stripe is away leaves the order open, says so and grants nothing', async () => {
+      const { visitor, account_id } = await world.customer();
+      stripe.failing = 400;
+      const page = await visitor.submit('/account/orders', '/account/orders', {
+        pack: 'starter',
+        payment: 'stripe',
+      });
+      stripe.failing = null;
+      expect(page.status).toBe(503);
+      expect(wordsOf(page)).toContain('Stripe does not answer');
+      expect(await world.accounts.listOrders(account_id)).toMatchObject([{ state: 'pending' }]);
+      expect(await world.balance(account_id)).toBe(0);
+    });
+  });
+
+  describe('a webhook', () => {
+    it('that is paid grants the credits once, however often it comes', async () => {
+      const { account_id, order_id, session } = await purchase();
+      const event = paid(session);
+      const answers = await Promise.all(Array.from({ length: 6 }, () => send(event)));
+      expect(answers).toEqual([200, 200, 200, 200, 200, 200]);
+      expect(await send(paid(session))).toBe(200);
+      expect(await stateOf(order_id)).toBe('paid');
+      expect(await world.balance(account_id)).toBe(10_000);
+      expect(await world.area.audit.of(`order ${order_id}`)).toMatchObject([
+        { by: 'stripe', action: 'order.paid' },
+      ]);
+    });
+
+    it.each([
+      ['without a signature that holds', 'whsec_of_somebody_else', 0],
+      ['that is older than five minutes', undefined, -301_000],
+    ])('%s is refused and changes nothing', async (_what, secret, late_ms) => {
+      const { order_id, session } = await purchase();
+      expect(await send(paid(session), world.clock.ms + late_ms, secret)).toBe(400);
+      expect(await stateOf(order_id)).toBe('pending');
+    });
+
+    it('without any signature, or whose body was changed, is refused', async () => {
+      const { order_id, session } = await purchase();
+      const url = `${world.url}/account/stripe/webhook`;
+      const plain = await fetch(url, { method: 'POST', body: paid(session) });
+      expect(plain.status).toBe(400);
+      expect(plain.headers.get('cache-control')).toBe('no-store');
+      expect(await stateOf(order_id)).toBe('pending');
+    });
+
+    it.each([
+      ['of a type that is not known', 'customer.created', {}],
+      ['of a session that is not paid yet', 'checkout.session.completed', { payment_status: 'unpaid' }],
+      ['about somebody else’s order', 'checkout.session.async_payment_succeeded', { metadata: {} }],
+      [
+        'about an order that is not there',
+        'checkout.session.async_payment_succeeded',
+        { metadata: { order_id: 'ord_x' } },
+      ],
+      ['with another amount', 'checkout.session.async_payment_succeeded', { amount_total: 1 }],
+      ['in another currency', 'checkout.session.async_payment_succeeded', { currency: 'usd' }],
+    ])('%s is taken and changes nothing', async (_what, type, changes) => {
+      const { account_id, order_id, session } = await purchase();
+      expect(await send(eventText(type, { ...session, ...changes }))).toBe(200);
+      expect(await stateOf(order_id)).toBe('pending');
+      expect(await world.balance(account_id)).toBe(0);
+    });
+
+    it('never pays an order that is paid by invoice', async () => {
+      const { account_id } = await world.customer();
+      const { order_id } = await world.accounts.order(account_id, 'starter', 'invoice');
+      const session = { amount_total: 900, currency: 'eur', metadata: { order_id } };
+      expect(await send(eventText('checkout.session.async_payment_succeeded', session))).toBe(200);
+      expect(await stateOf(order_id)).toBe('pending');
+    });
+
+    it.each([
+      ['checkout.session.async_payment_succeeded', 'paid'],
+      ['checkout.session.async_payment_failed', 'failed'],
+      ['checkout.session.expired', 'cancelled'],
+    ])('%s makes the order %s', async (type, state) => {
+      const { order_id, session } = await purchase();
+      expect(await send(eventText(type, session))).toBe(200);
+      expect(await stateOf(order_id)).toBe(state);
+    });
+
+    it('of a whole refund takes back what is left; of a part of it changes nothing', async () => {
+      const { account_id, order_id, session } = await purchase();
+      await send(paid(session));
+      const charge = { amount: 900, currency: 'eur', metadata: { order_id } };
+      await send(eventText('charge.refunded', { ...charge, refunded: false, amount_refunded: 100 }));
+      expect(await stateOf(order_id)).toBe('paid');
+      await send(eventText('charge.refunded', { ...charge, refunded: true }));
+      expect(await stateOf(order_id)).toBe('refunded');
+      expect(await world.balance(account_id)).toBe(0);
+      await send(paid(session));
+      expect(await world.balance(account_id)).toBe(0);
+    });
+
+    it('is no page: other methods and bodies get nothing', async () => {
+      const url = `${world.url}/account/stripe/webhook`;
+      expect((await fetch(url)).status).toBe(401);
+      expect(
+        (await fetch(url, { method: 'POST', body: 'x'.repeat(2_000_000) })).status,
+      ).toBeGreaterThanOrEqual(400);
+    });
+  });
+
+  describe('an order at Stripe', () => {
+    it('is not cancelled here, while it may be being paid there', async () => {
+      const { order_id, visitor } = await purchase();
+      const path = `/account/orders/${order_id}`;
+      expect((await visitor.submit(path, `${path}/cancel`, {})).status).toBe(409);
+      expect(await stateOf(order_id)).toBe('pending');
+    });
+  });
+});

@@ -1,0 +1,87 @@
+/** The program itself: its startupBanner, its ends, its refusals to start. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { end, isRefused, Program, type Started } from '../program.ts';
+
+const run = promisify(execFile);
+
+let program: Program;
+beforeAll(async () => {
+  program = await Program.prepare();
+});
+afterEach(() => program.killAll());
+afterAll(() => program[Symbol.asyncDispose]());
+
+const redisPids = async (): Promise<string> =>
+  (
+    await run('pgrep', ['-f', `redis-server.*${program.directory}`]).catch(() => ({ stdout: '' }))
+  ).stdout.trim();
+
+test('greets with address, snapshot, demo key and three curl lines that work when pasted; ends without a trace', async () => {
+  const { child, startupBanner, url } = await program.start();
+  expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+  expect(startupBanner).toContain('2,807 observations, 13 indicators, 11 countries');
+  expect(startupBanner).toMatch(/Demo key, with credits: alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
+  const lines = startupBanner.split('\n').filter((line) => line.trim().startsWith('curl'));
+  expect(lines).toHaveLength(3);
+  for (const line of lines) {
+    const { stdout } = await run('sh', ['-c', `${line} -sS -o /dev/null -w '%{http_code} %{size_download}'`]);
+    expect(stdout).toMatch(/^200 [1-9]/);
+  }
+  expect(await redisPids()).not.toBe('');
+  expect(await end(child, 'SIGINT')).toBe(0);
+  expect(await redisPids()).toBe('');
+});
+
+test('the demo key and its balance survive a restart', async () => {
+  const key = (startupBanner: string): string => /alm_live_\w+/.exec(startupBanner)?.[0] ?? 'none';
+  const balance = async ({ url, startupBanner }: Started): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key(startupBanner)}` };
+    await fetch(`${url}/v1/countries/KEN`, { headers });
+    const answer = await fetch(`${url}/v1/ping`, { headers });
+    return ((await answer.json()) as { data: { balance: number } }).data.balance;
+  };
+  const first = await program.start();
+  const before = Number(await balance(first));
+  await end(first.child, 'SIGTERM');
+  const second = await program.start();
+  expect(key(second.startupBanner)).toBe(key(first.startupBanner));
+  expect(await balance(second)).toBe(before - 1);
+  expect(await end(second.child, 'SIGTERM')).toBe(0);
+});
+
+test('a stop finishes what is in flight: no request of an open connection fails', async () => {
+  const { child, url } = await program.start();
+  const calls = Array.from({ length: 200 }, () =>
+    fetch(`${url}/v1/indicators`).then((answer) => answer.text()),
+  );
+  await Promise.race(calls);
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  const outcomes = await Promise.allSettled(calls);
+  const broken = outcomes.filter(({ status, ...rest }) => status === 'rejected' && !isRefused(rest));
+  expect(broken).toEqual([]);
+  expect((await exit)[0]).toBe(0);
+});
+
+test('a bad setting ends the start with its name and what was expected', async () => {
+  const outcome = run('env', program.command({ PORT: 'high', TRUST_PROXY: 'all' }));
+  await expect(outcome).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/bad settings\n {2}PORT: .*\n {2}TRUST_PROXY: addresses or CIDR ranges/),
+  });
+});
+
+test('a port in use ends the start, and nothing stays behind', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const outcome = run('env', program.command({ PORT: String(port) }));
+  await expect(outcome).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
+  server.close();
+  expect(await redisPids()).toBe('');
+});
