@@ -5,8 +5,6 @@ import type { JobService } from '../data/runtime/jobs.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
-import type { IndicatorRecord } from '../data/schema/records.ts';
-import type { Manifest } from '../data/schema/snapshot.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
 import type { AuditLog, Change, Told } from '../gateway/accounts/audit/audit-log.ts';
 import type { RequestStore } from '../gateway/accounts/privacy/requests.ts';
@@ -18,6 +16,7 @@ import type { AccountIndex } from './account-index.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
 import type { OperatorStore } from './operators.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
+import type { ServedSnapshot } from './snapshots.ts';
 
 /** What the operator area needs from outside. */
 export interface AdminDependencies {
@@ -27,7 +26,7 @@ export interface AdminDependencies {
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
-  snapshots: { current(): OpenSnapshot | null };
+  snapshots: { current(): ServedSnapshot | null };
   /** Where published snapshots lie. */
   snapshotDir: string;
   /** Where the curated data lies. */
@@ -35,12 +34,6 @@ export interface AdminDependencies {
   archive: Archive;
   /** Where reconciliation keeps what it has read of the archive. */
   reconcileDir: string;
-}
-
-export interface OpenSnapshot {
-  id: string;
-  manifest: Manifest;
-  catalogue: { indicators: ReadonlyMap<string, { record: IndicatorRecord }> };
 }
 
 export interface AdminArea extends AdminDependencies {
@@ -61,7 +54,7 @@ export interface AdminArea extends AdminDependencies {
 }
 
 /** Carries out a change by whoever sent the request, with its entry in the audit log; see `AuditLog.attempt`. */
-export function change<Outcome>(
+export function auditedChange<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
   asked: Pick<Change, 'action' | 'subject'> & Partial<Change>,
@@ -69,14 +62,14 @@ export function change<Outcome>(
   told: (outcome: Outcome) => Told | null = () => ({}),
   name: string | null = null,
 ): Promise<Outcome> {
-  const whole = { before: {}, after: {}, reason: '', ...asked, by: byOf(request), request_id: request.id };
+  const whole = { before: {}, after: {}, reason: '', ...asked, by: actorOf(request), request_id: request.id };
   return area.audit.attempt(whole, work, told, name);
 }
 
-export const byOf = (request: FastifyRequest): string => request.person?.email ?? '';
+export const actorOf = (request: FastifyRequest): string => request.person?.email ?? '';
 
 /** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
-export async function goOn(
+export async function redirectWithNotice(
   area: AdminArea,
   reply: FastifyReply,
   path: string,

@@ -13,7 +13,7 @@ import type { IndicatorOverride } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageProblem } from '../gateway/pages/shared/page-problem.ts';
-import type { OpenSnapshot } from './context.ts';
+import type { ServedSnapshot } from './snapshots.ts';
 
 const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
 
@@ -29,7 +29,7 @@ export interface IndicatorFacts {
 export type Editable = Pick<IndicatorFacts, 'name' | 'description' | 'unit'>;
 export const EDITABLE = ['name', 'description', 'unit'] as const satisfies (keyof Editable)[];
 
-export interface DeskIndicator extends IndicatorFacts {
+export interface AdminIndicator extends IndicatorFacts {
   enabled: boolean;
   edited: boolean;
   /** Before any operator changed it. */
@@ -43,16 +43,16 @@ export interface DeskIndicator extends IndicatorFacts {
 export class IndicatorAdmin {
   readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
-  readonly #snapshot: () => OpenSnapshot | null;
+  readonly #snapshot: () => ServedSnapshot | null;
 
-  constructor(redis: RedisClient, snapshot: () => OpenSnapshot | null) {
+  constructor(redis: RedisClient, snapshot: () => ServedSnapshot | null) {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
     this.#snapshot = snapshot;
   }
 
   /** Everything that is published or was changed, by name. */
-  async list(): Promise<DeskIndicator[]> {
+  async list(): Promise<AdminIndicator[]> {
     const [overrides, originals] = await Promise.all([
       readOverrides(this.#redis),
       this.#redis.hgetall(redisKeys.overridden),
@@ -75,7 +75,7 @@ export class IndicatorAdmin {
   }
 
   /** @throws {PageProblem} 404 when it is neither published nor changed. */
-  async get(id: string): Promise<DeskIndicator> {
+  async get(id: string): Promise<AdminIndicator> {
     const [overrides, kept] = await Promise.all([
       readOverrides(this.#redis),
       this.#redis.hget(redisKeys.overridden, id),
@@ -87,12 +87,12 @@ export class IndicatorAdmin {
     return deskIndicator(original, served, overrides.get(id) ?? {}, record?.access_tier);
   }
 
-  async setEnabled({ original }: DeskIndicator, enabled: boolean): Promise<void> {
+  async setEnabled({ original }: AdminIndicator, enabled: boolean): Promise<void> {
     await this.#change(original, enabled ? {} : { enabled: false }, enabled ? ['enabled'] : []);
   }
 
   /** Says only what differs from upstream, so that upstream's later corrections of the rest come through. */
-  async edit({ original }: DeskIndicator, edited: Editable): Promise<void> {
+  async edit({ original }: AdminIndicator, edited: Editable): Promise<void> {
     const differing = EDITABLE.filter((field) => edited[field] !== original[field]);
     const same = EDITABLE.filter((field) => edited[field] === original[field]);
     await this.#change(original, Object.fromEntries(differing.map((field) => [field, edited[field]])), same);
@@ -127,7 +127,7 @@ function deskIndicator(
   served: IndicatorFacts | null,
   override: IndicatorOverride,
   tier: string | undefined,
-): DeskIndicator {
+): AdminIndicator {
   const now = {
     name: override.name ?? original.name,
     description: override.description === undefined ? original.description : (override.description ?? ''),

@@ -23,8 +23,7 @@ import { resolveRedisUrl } from '../gateway/process/redis-url.ts';
 import { type Stop, stopAll, stopOnSignal } from '../gateway/process/shutdown.ts';
 import { startFailureReason } from '../gateway/process/start-failure.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
-import { ensureOperator } from './first-operator.ts';
-import { OperatorStore } from './operators.ts';
+import { ensureFirstOperator, OperatorStore } from './operators.ts';
 import { registerAdmin } from './plugin.ts';
 
 const REDIS_WAIT_MS = 3_000;
@@ -72,7 +71,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   stops.push(() => app.close());
-  await ensureOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
+  await ensureFirstOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
     (error: unknown) => log.warn({ err: error }, 'no operator could be made sure of'),
   );
   const { port } = app.server.address() as AddressInfo;

@@ -12,22 +12,22 @@ import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { RequestStore } from '../gateway/accounts/privacy/requests.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
+import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
 import { installSite, pageViews, type Site } from '../gateway/pages/shared/site.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorStore } from './operators.ts';
-import { providerReader } from './providers.ts';
+import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
-import { gdprRoutes } from './routes/gdpr.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
+import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { runsRoutes } from './routes/runs.ts';
-import { signInRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
 
@@ -79,6 +79,13 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   app.register(
     async (scope) => {
       await installSite(scope, site);
+      signInRoutes(scope, site, {
+        realm: 'operator',
+        throttle: area.throttle,
+        find: (address) => operators.candidate(address),
+        endSessions: (subject) => operators.endSessions(subject),
+        outside: `${ADMIN_ROOT}/`,
+      });
       for (const install of ROUTES) install(scope, area);
     },
     { prefix: ADMIN_ROOT },
@@ -95,7 +102,6 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
 }
 
 const ROUTES = [
-  signInRoutes,
   dashboardRoutes,
   indicatorsRoutes,
   runsRoutes,
@@ -104,6 +110,6 @@ const ROUTES = [
   ordersRoutes,
   usageRoutes,
   reconcileRoutes,
-  gdprRoutes,
+  privacyRequestRoutes,
   auditRoutes,
 ];

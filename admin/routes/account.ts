@@ -1,4 +1,5 @@
 /** One account: everything that is known of it, suspending it, and adjusting its credits. */
+
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
@@ -10,14 +11,21 @@ import {
   type LedgerEntry,
   type OrderRecord,
 } from '../../gateway/accounts/records.ts';
+import { CREDITS_AT_MOST } from '../../gateway/accounts/validation.ts';
 import type { UsageReport } from '../../gateway/metering/metering.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
 import { readFields, text, verbatim } from '../../gateway/pages/shared/fields.ts';
 import { link } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../context.ts';
+import {
+  type AdminArea,
+  accountSubject,
+  actorOf,
+  auditedChange,
+  redirectWithNotice,
+  userPath,
+} from '../context.ts';
 import { accountExports } from './account-exports.ts';
-import { type CreditsForm, checkedDelta } from './credits-form.ts';
 
 const LEDGER_PAGE = 25;
 const AUDIT_PAGE = 20;
@@ -105,14 +113,14 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     scope.post<{ Params: { id: string } }>(`/users/:id/${move}`, async (request, reply) => {
       const { account_id, state } = await accounts.get(request.params.id);
       const subject = accountSubject(account_id);
-      const after = await change(
+      const after = await auditedChange(
         area,
         request,
         { action, subject, before: { state }, after: { state: becomes } },
         () => accounts[move](account_id),
         (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
       );
-      return goOn(area, reply, userPath(account_id), `The account is ${after.state}.`);
+      return redirectWithNotice(area, reply, userPath(account_id), `The account is ${after.state}.`);
     });
   }
 
@@ -125,7 +133,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     if (typeof delta === 'string') return refuse(422, delta);
     try {
       const notice = await adjust(id, delta, sent, request);
-      return await goOn(area, reply, userPath(id), notice);
+      return await redirectWithNotice(area, reply, userPath(id), notice);
     } catch (error) {
       if (!(error instanceof AccountError) || ['account_unknown', 'unavailable'].includes(error.code))
         throw error;
@@ -139,13 +147,13 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     id: string,
     delta: number,
     { reason, idem }: { reason: string; idem: string },
-    request: Parameters<typeof byOf>[0],
+    request: Parameters<typeof actorOf>[0],
   ): Promise<string> {
-    const { applied, shortfall, balance, repeated } = await change(
+    const { applied, shortfall, balance, repeated } = await auditedChange(
       area,
       request,
       { action: 'credits.adjust', subject: accountSubject(id), after: { asked: delta }, reason },
-      () => accounts.adjust(id, { delta, by: byOf(request), reason, idem }),
+      () => accounts.adjust(id, { delta, by: actorOf(request), reason, idem }),
       ({ applied, shortfall, balance }) => ({
         before: { balance: balance - applied },
         after: { balance, asked: delta, applied, shortfall },
@@ -160,3 +168,23 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
 }
 
 const freshForm = (): CreditsForm => ({ delta: '', reason: '', idem: randomUUID(), problem: '' });
+
+export interface CreditsForm {
+  delta: string;
+  reason: string;
+  /** Makes sending the form twice the same as once. */
+  idem: string;
+  problem: string;
+}
+
+const grouped = new Intl.NumberFormat('en');
+
+/** The number that was typed, or the sentence that says why it cannot be taken. */
+export function checkedDelta(typed: string): number | string {
+  const text = typed.trim().replace(/^[−–]/, '-');
+  if (!/^[+-]?\d+$/.test(text)) return 'Credits must be a whole number, such as 500 or -500.';
+  const delta = Number(text);
+  if (delta === 0) return 'An adjustment of zero changes nothing.';
+  if (Math.abs(delta) > CREDITS_AT_MOST) return `At most ${grouped.format(CREDITS_AT_MOST)} at once.`;
+  return delta;
+}

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
 import type { AdminArea } from '../context.ts';
-import { allFreshness, type ProviderFreshness } from '../providers.ts';
-import type { Reconciliation } from '../reconcile/reading.ts';
-import { type RunFacts, runFacts } from '../run-facts.ts';
-import { type SnapshotFacts, snapshotFacts } from '../snapshot-facts.ts';
-import { madePerDay, totalUsage } from '../usage-totals.ts';
+import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
+import type { Reconciliation } from '../reconcile/reconciler.ts';
+import { type SnapshotSummary, summariseSnapshot } from '../snapshots.ts';
+import { type RunSummary, summariseRun } from './runs.ts';
+import { countPerDay, readTotalUsage } from './usage.ts';
 
 const DAYS = 30;
 /** The dashboard shows a reconciliation of the last minutes, and does not wait long for a new one. */
@@ -21,10 +21,10 @@ interface DashboardPage {
   /** Accounts that disagree, the first few. */
   disagreeing: string[];
   openRequests: number;
-  snapshot: SnapshotFacts | null;
+  snapshot: SnapshotSummary | null;
   providers: ProviderFreshness[];
   /** Under way now. */
-  runs: RunFacts[];
+  runs: RunSummary[];
   charts: Chart[];
 }
 
@@ -38,16 +38,16 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
     return reconciler.last;
   }
 
-  async function underWay(): Promise<RunFacts[]> {
+  async function underWay(): Promise<RunSummary[]> {
     const { runs } = await area.runs.list({ limit: RUNS_LOOKED_AT });
-    return runs.filter(({ status }) => status === 'running').map((run) => runFacts(run, now()));
+    return runs.filter(({ status }) => status === 'running').map((run) => summariseRun(run, now()));
   }
 
   scope.get('/', async (_request, reply) => {
     const [usage, accounts, orders, reconciliation, open] = await Promise.all([
-      totalUsage(redis, now(), DAYS),
-      madePerDay(redis, redisKeys.accounts, now(), DAYS),
-      madePerDay(redis, redisKeys.orders, now(), DAYS),
+      readTotalUsage(redis, now(), DAYS),
+      countPerDay(redis, redisKeys.accounts, now(), DAYS),
+      countPerDay(redis, redisKeys.orders, now(), DAYS),
       reconciled(),
       requests.listOpen(),
     ]);
@@ -56,11 +56,11 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
     return view(reply, 'Dashboard', {
       reconciliation,
       disagreeing: [
-        ...new Set(reconciliation?.disagreements.map(({ email, account_id }) => email || account_id)),
+        ...new Set(reconciliation?.discrepancies.map(({ email, account_id }) => email || account_id)),
       ].slice(0, NAMED),
       openRequests: open.length,
-      snapshot: snapshotFacts(snapshots.current(), now()),
-      providers: await allFreshness(await area.providers(), area.runs, now()),
+      snapshot: summariseSnapshot(snapshots.current(), now()),
+      providers: await listProviderFreshness(await area.providers(), area.runs, now()),
       runs: await underWay(),
       charts: [
         barChart('requests', 'Requests', daily('requests')),

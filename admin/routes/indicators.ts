@@ -8,8 +8,8 @@ import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
 import { difference } from '../../gateway/pages/shared/formats.ts';
 import { link, type Pager, pager } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, byOf, change, goOn } from '../context.ts';
-import { type DeskIndicator, EDITABLE, type Editable } from '../indicator-admin.ts';
+import { type AdminArea, actorOf, auditedChange, redirectWithNotice } from '../context.ts';
+import { type AdminIndicator, EDITABLE, type Editable } from '../indicator-admin.ts';
 
 const PATH = '/admin/indicators';
 const STATES = ['enabled', 'disabled', 'edited', 'unpublished', 'display only', ...LEFT_OUT_REASONS] as const;
@@ -30,7 +30,7 @@ const editForm = z.object({ name: text(500), description: text(10_000), unit: te
 const toggleForm = z.object({ to: text(20) });
 
 /** A row of the list. One that is left out has no page, for no operator can change that. */
-type Listed = Pick<DeskIndicator, 'id' | 'name' | 'unit' | 'topic' | 'provider'> & {
+type Listed = Pick<AdminIndicator, 'id' | 'name' | 'unit' | 'topic' | 'provider'> & {
   description: string;
   path: string | null;
   enabled: boolean;
@@ -47,7 +47,7 @@ interface ListPage extends Filters {
 }
 
 interface EditPage {
-  indicator: DeskIndicator;
+  indicator: AdminIndicator;
   path: string;
   form: Editable & { problem: string };
   /** What operators changed, in words; empty when nothing. */
@@ -65,7 +65,7 @@ const factsOf = (editable: Editable): Editable => ({
   unit: editable.unit,
 });
 
-const listed = (one: DeskIndicator): Listed => ({ ...one, path: pathOf(one.id), states: statesOf(one) });
+const listed = (one: AdminIndicator): Listed => ({ ...one, path: pathOf(one.id), states: statesOf(one) });
 const listedLeftOut = (one: LeftOutIndicator): Listed => ({
   ...one,
   description: '',
@@ -84,7 +84,7 @@ function matches(one: Listed, { q, topic, provider, state }: Filters): boolean {
     .every((token) => searched.includes(token));
 }
 
-const statesOf = ({ enabled, edited, published, displayOnly }: DeskIndicator): string[] => [
+const statesOf = ({ enabled, edited, published, displayOnly }: AdminIndicator): string[] => [
   enabled ? 'enabled' : 'disabled',
   ...(edited ? ['edited'] : []),
   ...(published ? [] : ['unpublished']),
@@ -144,8 +144,8 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     if (sent.name === '') return editPage(reply.code(422), id, sent, 'A name is needed.');
     const before = await indicators.get(id);
     if (EDITABLE.every((field) => before[field] === sent[field]))
-      return goOn(area, reply, pathOf(id), 'Nothing was changed.');
-    await change(
+      return redirectWithNotice(area, reply, pathOf(id), 'Nothing was changed.');
+    await auditedChange(
       area,
       request,
       {
@@ -166,9 +166,14 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     const before = await indicators.get(id);
     const enabled = to === '' ? !before.enabled : to === 'enabled';
     if (enabled === before.enabled)
-      return goOn(area, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'} already.`);
+      return redirectWithNotice(
+        area,
+        reply,
+        pathOf(id),
+        `${id} is ${enabled ? 'enabled' : 'disabled'} already.`,
+      );
     const action = enabled ? 'indicator.enable' : 'indicator.disable';
-    await change(
+    await auditedChange(
       area,
       request,
       { action, subject: subjectOf(id), before: { enabled: before.enabled }, after: { enabled } },
@@ -178,8 +183,8 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   });
 
   async function rebuilt(request: FastifyRequest, reply: FastifyReply, path: string, done: string) {
-    await jobs.rebuild({ by: byOf(request) });
-    return goOn(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
+    await jobs.rebuild({ by: actorOf(request) });
+    return redirectWithNotice(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
   }
 }
 

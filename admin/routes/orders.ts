@@ -5,7 +5,7 @@ import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts'
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
 import { link } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, accountSubject, change, goOn, userPath } from '../context.ts';
+import { type AdminArea, accountSubject, auditedChange, redirectWithNotice, userPath } from '../context.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
@@ -83,7 +83,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
     const { to } = readFields(form, request.body);
     const before = await area.accounts.getOrder(request.params.id);
     const { order_id, account_id, state } = before;
-    const { order, balance } = await change(
+    const { order, balance } = await auditedChange(
       area,
       request,
       {
@@ -99,7 +99,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           : null,
     );
     const short = order.shortfall > 0 ? ` ${order.shortfall} credits had been spent and stay.` : '';
-    return goOn(
+    return redirectWithNotice(
       area,
       reply,
       PATH,

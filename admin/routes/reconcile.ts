@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { format, readFields } from '../../gateway/pages/shared/fields.ts';
 import { type AdminArea, userPath } from '../context.ts';
-import type { Disagreement } from '../reconcile/account-check.ts';
-import type { ReconcileProgress, Reconciliation } from '../reconcile/reading.ts';
+import type { Discrepancy } from '../reconcile/compare.ts';
+import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
 
 /** A page waits this long for a reading; a longer one shows its progress and the outcome before it. */
 const PATIENCE_MS = 3_000;
@@ -16,7 +16,7 @@ const query = z.object({ format });
 interface ReconcilePage {
   last: Reconciliation | null;
   progress: ReconcileProgress | null;
-  disagreements: (Disagreement & { user: string; off: number })[];
+  discrepancies: (Discrepancy & { user: string; off: number })[];
 }
 
 const COLUMNS = ['account_id', 'email', 'check', 'what', 'stands', 'should_be', 'off_by', 'since'];
@@ -28,20 +28,20 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
     const { format } = readFields(query, request.query);
     await area.reconciler.refresh(PATIENCE_MS);
     const { last, progress } = area.reconciler;
-    const found = last?.disagreements ?? [];
+    const found = last?.discrepancies ?? [];
     if (format === 'csv')
       return sendCsv(reply, 'reconcile', COLUMNS, [
         ...found.map(row),
         ...(last?.problems ?? []).map(problemRow),
       ]);
-    const disagreements = found
+    const discrepancies = found
       .slice(0, SHOWN)
       .map((one) => ({ ...one, user: userPath(one.account_id), off: one.stands - one.should_be }));
-    return view(reply, 'Reconcile', { last, progress, disagreements });
+    return view(reply, 'Reconcile', { last, progress, discrepancies });
   });
 }
 
-const row = ({ account_id, email, check, what, stands, should_be, since_ms }: Disagreement): Cell[] => [
+const row = ({ account_id, email, check, what, stands, should_be, since_ms }: Discrepancy): Cell[] => [
   ...[account_id, email, check, what],
   ...[stands, should_be, stands - should_be],
   since_ms === null ? '' : new Date(since_ms).toISOString(),

@@ -1,13 +1,16 @@
 /** What all callers did, day by day and route by route. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { UsageCounts } from '../../gateway/metering/metering.ts';
-import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import type { UsageCounts, UsageReport } from '../../gateway/metering/metering.ts';
+import { foldUsage } from '../../gateway/metering/usage.ts';
+import { barChart, type Chart, type Point } from '../../gateway/pages/shared/chart.ts';
 import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { count, format, readFields } from '../../gateway/pages/shared/fields.ts';
 import { link } from '../../gateway/pages/shared/paging.ts';
 import type { AdminArea } from '../context.ts';
-import { totalUsage } from '../usage-totals.ts';
 
 const PATH = '/admin/usage';
 const query = z.object({ days: count(1, 365, 30), format });
@@ -31,7 +34,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
 
   scope.get('/usage', async (request, reply) => {
     const { days, format } = readFields(query, request.query);
-    const { daily, endpoints, totals } = await totalUsage(redis, now(), days);
+    const { daily, endpoints, totals } = await readTotalUsage(redis, now(), days);
     if (format === 'csv') {
       const rows = daily.map(({ date, requests, errors, rows, credits }) => [
         date,
@@ -57,4 +60,32 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
       csv: link(PATH, { days, format: 'csv' }),
     });
   });
+}
+
+const lastDays = (now_ms: number, days: number): number[] =>
+  Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);
+
+/** The last `days` UTC days, today included, oldest first. */
+export async function readTotalUsage(
+  redis: RedisClient,
+  now_ms: number,
+  days: number,
+): Promise<Omit<UsageReport, 'credits'>> {
+  const numbers = lastDays(now_ms, days);
+  const hashes = await Promise.all(numbers.map((day) => redis.hgetall(redisKeys.globalUsage(day))));
+  return foldUsage(numbers.map((day, index) => ({ date: dateOfDay(day), counters: hashes[index] ?? {} })));
+}
+
+/** How many of a list that is ordered by time (accounts, orders) were made on each day. */
+export async function countPerDay(
+  redis: RedisClient,
+  key: string,
+  now_ms: number,
+  days: number,
+): Promise<Point[]> {
+  const numbers = lastDays(now_ms, days);
+  const counts = await Promise.all(
+    numbers.map((day) => redis.zcount(key, day * DAY_MS, `(${(day + 1) * DAY_MS}`)),
+  );
+  return numbers.map((day, index) => ({ label: dateOfDay(day), value: counts[index] ?? 0 }));
 }

@@ -7,8 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../../admin/context.ts';
-import { ensureOperator, type SignIn } from '../../admin/first-operator.ts';
-import { OperatorStore } from '../../admin/operators.ts';
+import { ensureFirstOperator, OperatorStore, type SignIn } from '../../admin/operators.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../accounts/account-store.ts';
@@ -144,7 +143,7 @@ export async function serve(
 async function firstOperator(settings: Settings, redis: RedisClient, log: Logger): Promise<SignIn | null> {
   const operators = new OperatorStore(redis, Date.now);
   try {
-    return await ensureOperator(
+    return await ensureFirstOperator(
       operators,
       new AuditLog(redis, Date.now),
       settings,

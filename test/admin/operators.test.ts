@@ -3,9 +3,8 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ensureOperator } from '../../admin/first-operator.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
-import { OperatorStore } from '../../admin/operators.ts';
+import { ensureFirstOperator, OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
@@ -85,28 +84,28 @@ describe('operators', () => {
   const settings = { ADMIN_EMAIL: 'boss@example.org', ADMIN_PASSWORD: 'from the settings' };
 
   it('begin with ADMIN_EMAIL and ADMIN_PASSWORD when there is none, and never after', async () => {
-    expect(await ensureOperator(operators, audit, { ...settings, VAR_DIR: directory }, true)).toBeNull();
+    expect(await ensureFirstOperator(operators, audit, { ...settings, VAR_DIR: directory }, true)).toBeNull();
     expect(await opens('boss@example.org', 'from the settings')).toBe(true);
     expect(await audit.list()).toMatchObject([
       { action: 'operator.create', by: 'start of the service', subject: 'operator boss@example.org' },
     ]);
     await operators.put('boss@example.org', 'viewer', 'changed since then');
-    await ensureOperator(operators, audit, { ...settings, VAR_DIR: directory }, true);
+    await ensureFirstOperator(operators, audit, { ...settings, VAR_DIR: directory }, true);
     expect(await opens('boss@example.org', 'changed since then')).toBe(true);
   });
 
   it('begin with a password of their own for a trial, the same at every start, readable by its owner only', async () => {
-    const first = await ensureOperator(operators, audit, ownSettings(), true);
+    const first = await ensureFirstOperator(operators, audit, ownSettings(), true);
     expect(await opens(first?.email ?? '', first?.password)).toBe(true);
     expect((await stat(join(directory, 'operator'))).mode & 0o777).toBe(0o600);
-    expect(await ensureOperator(operators, audit, ownSettings(), true)).toEqual(first);
+    expect(await ensureFirstOperator(operators, audit, ownSettings(), true)).toEqual(first);
     expect((await readFile(join(directory, 'operator'), 'utf8')).trim()).toBe(first?.password);
     await run('operator-reset', { email: first?.email ?? '' });
-    expect(await ensureOperator(operators, audit, ownSettings(), true)).toBeNull();
+    expect(await ensureFirstOperator(operators, audit, ownSettings(), true)).toBeNull();
   });
 
   it('are not made where nobody asked', async () => {
-    expect(await ensureOperator(operators, audit, ownSettings(), false)).toBeNull();
+    expect(await ensureFirstOperator(operators, audit, ownSettings(), false)).toBeNull();
     expect(await operators.list()).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ import {
   redis,
   usageFile,
   wallet,
-} from './corruptible.ts';
+} from './reconcile-fixture.ts';
 
 describe('in the archive', () => {
   it.each([
@@ -95,7 +95,7 @@ describe('in the archive', () => {
       { check: 'usage', off: -2, since_ms, what: `credits used on ${date}, live against archived` },
     ]);
     await rm(usageFile(date));
-    expect(await lived.disagreements()).toEqual([]);
+    expect(await lived.discrepancies()).toEqual([]);
     lived.world.clock.ms += 120 * DAY_MS;
     const { problems } = await lived.reconcile();
     expect(problems).toContain(`usage/${date} is missing: its debits cannot be held against anything`);
@@ -118,7 +118,7 @@ describe('in the archive', () => {
             entriesOf(at),
             `SELECT * EXCLUDE is_it REPLACE (if(is_it, ${value}, ${column}) AS ${column}) FROM ${marked}`,
           );
-          const said = await lived.disagreements();
+          const said = await lived.discrepancies();
           expect(new Set(said.map(({ account_id }) => account_id)).size).toBe(1);
         },
       ),
@@ -129,7 +129,7 @@ describe('in the archive', () => {
 
 describe('whole files of the archive', () => {
   const accountsNamed = async (): Promise<Set<string>> =>
-    new Set((await lived.disagreements()).map(({ account_id }) => account_id));
+    new Set((await lived.discrepancies()).map(({ account_id }) => account_id));
 
   it('a part that is missing, or stands twice, names everyone in it', async () => {
     await rm(partDir(1), { recursive: true });
@@ -137,7 +137,7 @@ describe('whole files of the archive', () => {
     await lived.restore();
     await cp(partDir(1), `${partDir(1)}-again`, { recursive: true });
     expect(await accountsNamed()).toEqual(new Set(lived.ids));
-    const said = await lived.disagreements();
+    const said = await lived.discrepancies();
     expect(
       said.some(
         ({ what }) => what === `entries in ledger/${parts[1]}-again that ledger/${parts[1]} holds, too`,
@@ -147,9 +147,9 @@ describe('whole files of the archive', () => {
 
   it('a part that cannot be read is named, with everyone in it', async () => {
     await truncate(entriesOf(1), 500);
-    const { problems, disagreements } = await lived.reconcile();
+    const { problems, discrepancies } = await lived.reconcile();
     expect(problems).toEqual([expect.stringContaining(`ledger/${parts[1]} cannot be read`)]);
-    expect(new Set(disagreements.map(({ account_id }) => account_id))).toEqual(new Set(lived.ids));
+    expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set(lived.ids));
   });
 
   it('a list of accounts that is wrong or damaged is named, and nobody with it', async () => {
@@ -158,18 +158,18 @@ describe('whole files of the archive', () => {
       `SELECT * REPLACE (if(account_id = '${id}', closing + 1, closing) AS closing) FROM rows`,
     );
     const says = `ledger/${parts[1]}: its list of accounts differs from its entries for 1 of them`;
-    expect(await lived.reconcile()).toMatchObject({ problems: [says], disagreements: [] });
+    expect(await lived.reconcile()).toMatchObject({ problems: [says], discrepancies: [] });
     await truncate(accountsOf(1), 100);
-    const { problems, disagreements } = await lived.reconcile();
+    const { problems, discrepancies } = await lived.reconcile();
     expect(problems).toEqual([expect.stringContaining('its list of accounts cannot be read')]);
-    expect(disagreements).toEqual([]);
+    expect(discrepancies).toEqual([]);
   });
 
   it('an archive that is not there is said once, and what can be checked is', async () => {
     await rm(lived.archiveDir, { recursive: true });
-    const { problems, disagreements } = await lived.reconcile();
+    const { problems, discrepancies } = await lived.reconcile();
     expect(problems).toEqual(['The archive cannot be read here: 3 accounts have entries in it.']);
-    expect(disagreements).toEqual([]);
+    expect(discrepancies).toEqual([]);
     await redis.hincrby(wallet(), 'balance', 1);
     expect((await found()).map(({ check }) => check)).toContain('balance');
   });
@@ -179,12 +179,12 @@ it('is no false alarm while the night archives and calls are paid', async () => 
   lived.world.clock.ms += 5 * DAY_MS;
   const calls = lived.ids.map((account_id) => lived.store.grant(account_id, { credits: 1, by: 'test' }));
   const [first, second] = await Promise.all([
-    lived.disagreements(),
-    lived.disagreements(),
+    lived.discrepancies(),
+    lived.discrepancies(),
     lived.night(),
     ...calls,
   ]);
   expect([first, second]).toEqual([[], []]);
-  expect(await lived.disagreements()).toEqual([]);
+  expect(await lived.discrepancies()).toEqual([]);
   expect(await redis.xlen(redisKeys.ledger(id))).toBeLessThan(3);
 });

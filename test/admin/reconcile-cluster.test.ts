@@ -9,12 +9,12 @@ it('agrees, pages through archive and live, and names the one account that is co
   const redis = await cluster.connect();
   const lived = await live(redis);
   try {
-    expect(await lived.reconcile()).toMatchObject({ accounts: 3, problems: [], disagreements: [] });
+    expect(await lived.reconcile()).toMatchObject({ accounts: 3, problems: [], discrepancies: [] });
     for (const [id, ledger] of lived.ledgers)
       expect(await lived.store.ledger(id, { limit: 500 })).toEqual(ledger);
     const id = lived.ids.at(-1) ?? '';
     await redis.hincrby(redisKeys.carried(id), 'balance', 1);
-    expect(new Set((await lived.disagreements()).map(({ account_id }) => account_id))).toEqual(new Set([id]));
+    expect(new Set((await lived.discrepancies()).map(({ account_id }) => account_id))).toEqual(new Set([id]));
   } finally {
     await lived.stop();
     await cluster.stop();

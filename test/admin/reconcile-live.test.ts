@@ -5,11 +5,11 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DebitReversals, type DoubtfulDebit } from '../../gateway/metering/debit-reversals.ts';
 import { DAY_MS } from '../build/archive/lived.ts';
 import { silentLog } from '../redis.ts';
-import { carried, found, id, lived, parts, redis, wallet } from './corruptible.ts';
+import { carried, found, id, lived, parts, redis, wallet } from './reconcile-fixture.ts';
 
 it('finds nothing wrong where nothing is, and says what it has read', async () => {
-  const { disagreements, problems, archive, accounts } = await lived.reconcile();
-  expect({ disagreements, problems, accounts }).toEqual({ disagreements: [], problems: [], accounts: 3 });
+  const { discrepancies, problems, archive, accounts } = await lived.reconcile();
+  expect({ discrepancies, problems, accounts }).toEqual({ discrepancies: [], problems: [], accounts: 3 });
   const all = [...lived.ledgers.values()].flat().length;
   const liveEntries = await Promise.all(lived.ids.map((one) => redis.xlen(redisKeys.ledger(one))));
   expect(archive).toMatchObject({
@@ -49,7 +49,7 @@ it('is no false alarm when a debit is taken back after midnight, live and archiv
   for (const days of [0, 2, 3, 4]) {
     world.clock.ms += days * DAY_MS;
     await lived.night();
-    expect(await lived.disagreements()).toEqual([]);
+    expect(await lived.discrepancies()).toEqual([]);
   }
   expect(await redis.xlen(redisKeys.ledger(account_id))).toBe(0);
 });
@@ -151,7 +151,7 @@ describe('in Redis', () => {
 
   it('an account that Redis has lost', async () => {
     await redis.del(wallet());
-    const [one, ...more] = await lived.disagreements();
+    const [one, ...more] = await lived.discrepancies();
     expect(more).toEqual([]);
     expect(one).toMatchObject({ account_id: id, what: 'entries of an account that Redis does not know' });
   });

@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Reconciliation } from '../../admin/reconcile/reading.ts';
+import type { Reconciliation } from '../../admin/reconcile/reconciler.ts';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { silentLog, startRedis } from '../redis.ts';
@@ -35,7 +35,7 @@ export async function reconcileFaults(report: Report): Promise<void> {
     const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
     report(
       'Reconciliation over archive and live finds nothing wrong where nothing is',
-      `${size}: ${first.disagreements.length + second.disagreements.length} named, read whole in ${seconds(first)}`,
+      `${size}: ${first.discrepancies.length + second.discrepancies.length} named, read whole in ${seconds(first)}`,
       isClean(first) && isClean(second) && second.archive.entries === ENTRIES,
     );
     report(
@@ -50,8 +50,8 @@ export async function reconcileFaults(report: Report): Promise<void> {
     );
     const victim = await alterEntry(archiveDir);
     const third = await read();
-    const named = new Set(third.disagreements.map(({ account_id }) => account_id));
-    const [one] = third.disagreements;
+    const named = new Set(third.discrepancies.map(({ account_id }) => account_id));
+    const [one] = third.discrepancies;
     report(
       'One altered entry among them is named',
       one ? `${one.what}, off by ${one.stands - one.should_be}, in ${seconds(third)}` : 'nobody',
@@ -73,7 +73,7 @@ function reader(redis: RedisClient, archiveDir: string, workDir: string): () => 
   };
 }
 
-const isClean = ({ disagreements, problems }: Reconciliation): boolean =>
-  disagreements.length === 0 && problems.length === 0;
+const isClean = ({ discrepancies, problems }: Reconciliation): boolean =>
+  discrepancies.length === 0 && problems.length === 0;
 const number = (count: number): string => count.toLocaleString('en');
 const seconds = ({ duration_ms }: Reconciliation): string => `${(duration_ms / 1000).toFixed(1)} s`;

@@ -6,8 +6,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Disagreement } from '../../../admin/reconcile/account-check.ts';
-import type { Reconciliation } from '../../../admin/reconcile/reading.ts';
+import type { Discrepancy } from '../../../admin/reconcile/compare.ts';
+import type { Reconciliation } from '../../../admin/reconcile/reconciler.ts';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
@@ -43,7 +43,7 @@ export interface Lived {
   /** The night's archive step. */
   night(): Promise<void>;
   reconcile(): Promise<Reconciliation>;
-  disagreements(): Promise<Disagreement[]>;
+  discrepancies(): Promise<Discrepancy[]>;
   /** Everything, Redis and files, as it was when the week was over. */
   restore(): Promise<void>;
   stop(): Promise<void>;
@@ -107,7 +107,7 @@ export async function live(redis: RedisClient): Promise<Lived> {
       await cp(saved, archiveDir, { recursive: true });
     },
     ...{ world, ids, orders, ledgers, archiveDir, archive, store, night, reconcile },
-    disagreements: async () => (await reconcile()).disagreements,
+    discrepancies: async () => (await reconcile()).discrepancies,
     stop: async () => {
       await archive.close();
       await rm(dir, { recursive: true, force: true });

@@ -140,7 +140,7 @@ describe.each([
       const before = reconciler.last;
       await reconciler.refresh(60_000);
       expect(reconciler.last).not.toBe(before);
-      expect(reconciler.last).toMatchObject({ disagreements: [], problems: [] });
+      expect(reconciler.last).toMatchObject({ discrepancies: [], problems: [] });
     };
     const acknowledged = new Map<string, string[]>(to.customers.map(({ account_id }) => [account_id, []]));
     for (let round = 0; round < 3; round += 1) {

@@ -62,7 +62,7 @@ async function open() {
     },
     reconcile: async () => {
       await reconciler.refresh(60_000);
-      return { found: reconciler.last?.disagreements, problems: reconciler.last?.problems };
+      return { found: reconciler.last?.discrepancies, problems: reconciler.last?.problems };
     },
     [Symbol.asyncDispose]: async () => {
       await archive.close();

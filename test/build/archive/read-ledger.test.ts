@@ -112,7 +112,7 @@ describe('a ledger over archive and live', () => {
       entries: 9,
     });
     expect(await lived.store.ledger(id, { limit: 500 })).toEqual(whole);
-    expect(await lived.disagreements()).toEqual([]);
+    expect(await lived.discrepancies()).toEqual([]);
   });
 
   it('stands as one entry where the archive cannot be reached, and the sum holds', async () => {

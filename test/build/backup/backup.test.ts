@@ -95,7 +95,7 @@ describe.each([
       silentLog,
     );
     await reconciler.refresh(60_000);
-    expect(reconciler.last).toMatchObject({ disagreements: [], problems: [] });
+    expect(reconciler.last).toMatchObject({ discrepancies: [], problems: [] });
   });
 
   it('is served again: the same key, the same bytes', async () => {

@@ -1,6 +1,6 @@
 /** What all callers did together, by UTC day and route, against a count of its own. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { totalUsage } from '../../../admin/usage-totals.ts';
+import { readTotalUsage } from '../../../admin/routes/usage.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED } from './harness.ts';
 
@@ -39,7 +39,7 @@ it('every call counts on the day it is made, under its route or as one without a
   const seen = new Map<string, number>();
   for (let day = 0; day < 3; day++) {
     const now_ms = NOON_MS + day * DAY_MS;
-    const { daily, endpoints } = await totalUsage(world.redis, now_ms, 1);
+    const { daily, endpoints } = await readTotalUsage(world.redis, now_ms, 1);
     for (const { route, requests } of endpoints) seen.set(`${daily[0]?.date} ${route}`, requests);
     seen.set(`${daily[0]?.date} credits`, daily[0]?.credits ?? 0);
   }

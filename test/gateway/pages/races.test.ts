@@ -1,7 +1,7 @@
 /** Issue 5's races, on every kind of real Redis, in random orders of arrival: whatever comes first, the books are right. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Disagreement } from '../../../admin/reconcile/account-check.ts';
+import type { Discrepancy } from '../../../admin/reconcile/compare.ts';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { tokenOf } from '../../admin/harness.ts';
@@ -189,10 +189,10 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
     const entries = await world.accounts.ledger(account_id);
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
     expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
-    expect(await disagreements()).toEqual([]);
+    expect(await discrepancies()).toEqual([]);
     // That it looks at this very account shows when a credit goes astray.
     await world.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
-    expect(new Set((await disagreements()).map((found) => found.account_id))).toEqual(new Set([account_id]));
+    expect(new Set((await discrepancies()).map((found) => found.account_id))).toEqual(new Set([account_id]));
     await world.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
   });
 });
@@ -212,11 +212,11 @@ async function grantDuring(account_id: string, erase: () => Promise<unknown>): P
   closing.mockRestore();
 }
 
-async function disagreements(): Promise<Disagreement[]> {
+async function discrepancies(): Promise<Discrepancy[]> {
   const { redis, clock, settings } = world;
   const { ARCHIVE_DIR: archiveDir, VAR_DIR: workDir } = settings;
   const reconciler = new Reconciler({ redis, now: () => clock.ms, archiveDir, workDir }, silentLog);
   await reconciler.refresh(30_000);
   expect(reconciler.last?.accounts).toBe(await redis.zcard(redisKeys.accounts));
-  return reconciler.last?.disagreements ?? [];
+  return reconciler.last?.discrepancies ?? [];
 }

@@ -8,16 +8,21 @@
  *
  * A file that cannot be read, or whose list of accounts is not what its entries say, is named.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { carriedAudit } from '../../data/schema/archive.ts';
+import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
 import { type ArchiveEngine, readSql } from '../../gateway/archive/engine.ts';
 import { listParts, listUsage } from '../../gateway/archive/parts.ts';
+import { wholeOf } from '../../gateway/archive/rows.ts';
+import { parseStreamId } from '../../gateway/archive/stream-id.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');
-const MISLISTED = readSql(import.meta.url, 'sql/mislisted.sql');
+const MISLISTED = readSql(import.meta.url, 'sql/wrong-account-lists.sql');
 
 /** A file of the archive that is summarised. */
 export interface Source {
@@ -38,7 +43,7 @@ export interface Summary {
   read_at_ms: number;
 }
 
-export interface Summarised {
+export interface SummarisedArchive {
   /** Oldest first. */
   ledger: Summary[];
   usage: Summary[];
@@ -62,7 +67,7 @@ interface QuotaStatus {
   read_at_ms: number | null;
 }
 
-export class Summaries {
+export class ArchiveSummaries {
   readonly #archiveDir: string;
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
@@ -77,7 +82,7 @@ export class Summaries {
   }
 
   /** Lists the archive and summarises what is new, what has changed, and what was read longest ago. */
-  async refresh({ anew_ms, onRead }: SummarisePace): Promise<Summarised> {
+  async refresh({ anew_ms, onRead }: SummarisePace): Promise<SummarisedArchive> {
     await mkdir(this.#directory, { recursive: true });
     const standing = await this.#standing();
     const unread = standing.filter(({ read_at_ms }) => read_at_ms === null);
@@ -121,7 +126,7 @@ export class Summaries {
     ];
   }
 
-  /** Every file with its summary, where one of this very file stands. Summaries of files that are gone are removed. */
+  /** Every file with its summary, where one of this very file stands. ArchiveSummaries of files that are gone are removed. */
   async #standing(): Promise<QuotaStatus[]> {
     const sources = await this.#sources();
     const standing = await Promise.all(
@@ -201,4 +206,54 @@ async function identityOf({ entries, accounts }: Source): Promise<string> {
     digest.update(facts ? `${facts.ino} ${facts.size} ${facts.mtimeNs} ${facts.ctimeNs};` : 'absent;');
   }
   return digest.digest('hex').slice(0, 16);
+}
+
+const DEBITED_DAYS = readSql(import.meta.url, 'sql/debited-days.sql');
+const AUDIT_COUNT = readSql(import.meta.url, 'sql/audit-count.sql');
+
+/** Days that have debits in the archive and whose usage is neither there nor live any more. */
+export async function missingUsage(
+  engine: ArchiveEngine,
+  { ledger, usage }: SummarisedArchive,
+  firstLiveDay: number,
+): Promise<string[]> {
+  if (ledger.length === 0) return [];
+  const archived = new Set(usage.map(({ source }) => source.day));
+  const rows = await engine.rows(DEBITED_DAYS, { files: ledger.map(({ file }) => file) });
+  const missing = rows
+    .map((row) => wholeOf(row, 'day'))
+    .filter((day) => day < firstLiveDay && !archived.has(day))
+    .sort((a, b) => a - b);
+  return missing.map(
+    (day) => `usage/${dateOfDay(day)} is missing: its debits cannot be held against anything`,
+  );
+}
+
+/** The audit log's parts against what Redis says has left the live log. */
+export async function auditProblems(
+  engine: ArchiveEngine,
+  redis: RedisClient,
+  archive_dir: string,
+): Promise<string[]> {
+  const hash = await redis.hgetall(redisKeys.auditCarried);
+  const carried = 'through' in hash ? carriedAudit.parse(hash) : null;
+  const parts = await listParts(archive_dir, 'audit');
+  if (!carried) return [];
+  if (parts.length === 0) return [`audit: ${carried.entries} entries were archived, and cannot be read here`];
+  const { ms, seq } = parseStreamId(carried.through);
+  const problems: string[] = [];
+  let entries = 0;
+  for (const part of parts) {
+    try {
+      const [row] = await engine.rows(AUDIT_COUNT, { file: part.entries, ms: BigInt(ms), seq: BigInt(seq) });
+      entries += Number(row?.entries);
+    } catch {
+      problems.push(`audit/${part.name} cannot be read`);
+    }
+  }
+  if (problems.length === 0 && entries !== carried.entries)
+    problems.push(
+      `audit: the archive holds ${entries} entries of the audit log; ${carried.entries} were carried over`,
+    );
+  return problems;
 }

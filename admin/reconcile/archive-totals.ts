@@ -8,10 +8,10 @@ import type { CarriedLedger } from '../../data/schema/archive.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
 import { wholeOf } from '../../gateway/archive/rows.ts';
 import { compareIds, parseStreamId, type StreamId, textOfId } from '../../gateway/archive/stream-id.ts';
-import { type AccountFacts, type Archived, debitedByDay } from './account-check.ts';
-import type { Summarised, Summary } from './summaries.ts';
+import type { SummarisedArchive, Summary } from './archive-summaries.ts';
+import { type Archived, debitedByDay, type LiveAccount } from './compare.ts';
 
-const TOTALS = readSql(import.meta.url, 'sql/totals.sql');
+const TOTALS = readSql(import.meta.url, 'sql/ledger-totals.sql');
 const USED = readSql(import.meta.url, 'sql/used.sql');
 const USED_DETAILS = readSql(import.meta.url, 'sql/used-details.sql');
 const ORDERS = readSql(import.meta.url, 'sql/orders.sql');
@@ -35,7 +35,7 @@ interface Totals {
 const NOTHING: Archived = { entries: 0, moved: 0, spent: 0, last: '', tears: [], orders: new Map() };
 const NO_ORDERS: ReadonlyMap<string, number> = new Map();
 
-export class ArchivedBooks {
+export class ArchiveTotals {
   readonly #settled: ReadonlyMap<string, Totals>;
   readonly #newest: ReadonlyMap<string, Totals>;
   readonly #used: ReadonlyMap<string, bigint>;
@@ -63,18 +63,18 @@ export class ArchivedBooks {
   /** @param compared days whose live usage will be held against the archived */
   static async read(
     engine: ArchiveEngine,
-    { ledger, usage, isThere }: Summarised,
+    { ledger, usage, isThere }: SummarisedArchive,
     compared: ReadonlySet<number>,
-  ): Promise<ArchivedBooks> {
+  ): Promise<ArchiveTotals> {
     const settled = await totalsOf(engine, ledger.slice(0, -1));
     const newest = await totalsOf(engine, ledger.slice(-1));
     const used = await usedIn(engine, usage);
     const days = new Set(usage.map(({ source }) => source.day));
-    const usedOn = await usedByDay(
+    const usedOn = await archivedUsageByDay(
       engine,
       usage.filter(({ source }) => compared.has(source.day)),
     );
-    return new ArchivedBooks({ settled, newest, used, usedOn, days, isReachable: isThere });
+    return new ArchiveTotals({ settled, newest, used, usedOn, days, isReachable: isThere });
   }
 
   /** Every account of which the archive holds entries. */
@@ -115,7 +115,7 @@ export class ArchivedBooks {
   }
 
   /** Whether each day's usage is that day's debits, archived and live together. */
-  daysAgree({ account_id, carried, ledger, used }: AccountFacts): boolean {
+  daysAgree({ account_id, carried, ledger, used }: LiveAccount): boolean {
     const totals = this.#carriedOver(account_id, carried);
     if (totals === null) return false;
     let off = totals.reduce((sum, { weighed }) => sum + weighed, 0n) - (this.#used.get(account_id) ?? 0n);
@@ -201,7 +201,7 @@ function sumOfOrders(
 }
 
 /** Credits used by account and day. @param accounts all unless told */
-export async function usedByDay(
+export async function archivedUsageByDay(
   engine: ArchiveEngine,
   days: readonly Summary[],
   accounts: readonly string[] = [],

@@ -14,16 +14,16 @@ import {
   type StreamId,
   textOfId,
 } from '../../gateway/archive/stream-id.ts';
-import type { AccountFacts, Archived, ArchivedDays, Tear } from './account-check.ts';
-import { usedByDay } from './archived-books.ts';
-import type { Source, Summarised } from './summaries.ts';
+import type { Source, SummarisedArchive } from './archive-summaries.ts';
+import { archivedUsageByDay } from './archive-totals.ts';
+import type { Archived, ArchivedUsage, LiveAccount, Tear } from './compare.ts';
 
-const DETAILS = readSql(import.meta.url, 'sql/details.sql');
-const CUT_OFF = readSql(import.meta.url, 'sql/cut-off.sql');
+const DETAILS = readSql(import.meta.url, 'sql/ledger-details.sql');
+const CUT_OFF = readSql(import.meta.url, 'sql/ledger-entries.sql');
 
 export interface Details {
   archived: Archived;
-  days: ArchivedDays;
+  days: ArchivedUsage;
 }
 
 /** What one part holds of one account. */
@@ -47,8 +47,8 @@ interface Holding {
 /** @returns by account; one of which the archive holds nothing has details, too, which say so. */
 export async function readDetails(
   engine: ArchiveEngine,
-  { ledger, usage }: Summarised,
-  accounts: readonly AccountFacts[],
+  { ledger, usage }: SummarisedArchive,
+  accounts: readonly LiveAccount[],
 ): Promise<Map<string, Details>> {
   const ids = accounts.map(({ account_id }) => account_id);
   const sources = new Map(ledger.map(({ file, source }) => [file, source]));
@@ -64,7 +64,7 @@ export async function readDetails(
     accounts.map(({ account_id, carried }) => [account_id, carried ? parseStreamId(carried.through) : NEVER]),
   );
   await readTorn(engine, holdings, through);
-  const used = ids.length === 0 ? new Map() : await usedByDay(engine, usage, ids);
+  const used = ids.length === 0 ? new Map() : await archivedUsageByDay(engine, usage, ids);
   const archivedDays = new Set(usage.map(({ source }) => source.day));
   return new Map(
     ids.map((id) => {
@@ -72,7 +72,7 @@ export async function readDetails(
         ({ first }) => compareIds(first, through.get(id) ?? NEVER) <= 0,
       );
       counted.sort(byTime);
-      const days: ArchivedDays = {
+      const days: ArchivedUsage = {
         debited: sumOfMaps(counted.map((holding) => holding.days)),
         used: used.get(id) ?? new Map(),
         isArchived: (day) => archivedDays.has(day),

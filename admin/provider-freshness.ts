@@ -70,7 +70,7 @@ export async function freshness(
 }
 
 /** Of all enabled providers; the samples only where nothing else has ever been read. */
-export async function allFreshness(
+export async function listProviderFreshness(
   providers: ReadonlyMap<string, ProviderDefinition>,
   runs: RunStore,
   now_ms: number,

@@ -1,9 +1,9 @@
-/** Summaries of the archive's files: kept while a file is the very file that was read, made anew when it is not. */
+/** ArchiveSummaries of the archive's files: kept while a file is the very file that was read, made anew when it is not. */
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Summaries, type Summarised } from '../../admin/reconcile/summaries.ts';
+import { ArchiveSummaries, type SummarisedArchive } from '../../admin/reconcile/archive-summaries.ts';
 import { ArchiveEngine } from '../../gateway/archive/engine.ts';
 import { query } from '../build/archive/books.ts';
 
@@ -28,11 +28,13 @@ describe('summaries', () => {
   const writeUsage = (date: string, credits: number) =>
     query(`COPY (SELECT 'acc_a' AS account_id, '/v1/data' AS route, 1::BIGINT AS requests, 0::BIGINT AS errors,
       1::BIGINT AS "rows", ${credits}::BIGINT AS credits) TO '${fileOf(date)}' (FORMAT parquet)`);
-  const refresh = (anew_ms: number): Promise<Summarised> => {
+  const refresh = (anew_ms: number): Promise<SummarisedArchive> => {
     now += 1_000;
-    return new Summaries(join(dir, 'archive'), join(dir, 'kept'), engine, () => now).refresh({ anew_ms });
+    return new ArchiveSummaries(join(dir, 'archive'), join(dir, 'kept'), engine, () => now).refresh({
+      anew_ms,
+    });
   };
-  const readAt = ({ usage }: Summarised): number[] => usage.map(({ read_at_ms }) => read_at_ms);
+  const readAt = ({ usage }: SummarisedArchive): number[] => usage.map(({ read_at_ms }) => read_at_ms);
 
   it('are made once, kept by whoever comes next, and made anew in turns when there is time', async () => {
     const first = await refresh(0);

@@ -11,7 +11,7 @@ import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 import { ledgerEntryFrom, orderFrom } from '../../gateway/accounts/redis-mappers.ts';
-import type { AccountFacts } from './account-check.ts';
+import type { LiveAccount } from './compare.ts';
 
 const FIRST_ENTRIES = 50;
 const PIECE = 500;
@@ -28,7 +28,7 @@ type Reply = [
   entries: [string, string[]][],
 ];
 
-export class FactReader {
+export class LiveAccountReader {
   readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
   readonly #days: readonly number[];
@@ -39,11 +39,11 @@ export class FactReader {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
     this.#days = days;
-    this.#script = readScript(import.meta.url, 'lua/account-books.lua', KEYS_BESIDE_USAGE + days.length);
+    this.#script = readScript(import.meta.url, 'lua/live-account.lua', KEYS_BESIDE_USAGE + days.length);
   }
 
   /** Null when Redis has no such account. Asks again when no answer came in time: it is only reading. */
-  async read(account_id: string): Promise<AccountFacts | null> {
+  async read(account_id: string): Promise<LiveAccount | null> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#read(account_id);
@@ -54,7 +54,7 @@ export class FactReader {
     }
   }
 
-  async #read(account_id: string): Promise<AccountFacts | null> {
+  async #read(account_id: string): Promise<LiveAccount | null> {
     const reply = await this.#runner.run(this.#script, [
       redisKeys.account(account_id),
       redisKeys.carried(account_id),

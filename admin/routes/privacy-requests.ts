@@ -7,7 +7,14 @@ import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { SubjectRequest } from '../../gateway/accounts/privacy/requests.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import { type AdminArea, accountSubject, byOf, change, goOn, userPath } from '../context.ts';
+import {
+  type AdminArea,
+  accountSubject,
+  actorOf,
+  auditedChange,
+  redirectWithNotice,
+  userPath,
+} from '../context.ts';
 
 const PATH = '/admin/gdpr';
 const query = z.object({ format });
@@ -27,8 +34,8 @@ interface QueuePage {
 
 const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
 
-export function gdprRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<QueuePage>('gdpr.njk');
+export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<QueuePage>('privacy-requests.njk');
 
   async function queue(): Promise<QueuedRequest[]> {
     const open = await area.requests.listOpen();
@@ -59,7 +66,7 @@ export function gdprRoutes(scope: FastifyInstance, area: AdminArea): void {
     const before = await area.requests.get(id);
     if (status !== 'done' && status !== 'failed')
       return page(reply.code(422), 'A request is closed as done or as failed, nothing else.', { id, note });
-    await change(
+    await auditedChange(
       area,
       request,
       {
@@ -69,10 +76,10 @@ export function gdprRoutes(scope: FastifyInstance, area: AdminArea): void {
         after: { request: id, status },
         reason: note,
       },
-      () => area.requests.close(id, status, { note, by: byOf(request) }),
+      () => area.requests.close(id, status, { note, by: actorOf(request) }),
       ({ changed }) => (changed ? {} : null),
     );
-    return goOn(area, reply, PATH, `Request ${id} is ${status}.`);
+    return redirectWithNotice(area, reply, PATH, `Request ${id} is ${status}.`);
   });
 }
 

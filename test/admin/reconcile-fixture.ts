@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import type { Disagreement } from '../../admin/reconcile/account-check.ts';
+import type { Discrepancy } from '../../admin/reconcile/compare.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry } from '../../gateway/accounts/records.ts';
@@ -55,14 +55,14 @@ export const idIs = (entry: LedgerEntry): string => {
 export const changed = (column: string, value: string, entry: LedgerEntry): string =>
   `SELECT * REPLACE (CASE WHEN ${idIs(entry)} THEN ${value} ELSE ${column} END AS ${column}) FROM rows`;
 
-type Found = Pick<Disagreement, 'check' | 'what' | 'since_ms'> & { off: number };
+type Found = Pick<Discrepancy, 'check' | 'what' | 'since_ms'> & { off: number };
 
 /** What is said, which must be of this account only. */
 export async function found(): Promise<Found[]> {
-  const disagreements = await lived.disagreements();
-  expect(new Set(disagreements.map(({ account_id }) => account_id))).toEqual(new Set([id]));
-  for (const one of disagreements) expect(one.email).toBe(email);
-  return disagreements.map(({ check, what, stands, should_be, since_ms }) => ({
+  const discrepancies = await lived.discrepancies();
+  expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set([id]));
+  for (const one of discrepancies) expect(one.email).toBe(email);
+  return discrepancies.map(({ check, what, stands, should_be, since_ms }) => ({
     ...{ check, what, since_ms, off: stands - should_be },
   }));
 }

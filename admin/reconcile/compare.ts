@@ -7,7 +7,7 @@
  * - `orders`: what orders granted and took back against their ledger entries, and how many are paid.
  * - `usage`: credits counted as used on each day against that day's debits.
  *
- * Pure: facts in, disagreements out. Where the facts come from is `account-facts.ts` and `archived-books.ts`.
+ * Pure: facts in, discrepancies out. Where the facts come from is `account-facts.ts` and `archived-books.ts`.
  */
 
 import type { CarriedLedger } from '../../data/schema/archive.ts';
@@ -15,7 +15,7 @@ import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 
 /** What Redis says of an account, as of one moment. */
-export interface AccountFacts {
+export interface LiveAccount {
   account_id: string;
   email: string;
   balance: number;
@@ -55,14 +55,14 @@ export interface Archived {
 }
 
 /** The same by number of the UTC day. */
-export interface ArchivedDays {
+export interface ArchivedUsage {
   debited: ReadonlyMap<number, number>;
   /** Credits used, of the days whose usage is archived. */
   used: ReadonlyMap<number, number>;
   isArchived(day: number): boolean;
 }
 
-export interface Disagreement {
+export interface Discrepancy {
   account_id: string;
   email: string;
   check: 'archive' | 'balance' | 'lifetime' | 'orders' | 'usage';
@@ -74,13 +74,13 @@ export interface Disagreement {
   since_ms: number | null;
 }
 
-export type Finding = Pick<Disagreement, 'check' | 'what' | 'stands' | 'should_be' | 'since_ms'>;
+export type Finding = Pick<Discrepancy, 'check' | 'what' | 'stands' | 'should_be' | 'since_ms'>;
 
 /**
  * Every check but that of usage.
  * @param archived null when the archive cannot be read at all: what depends on it is left out.
  */
-export function checkBooks(facts: AccountFacts, archived: Archived | null): Finding[] {
+export function compareLedger(facts: LiveAccount, archived: Archived | null): Finding[] {
   return [
     ...(archived ? checkArchive(facts, archived) : []),
     ...checkBalance(facts),
@@ -99,7 +99,7 @@ const finding = (
   since_ms: number | null,
 ): Finding[] => (stands === should_be ? [] : [{ check, what, stands, should_be, since_ms }]);
 
-function checkArchive({ carried }: AccountFacts, { entries, moved, last, tears }: Archived): Finding[] {
+function checkArchive({ carried }: LiveAccount, { entries, moved, last, tears }: Archived): Finding[] {
   const since_ms = tears[0]?.since_ms ?? carried?.at_ms ?? null;
   const through = carried?.through ?? '';
   const off = [
@@ -126,7 +126,7 @@ function checkArchive({ carried }: AccountFacts, { entries, moved, last, tears }
 
 const msOf = (id: string): number => Number(id.split('-')[0]);
 
-function checkBalance({ balance, carried, ledger }: AccountFacts): Finding[] {
+function checkBalance({ balance, carried, ledger }: LiveAccount): Finding[] {
   let sum = carried?.balance ?? 0;
   const broken = ledger.find((entry) => {
     sum += entry.delta;
@@ -145,7 +145,7 @@ function checkBalance({ balance, carried, ledger }: AccountFacts): Finding[] {
 const isSpending = (entry: LedgerEntry): boolean =>
   entry.kind === 'debit' || (entry.kind === 'refund' && 'route' in entry.cause);
 
-function checkLifetime(facts: AccountFacts, archived: Archived | null): Finding[] {
+function checkLifetime(facts: LiveAccount, archived: Archived | null): Finding[] {
   const { balance, granted, spent, ledger, carried } = facts;
   const last_ms = ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
   const off = finding('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
@@ -161,7 +161,7 @@ function expectedOf({ state, credits, shortfall }: OrderRecord): number {
 }
 
 function checkOrders(
-  { orders, ledger, paid_orders, carried }: AccountFacts,
+  { orders, ledger, paid_orders, carried }: LiveAccount,
   archived: Archived | null,
 ): Finding[] {
   const moved = new Map(archived?.orders);
@@ -212,9 +212,9 @@ export function debitedByDay(ledger: readonly LedgerEntry[]): Map<number, number
 }
 
 /** @param archived null when the archive cannot be read: only the days after it are held against their debits. */
-export function checkUsage(
-  { used, ledger, carried }: AccountFacts,
-  archived: ArchivedDays | null,
+export function compareUsage(
+  { used, ledger, carried }: LiveAccount,
+  archived: ArchivedUsage | null,
 ): Finding[] {
   const debited = debitedByDay(ledger);
   for (const [day, credits] of archived?.debited ?? []) debited.set(day, (debited.get(day) ?? 0) + credits);

@@ -1,7 +1,41 @@
-/** The snapshots that stand ready to be served, and which one is. */
+/** The snapshot being served and the snapshots that can be served. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CURRENT_POINTER, MANIFEST, manifest, SNAPSHOT_ID } from '../data/schema/snapshot.ts';
+import type { IndicatorRecord } from '../data/schema/records.ts';
+import { CURRENT_POINTER, MANIFEST, type Manifest, manifest, SNAPSHOT_ID } from '../data/schema/snapshot.ts';
+
+export interface ServedSnapshot {
+  id: string;
+  manifest: Manifest;
+  catalogue: { indicators: ReadonlyMap<string, { record: IndicatorRecord }> };
+}
+
+export interface SnapshotSummary {
+  id: string;
+  generated_at_ms: number;
+  age_ms: number;
+  bytes: number;
+  files: number;
+  indicators: number;
+  countries: number;
+  observations: number;
+  providers: number;
+}
+
+export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: number): SnapshotSummary | null {
+  if (snapshot === null) return null;
+  const { counts, files, generated_at } = snapshot.manifest;
+  const generated_at_ms = Date.parse(generated_at);
+  const sizes = Object.values(files).map(({ bytes }) => bytes);
+  return {
+    id: snapshot.id,
+    generated_at_ms,
+    age_ms: now_ms - generated_at_ms,
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    files: sizes.length,
+    ...counts,
+  };
+}
 
 export interface ListedSnapshot {
   id: string;
