@@ -37,7 +37,7 @@ describe('README.md', () => {
   });
 
   it('names every script, and only scripts that exist', () => {
-    const named = all(/\bnpm (?:run )?(start|test|[a-z][a-z:-]*)\b/g).filter(
+    const named = all(/\bnpm (?:run )?([a-z][a-z:-]*)\b/g).filter(
       (word) => !['run', 'packages', 'scripts'].includes(word),
     );
     expect(sorted(named)).toEqual(sorted(Object.keys(manifest.scripts)));

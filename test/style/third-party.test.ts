@@ -14,6 +14,7 @@ const PERMISSIVE = new Set([
   'Apache-2.0',
   'BlueOak-1.0.0',
   'MIT OR Apache-2.0',
+  'Apache-2.0 AND MIT',
 ]);
 /** Of tools that change nothing of what is shipped. */
 const FOR_TOOLS = new Set([...PERMISSIVE, 'MPL-2.0']);

@@ -1,0 +1,92 @@
+/**
+ * Import rules of the repository. Type-only imports count. `@swc/core` parses: TypeScript 7 has no parser for JavaScript.
+ * `severity: 'warn'` marks a rule that today's code still breaks.
+ */
+import visitors from '@swc/core/Visitor.js';
+
+// The visitor of swc rejects `using` declarations. They hold no import.
+const { visitStatement } = visitors.Visitor.prototype;
+visitors.Visitor.prototype.visitStatement = function (statement) {
+  return statement.type === 'UsingDeclaration' ? statement : visitStatement.call(this, statement);
+};
+
+const PRODUCT = '^(build|gateway|data|admin)/';
+
+/** Programs and worker threads: nothing imports them. */
+const ENTRY_POINTS = `^(${[
+  'admin/main.ts',
+  'build/backup/main.ts',
+  'build/main.ts',
+  'build/setup.mjs',
+  'build/worker.ts',
+  'gateway/accounts/cli/main.ts',
+  'gateway/http/openapi.ts',
+  'gateway/main.ts',
+  'gateway/snapshot/verify-thread.ts',
+].join('|')})$`;
+
+const forbid = (name, comment, from, to, severity = 'error') => ({ name, comment, severity, from, to });
+
+export default {
+  forbidden: [
+    forbid('no-cycles', 'Modules form no cycle.', {}, { circular: true }, 'warn'),
+    forbid(
+      'operations-know-no-adapter',
+      'Operations and encoders know neither transport nor accounts nor metering.',
+      { path: '^gateway/(operations|encoders)/' },
+      { path: '^gateway/(http|mcp|pages|accounts|metering)/' },
+      'warn',
+    ),
+    forbid(
+      'adapters-are-apart',
+      'An adapter never imports another adapter.',
+      { path: '^gateway/(http|mcp|pages)/' },
+      { path: '^gateway/(http|mcp|pages)/', pathNot: '^gateway/$1/' },
+      'warn',
+    ),
+    forbid(
+      'build-is-apart',
+      'The build and the gateway meet only in data/.',
+      { path: '^build/' },
+      { path: '^(gateway|admin)/' },
+    ),
+    forbid(
+      'gateway-is-apart',
+      'The gateway and the build meet only in data/.',
+      { path: '^gateway/' },
+      { path: '^build/' },
+    ),
+    forbid(
+      'admin-knows-no-build',
+      'The operator area may import gateway/ and data/.',
+      { path: '^admin/' },
+      { path: '^build/' },
+    ),
+    forbid(
+      'data-knows-nobody',
+      'data/ imports none of the others.',
+      { path: '^data/' },
+      { path: '^(build|gateway|admin)/' },
+    ),
+    forbid(
+      'product-knows-no-test',
+      'The product never imports a test.',
+      { path: PRODUCT },
+      { path: '^test/' },
+    ),
+    forbid('no-broken-import', 'Every import resolves.', {}, { couldNotResolve: true }),
+    forbid(
+      'no-dead-module',
+      'Every module of the product is reachable from an entry point.',
+      { path: ENTRY_POINTS },
+      { path: PRODUCT, pathNot: ENTRY_POINTS, reachable: false },
+    ),
+  ],
+  options: {
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node'] },
+  },
+};
