@@ -10,8 +10,8 @@
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, SourceItem, Upstream } from './connector.ts';
-import { columnIndex, openCsv } from './csv-rows.ts';
-import { unitOfName } from './world-bank-names.ts';
+import { columnIndex, openCsv } from './csv.ts';
+import { unitOfName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({
   /** A CSV relative to the provider's base. */

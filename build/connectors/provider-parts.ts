@@ -7,7 +7,7 @@
  * goes away in the middle, so that one provider cannot hold up the night with a wait for each of its files. A full disk is no part's fault: it ends the run.
  */
 import { localFault } from '../runtime/local-fault.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
+import { UpstreamError } from '../upstream/upstream.ts';
 import type { ConnectorContext, SourceItem } from './connector.ts';
 
 /** So many failures before any success, or so many files in a row that could not be had, mean that the provider failed. */

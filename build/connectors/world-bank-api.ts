@@ -10,12 +10,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
+import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { AnswerError, isNotFound, isObject, readJson, textOf } from './json-body.ts';
 import { slugOfCode } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
-import { decodePage, decodeRow, decodeSeriesMetadata, type Page } from './world-bank-answers.ts';
-import { unitOfName } from './world-bank-names.ts';
 
 export const worldBankApiSettings = z.strictObject({
   /** Codes as the World Bank writes them. Default: every indicator of the database. */
@@ -218,3 +216,138 @@ export const worldBankApi: Connector<WorldBankApiSettings> = {
   settings: worldBankApiSettings,
   read,
 };
+
+/**
+ * The answers of the World Bank's API v2, decoded.
+ *
+ * Every answer is `[paging, rows]`. Refusals come as HTTP 200 with `[{"message": [{id, key, value}]}]`; "no data" as
+ * `pages: 0` with `null` for rows; paging numbers are numbers or strings, by version and by route.
+ */
+
+const pagingSchema = z.object({
+  page: z.coerce.number().int(),
+  pages: z.coerce.number().int().min(0),
+  total: z.coerce.number().int().min(0),
+  lastupdated: z.string().nullish(),
+});
+export type Paging = z.infer<typeof pagingSchema>;
+
+export interface Page {
+  paging: Paging;
+  rows: unknown[];
+}
+
+function refusalIn(first: unknown): string | null {
+  if (!isObject(first) || !Array.isArray(first.message)) return null;
+  const told = first.message.map((one) =>
+    [textOf(one, 'key'), textOf(one, 'value')].filter(Boolean).join(': '),
+  );
+  return told.join('; ') || 'no reason given';
+}
+
+/**
+ * Decodes one page.
+ * @throws {AnswerError} for a refusal, with the API's words, and for anything that is no page.
+ */
+export function decodePage(answer: unknown, reference: string): Page {
+  const [first, rows] = Array.isArray(answer) ? answer : [answer];
+  const refusal = refusalIn(first);
+  if (refusal !== null) throw new AnswerError(`${reference}: refused: ${refusal}`);
+  const paging = pagingSchema.safeParse(first);
+  if (!paging.success) throw new AnswerError(`${reference}: no paging in the answer`);
+  if (rows !== null && rows !== undefined && !Array.isArray(rows)) {
+    throw new AnswerError(`${reference}: the rows are no list`);
+  }
+  return { paging: paging.data, rows: rows ?? [] };
+}
+
+/** The licence and the unit that `/sources/{id}/series/{code}/metadata` states; null where it states none. */
+export function decodeSeriesMetadata(answer: unknown): { licence: string | null; unit: string | null } {
+  const found = new Map<string, string | null>();
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) for (const one of node) visit(one);
+    if (!isObject(node)) return;
+    const id = textOf(node, 'id');
+    if (id !== null && 'value' in node)
+      found.set(id.toLowerCase().replaceAll(/[^a-z]/g, ''), textOf(node, 'value'));
+    for (const child of ['source', 'concept', 'variable', 'metatype']) visit(node[child]);
+  };
+  visit(answer);
+  return { licence: found.get('licensetype') ?? null, unit: found.get('unitofmeasure') ?? null };
+}
+
+/**
+ * One row of values as an observation.
+ * @param forecasts the `obs_status` texts that mark a forecast
+ * @throws {AnswerError} when the row is of another indicator or not a row of values
+ */
+export function decodeRow(
+  row: unknown,
+  code: string,
+  forecasts: ReadonlySet<string>,
+  reference: string,
+): RawObservation {
+  if (!isObject(row) || !('value' in row) || !('date' in row)) {
+    throw new AnswerError(`${reference}: a row without date or value`);
+  }
+  const indicator = textOf(row.indicator, 'id');
+  if (indicator?.toUpperCase() !== code.toUpperCase()) {
+    throw new AnswerError(`${reference}: a row of ${indicator ?? 'no indicator'} instead of ${code}`);
+  }
+  const { value } = row;
+  if (value !== null && typeof value !== 'number' && typeof value !== 'string') {
+    throw new AnswerError(`${reference}: a value that is neither number nor null`);
+  }
+  const status = textOf(row, 'obs_status');
+  return {
+    place: textOf(row, 'countryiso3code') ?? textOf(row.country, 'id') ?? '',
+    year: textOf(row, 'date') ?? '',
+    value: value === '' ? null : value,
+    projected: status !== null && forecasts.has(status.toLowerCase()),
+    status,
+  };
+}
+
+/**
+ * What the World Bank says of a series only inside its name and its topic path: the unit, and the subject words.
+ */
+
+/** Brackets that say how a figure was made, whom it covers or what a word stands for, not what it is measured in. */
+const NOT_A_UNIT =
+  /\bestimate\)?$|^\d{4} PPP$|^(BoP|PNG|PPG|GDP|GPI|ATMs|R&D|higher|gross|net|Overall average)$|^population ages [\d-]+$/i;
+/** What stands before the unit in the same bracket: "BoP, current US$", "modeled estimate, per 100,000 live births". */
+const LEADING_NOTE =
+  /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
+
+/** The top-level brackets of a name, in order: "a (b (c)) (d)" has "b (c)" and "d". */
+function bracketsOf(name: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (const [at, character] of [...name].entries()) {
+    if (character === '(') {
+      if (depth === 0) start = at + 1;
+      depth += 1;
+    } else if (character === ')' && depth > 0) {
+      depth -= 1;
+      if (depth === 0) found.push([...name].slice(start, at).join('').trim());
+    }
+  }
+  return found;
+}
+
+/**
+ * The unit out of an indicator's name, by the World Bank's habit of bracketing it: "GDP (current US$)",
+ * "Unemployment, total (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
+ */
+export function unitOfName(name: string): string | null {
+  const units = bracketsOf(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
+  return units.at(-1)?.replace(LEADING_NOTE, '') || null;
+}
+
+/** "Health: Population: Structure" as the words "Health", "Population", "Structure" and the path itself. */
+export function tagsOfTopic(topic: string | null): string[] {
+  if (!topic) return [];
+  const words = topic.split(':').map((word) => word.trim());
+  return [...new Set([...words.filter((word) => word !== ''), topic.trim()])];
+}

@@ -12,7 +12,7 @@ import type { LakeWriter } from '../lake/lake-writer.ts';
 import { changedSeries, writeRevisions } from '../lake/revisions.ts';
 import { Duck } from '../runtime/duckdb.ts';
 import { writeFlushed } from '../runtime/durable-files.ts';
-import { fetchedFile, newestModification } from '../upstream/fetched-files.ts';
+import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { holdReason } from './gates.ts';
 import type { ProviderReader } from './reader.ts';
 import type { SeriesFile } from './series-facts.ts';

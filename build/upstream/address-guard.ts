@@ -6,7 +6,7 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import { buildConnector } from 'undici';
-import { UpstreamError } from './upstream-error.ts';
+import { UpstreamError } from './upstream.ts';
 
 const privateRanges = new BlockList();
 for (const [address, bits] of [

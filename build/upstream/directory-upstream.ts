@@ -8,8 +8,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
 /** The path below the base that a reference names. @throws {UpstreamError} for one that is no relative path. */
 export function decodeReference(reference: string): string {

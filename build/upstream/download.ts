@@ -15,7 +15,7 @@ import { type Dispatcher, request } from 'undici';
 import { localFault } from '../runtime/local-fault.ts';
 import { refusePrivateHost } from './address-guard.ts';
 import { delayAfter, isTransientStatus, type RetryOptions, Transient } from './retry.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { UpstreamError } from './upstream.ts';
 
 export interface Validators {
   etag: string | null;

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent } from 'undici';
 import { z } from 'zod';
@@ -16,11 +16,9 @@ import { replaceFile } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { guardedConnect } from './address-guard.ts';
 import { type DownloadOptions, download, SURPLUS } from './download.ts';
-import { type FetchedFile, FetchLog, type TrackedUpstream } from './fetched-files.ts';
 import { HostGate, type PolitenessOptions } from './politeness.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
-import { UnfinishedRun } from './unfinished-run.ts';
-import { UpstreamError } from './upstream-error.ts';
+import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
 export interface HttpOptions {
   /** Ends in `/`; every file lies below it. */
@@ -205,5 +203,54 @@ export class HttpUpstream implements TrackedUpstream {
       const path = join(this.#cache, name.replace(/\.json$/, ''));
       if (!used.has(path)) await rm(join(this.#cache, name), { force: true });
     }
+  }
+}
+
+/**
+ * What a run that was broken off had fetched already, so that paging goes on where it was instead of at page one.
+ *
+ * A file beside the copies says when the unfinished run began: it appears with the first fetch and goes when the run
+ * comes to an end of its own, good or bad. A crash or a cancellation leaves it, and for an hour the next run takes the
+ * copies made since as they are; pages of different hours are never mixed.
+ */
+
+const MARK = '.unfinished';
+const RESUMABLE_MS = 3_600_000;
+
+export class UnfinishedRun {
+  readonly #directory: string;
+  readonly #now: () => number;
+  #since: Promise<number | null> | null = null;
+
+  constructor(directory: string, now: () => number) {
+    this.#directory = directory;
+    this.#now = now;
+  }
+
+  /** Whether a copy is of the run that this one continues. */
+  async holds(copy: string): Promise<boolean> {
+    this.#since ??= this.#begin();
+    const since = await this.#since;
+    if (since === null) return false;
+    const made = await stat(copy).catch(() => null);
+    return made !== null && made.mtimeMs >= since;
+  }
+
+  /**
+   * When the run that is continued began, by the clock of the file system: it runs some milliseconds behind ours, and
+   * copies are dated by it. Null when this run begins anew.
+   */
+  async #begin(): Promise<number | null> {
+    const mark = join(this.#directory, MARK);
+    const since = Number(await readFile(mark, 'utf8').catch(() => 'NaN'));
+    if (this.#now() - since < RESUMABLE_MS) return (await stat(mark)).mtimeMs;
+    await mkdir(this.#directory, { recursive: true });
+    await writeFile(mark, String(this.#now()));
+    return null;
+  }
+
+  /** The run came to its end: nothing is left to go on with. */
+  async end(): Promise<void> {
+    await rm(join(this.#directory, MARK), { force: true });
   }
 }

@@ -67,7 +67,7 @@ export const indicatorRule = z.strictObject({
 
 /**
  * A mirror directory that holds the provider's figures in another layout than the origin serves them, so another
- * connector or other settings read them. `build/connectors/source.ts` decides when it counts.
+ * connector or other settings read them. `build/upstream/open-upstream.ts` decides when it counts.
  */
 export const mirrorSource = z.strictObject({
   /** Folder below PROVIDER_MIRROR. Default: the provider id. */

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../build/upstream/address-guard.ts';
 import { HttpUpstream } from '../../build/upstream/http-upstream.ts';
 import { delayAfter, RETRY_DEFAULTS, retryAfterMs, Transient } from '../../build/upstream/retry.ts';
-import { UpstreamError } from '../../build/upstream/upstream-error.ts';
+import { UpstreamError } from '../../build/upstream/upstream.ts';
 import { played, read } from './played-server.ts';
 
 describe('what passes is tried again', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npmPackage } from '../../build/connectors/package.ts';
+import { npmPackage } from '../../build/connectors/npm-package.ts';
 import { DirectoryUpstream } from '../../build/upstream/directory-upstream.ts';
 import { memoryUpstream, readAll } from './connectors/upstream-files.ts';
 

@@ -9,7 +9,7 @@ import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
 import { Service } from './service.ts';
 import { listSeries, rankFigures, readFigures, readPlaces } from './upstream-figures.ts';
 
-const ROOT = new URL('../../', import.meta.url).pathname;
+const ROOT = new URL('../..', import.meta.url).pathname;
 /** A series whose values are no numbers. */
 const NOT_NUMERIC = 'income_mountains';
 

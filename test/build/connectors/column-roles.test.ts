@@ -1,6 +1,6 @@
 /** Which columns of a wide table belong together, by pattern and by definition. */
 import { describe, expect, it } from 'vitest';
-import { pairColumns, rolePatterns } from '../../../build/connectors/column-roles.ts';
+import { pairColumns, rolePatterns } from '../../../build/connectors/table-columns.ts';
 
 const defaults = rolePatterns.parse({});
 const none = { value: null, projected: null, ci_lo: null, ci_hi: null };

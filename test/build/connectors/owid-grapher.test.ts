@@ -1,7 +1,6 @@
 /** Grapher charts, constructed here: columns against metadata, forecasts, bounds, codes, credits, broken charts. */
 import { describe, expect, it } from 'vitest';
-import { matchColumns } from '../../../build/connectors/grapher-metadata.ts';
-import { owidGrapher } from '../../../build/connectors/owid-grapher.ts';
+import { matchColumns, owidGrapher } from '../../../build/connectors/owid-grapher.ts';
 import { memoryUpstream, readAll } from './upstream-files.ts';
 
 type Columns = Parameters<typeof matchColumns>[1];

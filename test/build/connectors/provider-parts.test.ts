@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { SourceItem } from '../../../build/connectors/connector.ts';
 import { readParts } from '../../../build/connectors/provider-parts.ts';
-import { UpstreamError } from '../../../build/upstream/upstream-error.ts';
+import { UpstreamError } from '../../../build/upstream/upstream.ts';
 import { silentLog } from '../../redis.ts';
 
 type Part = Error | null;

@@ -1,6 +1,6 @@
 /** Observation statuses of SDMX as words, and which of them are forecasts. */
 import { describe, expect, it } from 'vitest';
-import { isForecast, statusWords } from '../../../build/connectors/sdmx-status.ts';
+import { isForecast, statusWords } from '../../../build/connectors/sdmx-message.ts';
 
 describe('statuses', () => {
   const forecasts = new Set(['F', 'PR', 'PRED']);

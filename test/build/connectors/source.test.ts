@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { effectiveSource } from '../../../build/connectors/source.ts';
+import { effectiveSource } from '../../../build/upstream/open-upstream.ts';
 
 const provider = {
   id: 'acme',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { unitOfName } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
-import { unitOfName } from '../../../build/connectors/world-bank-names.ts';
 import { zipOf } from '../stand-ins/zip.ts';
 import { memoryUpstream, readAll } from './upstream-files.ts';
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
-import { openZip, ZIP_LIMITS, ZipError, type ZipLimits } from '../../../build/connectors/zip-archive.ts';
+import { openZip, ZIP_LIMITS, ZipError, type ZipLimits } from '../../../build/connectors/zip.ts';
 import { zipOf } from '../stand-ins/zip.ts';
 
 async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -7,6 +7,7 @@
  * nor any entry by more than the ratio (a bomb stops at its directory, before a byte of it is inflated); every entry is
  * checked against its CRC-32. Names only select entries, and names that point outside an archive are passed over.
  */
+
 import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -5,9 +5,11 @@
  * cell is an absent row. Where a series has an observed and a projected column, a row yields one observation: the
  * observed value where there is one, otherwise the projected.
  */
-import type { WideSeries } from './column-roles.ts';
+
 import type { RawObservation } from './connector.ts';
-import { columnIndex } from './csv-rows.ts';
+import { type CsvTable, columnIndex } from './csv.ts';
+import { SeriesSpool } from './series-spool.ts';
+import type { WideSeries } from './table-columns.ts';
 
 export interface RowOptions {
   /** Columns holding the place, best first; an empty cell falls through to the next. */
@@ -110,5 +112,127 @@ export class RowReader {
     if (other) row.other_dimension = `${other.column}=${cells[other.index]?.trim()}`;
     if (this.#status >= 0) row.status = cells[this.#status]?.trim() || null;
     return row;
+  }
+}
+
+/**
+ * Observations out of a table whose rows are a place and a year and whose columns are series.
+ *
+ * A table of one series streams straight through. With several series the rows are spooled, because each holds one
+ * figure of every series, and come out series by series.
+ */
+
+export interface WideTableOptions extends RowOptions {
+  series: readonly WideSeries[];
+  rowsInMemory?: number | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * The observations of each series, contiguous, in the order of `options.series`.
+ * @throws {CsvError} for a column that is not there and for a damaged file.
+ */
+export async function* readWideTable(
+  table: CsvTable,
+  options: WideTableOptions,
+): AsyncGenerator<{ series: number; rows: RawObservation[] }, void, undefined> {
+  const reader = new RowReader(table.header, options.series, options);
+  const [only] = reader.series;
+  if (only && reader.series.length === 1) yield* readOnly(table, reader, only, options.signal);
+  else yield* readSeveral(table, reader, options);
+}
+
+async function* readOnly(
+  table: CsvTable,
+  reader: RowReader,
+  only: SeriesCells,
+  signal: AbortSignal,
+): AsyncGenerator<{ series: number; rows: RawObservation[] }, void, undefined> {
+  for await (const batch of table.batches) {
+    signal.throwIfAborted();
+    yield { series: 0, rows: batch.map((cells) => reader.read(cells, only)).filter((row) => row !== null) };
+  }
+}
+
+async function* readSeveral(
+  table: CsvTable,
+  reader: RowReader,
+  options: WideTableOptions,
+): AsyncGenerator<{ series: number; rows: RawObservation[] }, void, undefined> {
+  const spool = new SeriesSpool<RawObservation>(options.rowsInMemory);
+  try {
+    for await (const batch of table.batches) {
+      options.signal.throwIfAborted();
+      for (const cells of batch) {
+        for (const [index, series] of reader.series.entries()) {
+          const row = reader.read(cells, series);
+          if (row) spool.add(String(index), row);
+        }
+      }
+      await spool.relieve();
+    }
+    for (const index of reader.series.keys()) {
+      for await (const rows of spool.read(String(index))) yield { series: index, rows };
+    }
+  } finally {
+    await spool.close();
+  }
+}
+
+/**
+ * Observations out of a long table of many series: one figure a row, and a column that says which series it is of.
+ * The rows of a series may be scattered over the file; they come out together, in order of their first appearance.
+ */
+
+export interface LongTableOptions extends RowOptions {
+  /** The columns with the code, the name and the unit of the series. */
+  code: string;
+  name?: string | undefined;
+  unit?: string | undefined;
+  /** The columns of figures, the same for every series. */
+  columns: WideSeries;
+  signal: AbortSignal;
+}
+
+export interface LongSeries {
+  code: string;
+  name: string;
+  unit: string | null;
+}
+
+/**
+ * Each series, then its rows.
+ * @throws {CsvError} for a column that is not there and for a damaged file.
+ */
+export async function* readLongTable(
+  table: CsvTable,
+  options: LongTableOptions,
+): AsyncGenerator<{ series: LongSeries; rows: RawObservation[] }, void, undefined> {
+  const reader = new RowReader(table.header, [options.columns], options);
+  const at = (name: string | undefined): number =>
+    name === undefined ? -1 : columnIndex(table.header, name);
+  const [code, name, unit] = [at(options.code), at(options.name), at(options.unit)];
+  const found = new Map<string, LongSeries>();
+  const spool = new SeriesSpool<RawObservation>();
+  const [cellsOf] = reader.series;
+  try {
+    for await (const batch of table.batches) {
+      options.signal.throwIfAborted();
+      for (const cells of batch) {
+        const key = cells[code]?.trim() ?? '';
+        const row = key === '' || !cellsOf ? null : reader.read(cells, cellsOf);
+        if (row === null) continue;
+        if (!found.has(key)) {
+          found.set(key, { code: key, name: cells[name]?.trim() || key, unit: cells[unit]?.trim() || null });
+        }
+        spool.add(key, row);
+      }
+      await spool.relieve();
+    }
+    for (const [key, series] of found) {
+      for await (const rows of spool.read(key)) yield { series, rows };
+    }
+  } finally {
+    await spool.close();
   }
 }

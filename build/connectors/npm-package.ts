@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, Upstream } from './connector.ts';
-import { openCsv } from './csv-rows.ts';
+import { openCsv } from './csv.ts';
 import { isNotFound } from './json-body.ts';
 
 const tableSettings = z.strictObject({

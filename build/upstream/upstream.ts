@@ -53,3 +53,14 @@ export function newestModification(files: readonly FetchedFile[]): string | null
   const known = times.filter((time) => Number.isFinite(time));
   return known.length === 0 ? null : new Date(Math.max(...known)).toISOString();
 }
+
+/** An upstream file could not be had. The message says which and why; it is shown to operators, not to the public. */
+export class UpstreamError extends Error {
+  override name = 'UpstreamError';
+  /** The HTTP status, where there was an answer. */
+  readonly status: number | null;
+  constructor(message: string, status: number | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
