@@ -8,7 +8,7 @@ import { LockHeld } from '../data/runtime/file-lock.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
-import { connectorFor } from './connectors/registry.ts';
+import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
 import { RunMirror } from './jobs/run-mirror.ts';
 import { SnapshotFault } from './publish/verify.ts';
@@ -82,7 +82,7 @@ async function run(args: readonly string[]): Promise<number> {
   const tools: StepTools = {
     settings,
     curated,
-    connectorFor,
+    findConnector,
     now: Date.now,
     log,
     overrides: () => currentOverrides(link?.redis ?? null, settings, log),

@@ -14,7 +14,7 @@ import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
-import { connectorFor } from './connectors/registry.ts';
+import { findConnector } from './connectors/registry.ts';
 import { createHandlers } from './jobs/handlers.ts';
 import { RunMirror } from './jobs/run-mirror.ts';
 import { settleRuns } from './jobs/settle-runs.ts';
@@ -35,7 +35,7 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
   const tools = async (signal: AbortSignal) => ({
     settings,
     curated: await loadCurated(settings.CURATED_DIR),
-    connectorFor,
+    findConnector,
     now: Date.now,
     log,
     overrides: () => currentOverrides(link.redis, settings, log),

@@ -9,9 +9,10 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, SourceItem, Upstream } from './connector.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { columnIndex, openCsv } from './csv.ts';
-import { unitOfName } from './world-bank-api.ts';
+import { unitFromName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({
   /** A CSV relative to the provider's base. */
@@ -141,7 +142,7 @@ function accept(
   progress.owners.set(slug, owner);
   if (owner !== number) return null;
   if (item.kind !== 'indicator') return { ...item, slug };
-  const unit = item.entry.unit ?? (part.unit_from_name ? unitOfName(item.entry.name) : null);
+  const unit = item.entry.unit ?? (part.unit_from_name ? unitFromName(item.entry.name) : null);
   const facts = catalogue.get(slug.toUpperCase());
   return { kind: 'indicator', entry: complete({ ...item.entry, slug, unit }, facts) };
 }
@@ -174,7 +175,9 @@ async function* read(
  * The connector for combined providers.
  * @param lookup finds a connector by its protocol; throws when there is none
  */
-export function createCombined(lookup: (protocol: string) => Connector): Connector<CombinedSettings> {
+export function createCombinedConnector(
+  lookup: (protocol: string) => Connector,
+): Connector<CombinedSettings> {
   return {
     protocol: 'combined',
     settings: combinedSettings,

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** One figure as upstream writes it. Text is parsed and judged by ingestion, not here. */
 export interface RawObservation {
@@ -44,18 +45,6 @@ export type SourceItem =
   | { kind: 'observations'; slug: string; rows: RawObservation[] }
   /** This series could not be read; the others go on. */
   | { kind: 'failed'; slug: string; reason: string };
-
-/**
- * Reads upstream files by a reference relative to the provider's origin, from the origin or from PROVIDER_MIRROR.
- * A reference is a relative URL: names are percent-encoded (`encodeURIComponent` each) and a query may follow. A
- * mirror that is a directory decodes the names and drops the query.
- */
-export interface Upstream {
-  /** Bytes of one file as a stream. Throws UpstreamError after its retries. */
-  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
-  /** A small file whole, as text. */
-  text(path: string): Promise<string>;
-}
 
 export interface ConnectorContext<Settings> {
   definition: ProviderDefinition;

@@ -9,7 +9,8 @@
 
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, RawObservation, SourceItem, Upstream } from './connector.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { columnIndex, openCsv } from './csv.ts';
 import { plainText } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';

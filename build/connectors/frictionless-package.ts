@@ -82,7 +82,7 @@ const isTable = (resource: PackageResource): boolean => {
  * The one resource to read: the named one, otherwise the first that is CSV.
  * @throws {CsvError} naming the resources that there are.
  */
-export function resourceOf(found: DataPackage, name: string | undefined): PackageResource {
+export function findResource(found: DataPackage, name: string | undefined): PackageResource {
   const resource = found.resources.find((one) => (name === undefined ? isTable(one) : one.name === name));
   if (resource) return resource;
   const names = found.resources.map((one) => one.name ?? one.path).join(', ');
@@ -90,7 +90,7 @@ export function resourceOf(found: DataPackage, name: string | undefined): Packag
 }
 
 /** The files of a resource, relative to its package. Absolute and climbing paths are refused, as the standard asks. */
-export function pathsOf(resource: PackageResource): string[] {
+export function resourcePaths(resource: PackageResource): string[] {
   const paths = [resource.path ?? []].flat();
   if (paths.length === 0) throw new CsvError('the resource has no path: inline data is not supported');
   const unsafe = paths.find((path) => /^([a-z][a-z0-9+.-]*:|\/)|(^|\/)\.\.(\/|$)/i.test(path));
@@ -99,7 +99,7 @@ export function pathsOf(resource: PackageResource): string[] {
 }
 
 /** How the CSV is written: as the definition says, else the package; what neither says is found in the file. */
-export function csvOptionsOf(
+export function csvOptions(
   resource: PackageResource,
   own: {
     encoding?: string | undefined;
@@ -125,7 +125,7 @@ export function csvOptionsOf(
 }
 
 /** A property of a field by a dotted path; text that holds JSON is looked into as well. */
-export function propertyOf(field: PackageField | undefined, path: string): string | null {
+export function fieldProperty(field: PackageField | undefined, path: string): string | null {
   let value: unknown = field;
   for (const step of path.split('.')) {
     if (typeof value === 'string') value = parseLoosely(value);
@@ -144,7 +144,7 @@ function parseLoosely(value: string): unknown {
 }
 
 /** Rewrites numbers with a decimal comma or digit groups, where the schema says that there are any. */
-export function numberReader(
+export function createNumberNormalizer(
   fields: readonly PackageField[],
   decimalComma = false,
 ): ((text: string, column: string) => string) | undefined {
@@ -170,16 +170,16 @@ const LOOKED_AT = 500;
 const FIGURE = /^[+-]?[\d.,\s]+(e[+-]?\d+)?\s*%?$/i;
 
 /** Whether a path names a table itself instead of a package that describes one. */
-export const isBareTable = (path: string): boolean => BARE.test(path);
+export const isCsvPath = (path: string): boolean => BARE.test(path);
 
 /** What a package would say of the file. */
-export function packageOf(path: string): DataPackage {
+export function packageForCsv(path: string): DataPackage {
   const file = path.slice(path.lastIndexOf('/') + 1);
   return { name: file.replace(BARE, ''), resources: [{ path: file }] };
 }
 
 /** Looks at the first rows. The table that is given back has them still. */
-export async function describeTable(table: CsvTable): Promise<{ fields: PackageField[]; table: CsvTable }> {
+export async function inferFields(table: CsvTable): Promise<{ fields: PackageField[]; table: CsvTable }> {
   const batches = table.batches[Symbol.asyncIterator]();
   const rows: string[][] = [];
   for (let next = await batches.next(); !next.done; next = await batches.next()) {

@@ -11,38 +11,39 @@
 
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, RawObservation, SourceItem, Upstream } from './connector.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
 import {
-  csvOptionsOf,
+  createNumberNormalizer,
+  csvOptions,
   type DataPackage,
-  describeTable,
-  isBareTable,
-  numberReader,
+  fieldProperty,
+  findResource,
+  inferFields,
+  isCsvPath,
   type PackageField,
   type PackageResource,
-  packageOf,
+  packageForCsv,
   parsePackage,
-  pathsOf,
-  propertyOf,
-  resourceOf,
+  resourcePaths,
 } from './frictionless-package.ts';
-import { plainText, slugOf, slugOfCode } from './plain-text.ts';
+import { codeToSlug, plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import {
-  BARE_VALUE,
   columnPartners,
+  findPlaceColumns,
+  findValueColumns,
   findYearColumn,
   findYearColumns,
-  MELTED,
+  GENERIC_VALUE_NAME,
+  MELTED_COLUMNS,
   meltYears,
   pairColumns,
   pattern,
-  placeColumns,
+  requireYearColumn,
   rolePatterns,
-  valueColumns,
   type WideSeries,
-  yearColumn,
 } from './table-columns.ts';
 import { type LongSeries, readLongTable, readWideTable } from './table-reader.ts';
 
@@ -186,11 +187,11 @@ function descriptorPath(path: string): string {
 
 async function findPackage(context: Context, settings: PackageSettings): Promise<Found> {
   const { settings: all, upstream } = context;
-  const isBare = isBareTable(settings.path);
+  const isBare = isCsvPath(settings.path);
   const path = isBare ? settings.path : descriptorPath(settings.path);
-  const description = isBare ? packageOf(path) : parsePackage(await upstream.text(encodePath(path)));
+  const description = isBare ? packageForCsv(path) : parsePackage(await upstream.text(encodePath(path)));
   const table = tableSettingsOf(all, settings);
-  const resource = resourceOf(description, table.resource);
+  const resource = findResource(description, table.resource);
   return { settings, directory: path.slice(0, path.lastIndexOf('/') + 1), description, resource, table };
 }
 
@@ -199,11 +200,11 @@ async function openTable(
   { upstream }: Context,
   { settings, directory, resource, table }: Found,
 ): Promise<Pick<Table, 'csv' | 'fields' | 'long'>> {
-  const files = settings.file === undefined ? pathsOf(resource) : [settings.file];
+  const files = settings.file === undefined ? resourcePaths(resource) : [settings.file];
   const paths = files.map((file) => encodePath(directory + file));
-  const opened = await openCsv(concatenated(upstream, paths), csvOptionsOf(resource, table));
+  const opened = await openCsv(concatenated(upstream, paths), csvOptions(resource, table));
   const said = resource.schema?.fields;
-  const described = said ? { fields: said, table: opened } : await describeTable(opened);
+  const described = said ? { fields: said, table: opened } : await inferFields(opened);
   const isHeaderless = resource.dialect?.header === false;
   const header = isHeaderless ? described.fields.map((field) => field.name) : opened.header;
   const csv = { header, batches: described.table.batches };
@@ -211,8 +212,12 @@ async function openTable(
   const years = hasYear ? null : findYearColumns(header, table.year_columns);
   if (!years) return { csv, fields: described.fields, long: table.series };
   const ownFields = described.fields.filter((field) => years.columns.includes(field.name));
-  const fields = [...ownFields, { name: MELTED.year, type: 'year' }, { name: MELTED.value, type: 'number' }];
-  const long = table.series ?? (years.hasSeries ? { code: MELTED.series } : undefined);
+  const fields = [
+    ...ownFields,
+    { name: MELTED_COLUMNS.year, type: 'year' },
+    { name: MELTED_COLUMNS.value, type: 'number' },
+  ];
+  const long = table.series ?? (years.hasSeries ? { code: MELTED_COLUMNS.series } : undefined);
   return { csv: meltYears(csv, years), fields, long };
 }
 
@@ -234,11 +239,11 @@ function planSeries(
 ): Pick<Table, 'place' | 'year' | 'series' | 'entries'> {
   const { settings, table } = found;
   const columns = fields.map((field) => field.name);
-  const place = table.place ?? placeColumns(columns);
-  const year = table.year ?? yearColumn(columns, fields);
+  const place = table.place ?? findPlaceColumns(columns);
+  const year = table.year ?? requireYearColumn(columns, fields);
   const others = [table.status, table.projected, long?.code, long?.name, long?.unit];
   const keys = [...place, year, ...others.filter((one) => one !== undefined), ...Object.keys(table.pin)];
-  const values = table.values ?? valueColumns(columns, fields, keys);
+  const values = table.values ?? findValueColumns(columns, fields, keys);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
   const series = pairColumns(wanted, all.roles, new Map(Object.entries(settings.columns)));
   if (long && series.length !== 1) {
@@ -260,16 +265,16 @@ function nameOf(
   column: string,
 ): string {
   const title = found.description.title ?? found.description.name;
-  const said = propertyOf(field, all.field.name) ?? field?.title;
-  return plainText(said ?? (BARE_VALUE.test(column) ? title : column)) ?? column;
+  const said = fieldProperty(field, all.field.name) ?? field?.title;
+  return plainText(said ?? (GENERIC_VALUE_NAME.test(column) ? title : column)) ?? column;
 }
 
 function slugFor(found: Found, one: WideSeries, alone: boolean): string {
   const { settings, description, directory } = found;
   const base =
-    settings.slug ?? slugOfCode(description.name ?? directory.replace(/\/$/, '').split('/').at(-1) ?? '');
+    settings.slug ?? codeToSlug(description.name ?? directory.replace(/\/$/, '').split('/').at(-1) ?? '');
   return (
-    settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${slugOf(stripped(found, one.column))}`)
+    settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${toSlug(stripped(found, one.column))}`)
   );
 }
 
@@ -291,7 +296,7 @@ function entryOf(all: FrictionlessSettings, found: Found, one: WideSeries, alone
     slug: slugFor(found, one, alone),
     name,
     description: own?.description ?? plainText(field?.description || description.description),
-    unit: own?.unit ?? plainText(propertyOf(field, all.field.unit) ?? bracket),
+    unit: own?.unit ?? plainText(fieldProperty(field, all.field.unit) ?? bracket),
     source: plainText(source?.title ?? source?.name),
     source_url: source?.path ?? source?.link ?? description.homepage ?? null,
     tags: tagsOf(all, found),
@@ -304,7 +309,7 @@ function longEntryOf(all: FrictionlessSettings, found: Found, series: LongSeries
   const { description, source, source_url, tags, licence } = entryOf(all, found, NO_COLUMNS, true);
   const name = plainText(series.name) ?? series.code;
   const unit = plainText(series.unit);
-  return { slug: slugOfCode(series.code), name, description, unit, source, source_url, tags, licence };
+  return { slug: codeToSlug(series.code), name, description, unit, source, source_url, tags, licence };
 }
 
 async function* concatenated(upstream: Upstream, paths: readonly string[]): AsyncGenerator<Uint8Array> {
@@ -330,7 +335,7 @@ async function* readTable(context: Context, table: Table): AsyncGenerator<Source
     pin: settings.pin,
     missing: [...all.missing, ...said],
     empty: all.empty,
-    number: numberReader(fields, settings.decimal_comma),
+    number: createNumberNormalizer(fields, settings.decimal_comma),
     signal,
   };
   const [only] = series;
@@ -376,7 +381,7 @@ async function* readLong(
 
 const packageSlug = (settings: PackageSettings): string =>
   settings.slug ??
-  slugOfCode(
+  codeToSlug(
     settings.path
       .replace(/\/?(datapackage\.json)?$/, '')
       .split('/')

@@ -1,24 +1,24 @@
 /**
  * JSON answers as APIs really send them: with a byte order mark, or with a page of HTML in their place.
  */
-import type { Upstream } from './connector.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** An answer that is not what its protocol promises; the message says what came instead. */
-export class AnswerError extends Error {
-  override name = 'AnswerError';
+export class ResponseError extends Error {
+  override name = 'ResponseError';
 }
 
 const SAMPLE_LENGTH = 120;
 
-/** @throws {AnswerError} when the text is not JSON, with the beginning of what came. */
+/** @throws {ResponseError} when the text is not JSON, with the beginning of what came. */
 export function parseJson(text: string, reference: string): unknown {
   const body = text.replace(/^\uFEFF/, '').trim();
-  if (body === '') throw new AnswerError(`${reference}: an empty answer`);
-  if (body.startsWith('<')) throw new AnswerError(`${reference}: a page of HTML or XML instead of JSON`);
+  if (body === '') throw new ResponseError(`${reference}: an empty answer`);
+  if (body.startsWith('<')) throw new ResponseError(`${reference}: a page of HTML or XML instead of JSON`);
   try {
     return JSON.parse(body);
   } catch {
-    throw new AnswerError(`${reference}: not JSON, or cut off: ${body.slice(0, SAMPLE_LENGTH)}`);
+    throw new ResponseError(`${reference}: not JSON, or cut off: ${body.slice(0, SAMPLE_LENGTH)}`);
   }
 }
 
@@ -32,7 +32,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The trimmed text of a field, or null when it is absent, empty or no text. */
-export function textOf(record: unknown, field: string): string | null {
+export function getText(record: unknown, field: string): string | null {
   const value = isObject(record) ? record[field] : undefined;
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;

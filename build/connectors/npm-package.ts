@@ -7,7 +7,8 @@
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, RawObservation, Upstream } from './connector.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import type { Connector, ConnectorContext, RawObservation } from './connector.ts';
 import { openCsv } from './csv.ts';
 import { isNotFound } from './json-body.ts';
 

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { type CsvTable, openCsv } from './csv.ts';
-import { plainText, slugOf } from './plain-text.ts';
+import { plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { columnPartners, pairColumns, pattern, rolePatterns, type WideSeries } from './table-columns.ts';
 import { readWideTable } from './table-reader.ts';
@@ -90,8 +90,8 @@ function entryOf(
   column: GrapherColumn | undefined,
   chart: { settings: ChartSettings; metadata: GrapherMetadata; page: string },
 ): CatalogueEntry {
-  const base = chart.settings.slug ?? slugOf(chart.settings.chart);
-  const slug = chart.settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${slugOf(one.column)}`);
+  const base = chart.settings.slug ?? toSlug(chart.settings.chart);
+  const slug = chart.settings.columns[one.column]?.slug ?? (alone ? base : `${base}-${toSlug(one.column)}`);
   return {
     slug,
     name: plainText(column?.titleShort ?? (alone ? chart.metadata.chart.title : one.column)) ?? one.column,
@@ -148,7 +148,7 @@ export const owidGrapher: Connector<GrapherSettings> = {
   async *read(context) {
     const vintages: (string | null)[] = [];
     yield* readParts(context, context.settings.charts, {
-      slug: (settings) => settings.slug ?? slugOf(settings.chart),
+      slug: (settings) => settings.slug ?? toSlug(settings.chart),
       open: (settings) => openChart(context, settings),
       slugs: (chart) => chart.entries.map((entry) => entry.slug),
       async *read(chart) {

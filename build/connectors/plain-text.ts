@@ -51,7 +51,7 @@ export function plainText(text: string | null | undefined): string | null {
 const LONGEST_SLUG = 120;
 
 /** A name as the second half of an indicator id: lower case, words joined by `-`, accents dropped. */
-export function slugOf(name: string): string {
+export function toSlug(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
@@ -64,6 +64,6 @@ export function slugOf(name: string): string {
 }
 
 /** A code as upstream writes it where it can stand in an indicator id, otherwise its slug. */
-export function slugOfCode(code: string): string {
-  return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,190}$/.test(code) ? code : slugOf(code);
+export function codeToSlug(code: string): string {
+  return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,190}$/.test(code) ? code : toSlug(code);
 }

@@ -22,8 +22,8 @@ export interface PartReader<Part, Opened> {
 }
 
 /** Two parts give a series of one name: the definition must tell them apart, so the run stops. */
-export class SlugClash extends Error {
-  override name = 'SlugClash';
+export class SlugConflictError extends Error {
+  override name = 'SlugConflictError';
 }
 
 /** Two columns or codes can make one slug too; figures of two series must never meet in one. */
@@ -31,11 +31,11 @@ function claim(slug: string, part: number, claimed: Map<string, number>): void {
   const owner = claimed.get(slug);
   const message = `two series would be called "${slug}": give one a slug of its own`;
   if (owner === part) throw new Error(message);
-  if (owner !== undefined) throw new SlugClash(message);
+  if (owner !== undefined) throw new SlugConflictError(message);
   claimed.set(slug, part);
 }
 
-const endsRun = (error: unknown): boolean => error instanceof SlugClash || localFault(error) !== null;
+const endsRun = (error: unknown): boolean => error instanceof SlugConflictError || localFault(error) !== null;
 /** Whether a file could not be had although it may well be there. */
 const isAway = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.status === null || !isRefusal(error.status));
@@ -71,7 +71,7 @@ class Hope {
 
 /**
  * Reads the parts in order.
- * @throws {SlugClash} when two parts give a series of one name.
+ * @throws {SlugConflictError} when two parts give a series of one name.
  * @throws the first part's error when the first five, or all of fewer, fail; the last one's when five in a row could not
  * be fetched; the abort reason when cancelled.
  */

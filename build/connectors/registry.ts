@@ -1,7 +1,7 @@
 /**
  * Every connector by the name that definitions use. A new upstream protocol is one file and one line here.
  */
-import { createCombined } from './combined.ts';
+import { createCombinedConnector } from './combined.ts';
 import type { Connector } from './connector.ts';
 import { ddf } from './ddf.ts';
 import { frictionless } from './frictionless.ts';
@@ -25,14 +25,14 @@ const SINGLE: readonly Connector[] = [
 
 /** All connectors, the one that combines the others included. */
 export const CONNECTORS: ReadonlyMap<string, Connector> = new Map(
-  [...SINGLE, createCombined(connectorFor)].map((connector) => [connector.protocol, connector]),
+  [...SINGLE, createCombinedConnector(findConnector)].map((connector) => [connector.protocol, connector]),
 );
 
 /**
  * The connector of one protocol.
  * @throws {RangeError} naming those that there are.
  */
-export function connectorFor(protocol: string): Connector {
+export function findConnector(protocol: string): Connector {
   const connector = CONNECTORS.get(protocol);
   if (connector) return connector;
   throw new RangeError(`no connector "${protocol}"; there are: ${[...CONNECTORS.keys()].join(', ')}`);

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
-import { plainText, slugOf } from './plain-text.ts';
+import { plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { SdmxHeader, SdmxReader, type SdmxRow, sdmxDelimiter } from './sdmx-message.ts';
 import { SeriesSpool } from './series-spool.ts';
@@ -118,7 +118,7 @@ class Gathering {
         signal.throwIfAborted();
         this.vintage ??= reader.vintageOf(batch[0] ?? []);
         for (const cells of batch) this.#takeRow(reader, cells, file, touched);
-        await this.spool.relieve();
+        await this.spool.spill();
       }
     } catch (error) {
       for (const slug of touched)
@@ -258,7 +258,7 @@ export const sdmxCsv: Connector<SdmxSettings> = {
     try {
       const failures: SourceItem[] = [];
       const files = readParts(context, context.settings.files, {
-        slug: (file) => file.slug ?? slugOf(file.path),
+        slug: (file) => file.slug ?? toSlug(file.path),
         open: (file) => gathering.take(context, file),
         slugs: () => [],
         read: () => [],

@@ -16,7 +16,7 @@
 
 import type { RawObservation } from './connector.ts';
 import { CsvError, sniffDelimiter } from './csv.ts';
-import { slugOf, slugOfCode } from './plain-text.ts';
+import { codeToSlug, toSlug } from './plain-text.ts';
 import type { SdmxFile, SdmxSettings } from './sdmx-csv.ts';
 
 /** Columns that are about the message, not components of the data. */
@@ -107,7 +107,7 @@ export class SdmxHeader {
 }
 
 /** The code in a cell: all of it, or what stands before `: ` where cells carry labels. */
-export function codeOf(cells: readonly string[], component: Component | null): string {
+export function cellCode(cells: readonly string[], component: Component | null): string {
   if (!component) return '';
   const cell = cells[component.index]?.trim() ?? '';
   if (!component.both) return cell;
@@ -116,7 +116,7 @@ export function codeOf(cells: readonly string[], component: Component | null): s
 }
 
 /** The label of a cell's code, or null where the message has none. */
-export function labelOf(cells: readonly string[], component: Component | null): string | null {
+export function cellLabel(cells: readonly string[], component: Component | null): string | null {
   if (!component) return null;
   if (component.label >= 0) return cells[component.label]?.trim() || null;
   const cell = cells[component.index]?.trim() ?? '';
@@ -231,50 +231,50 @@ export class SdmxReader {
   }
 
   #yearOf(cells: readonly string[]): string {
-    const text = codeOf(cells, this.#time);
+    const text = cellCode(cells, this.#time);
     return this.#year?.exec(text)?.[1] ?? text;
   }
 
   /** The row's observation, or null for a row that only carries attributes of part of the key. */
   read(cells: readonly string[]): SdmxRow | null {
-    const place = codeOf(cells, this.#place);
+    const place = cellCode(cells, this.#place);
     const year = this.#yearOf(cells);
     const value = this.#figure(cells, this.#value);
     if (value === null && (place === '' || year === '')) return null;
     const observation: RawObservation = { place, year, value };
     if (this.#lower) observation.ci_lo = this.#figure(cells, this.#lower);
     if (this.#upper) observation.ci_hi = this.#figure(cells, this.#upper);
-    if (this.#status) this.#judge(observation, codeOf(cells, this.#status));
-    if (codeOf(cells, this.#action) === 'D') observation.withdrawn = true;
-    const pinnedAway = this.#pins.find((pin) => !pin.codes.has(codeOf(cells, pin.component)));
+    if (this.#status) this.#judge(observation, cellCode(cells, this.#status));
+    if (cellCode(cells, this.#action) === 'D') observation.withdrawn = true;
+    const pinnedAway = this.#pins.find((pin) => !pin.codes.has(cellCode(cells, pin.component)));
     if (pinnedAway) {
-      observation.other_dimension = `${pinnedAway.component.id}=${codeOf(cells, pinnedAway.component)}`;
+      observation.other_dimension = `${pinnedAway.component.id}=${cellCode(cells, pinnedAway.component)}`;
     }
     const codes: Record<string, string> = {};
-    for (const component of this.#open) codes[component.id] = codeOf(cells, component);
-    const power = Number(codeOf(cells, this.#power));
+    for (const component of this.#open) codes[component.id] = cellCode(cells, component);
+    const power = Number(cellCode(cells, this.#power));
     return {
       observation,
       codes,
-      unit: codeOf(cells, this.#unit),
+      unit: cellCode(cells, this.#unit),
       power: Number.isInteger(power) ? power : 0,
     };
   }
 
   #judge(observation: RawObservation, code: string): void {
-    observation.status = statusWords(code);
+    observation.status = describeStatus(code);
     if (isForecast(code, this.#forecast)) observation.projected = true;
   }
 
   /** Which series a row belongs to: by the codes of the indicator's dimensions, totals beyond the first left out. */
   seriesOf(cells: readonly string[]): { slug: string; codes: string; name: string } {
     const parts = this.#indicator
-      .map((component) => ({ code: codeOf(cells, component), label: labelOf(cells, component) }))
+      .map((component) => ({ code: cellCode(cells, component), label: cellLabel(cells, component) }))
       .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
     const dataflow = cells[this.#dataflow?.index ?? -1] ?? '';
     const fallback = artefactId(dataflow) ?? this.#fileName();
     const slug =
-      parts.length > 0 ? parts.map(({ code }) => slugOfCode(code)).join('-') : slugOfCode(fallback);
+      parts.length > 0 ? parts.map(({ code }) => codeToSlug(code)).join('-') : codeToSlug(fallback);
     const name = parts.map(({ code, label }) => label ?? code).join(', ');
     return {
       slug: this.#file.slug ?? slug,
@@ -289,12 +289,12 @@ export class SdmxReader {
 
   #fileName(): string {
     const path = this.#file.path.replace(/\?.*$/s, '');
-    return slugOf((path.split('/').at(-1) ?? '').replace(/\.csv$/i, ''));
+    return toSlug((path.split('/').at(-1) ?? '').replace(/\.csv$/i, ''));
   }
 
   /** What the row's unit is called, or null where the message has no unit. */
   unitOf(cells: readonly string[]): string | null {
-    return this.#file.unit ?? labelOf(cells, this.#unit) ?? (codeOf(cells, this.#unit) || null);
+    return this.#file.unit ?? cellLabel(cells, this.#unit) ?? (cellCode(cells, this.#unit) || null);
   }
 
   /** The dataflow, as a word for the rules of a definition. */
@@ -348,7 +348,7 @@ const STATUS_WORDS: Record<string, string | null> = {
 };
 
 /** The status as words, null for a normal value. */
-export function statusWords(code: string): string | null {
+export function describeStatus(code: string): string | null {
   const known = code.toUpperCase();
   if (known === '') return null;
   if (known in STATUS_WORDS) return STATUS_WORDS[known] ?? null;

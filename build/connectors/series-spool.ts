@@ -42,7 +42,7 @@ export class SeriesSpool<Row> {
   }
 
   /** Moves everything to disk once the limit is passed. To be awaited after each batch of `add`. */
-  async relieve(): Promise<void> {
+  async spill(): Promise<void> {
     if (this.#held <= this.#limit) return;
     this.#directory ??= await mkdtemp(join(this.#place, 'almanac-spool-'));
     let number = 0;

@@ -33,7 +33,7 @@ const PLACE_NAMES = [
 ];
 const YEARS = ['year', 'timeperiod', 'time', 'date', 'period'];
 /** Column names that say nothing of the series. */
-export const BARE_VALUE = /^(obs_?)?value$|^data$|^amount$/i;
+export const GENERIC_VALUE_NAME = /^(obs_?)?value$|^data$|^amount$/i;
 
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_.-]/g, '');
 
@@ -47,7 +47,7 @@ function columnNamed(columns: readonly string[], names: readonly string[]): stri
 }
 
 /** The best column of codes and the best of names, in that order. */
-export function placeColumns(columns: readonly string[]): string[] {
+export function findPlaceColumns(columns: readonly string[]): string[] {
   const found = [columnNamed(columns, PLACE_CODES), columnNamed(columns, PLACE_NAMES)].filter(
     (one) => one !== undefined,
   );
@@ -62,7 +62,7 @@ export const findYearColumn = (
 ): string | undefined => fields.find((field) => field.type === 'year')?.name ?? columnNamed(columns, YEARS);
 
 /** As `findYearColumn`. @throws {CsvError} naming the columns when there is none. */
-export function yearColumn(columns: readonly string[], fields: readonly PackageField[]): string {
+export function requireYearColumn(columns: readonly string[], fields: readonly PackageField[]): string {
   const found = findYearColumn(columns, fields);
   if (found !== undefined) return found;
   throw new CsvError(`no year column found; say which of: ${columns.join(', ')}`);
@@ -81,7 +81,7 @@ const TEXT_TYPES = new Set([
 ]);
 
 /** Everything that is not a key, a name or text. */
-export function valueColumns(
+export function findValueColumns(
   columns: readonly string[],
   fields: readonly PackageField[],
   keys: readonly string[],
@@ -237,7 +237,7 @@ const USUAL = /^(?:X|Y|YR)?(?<year>[12]\d{3})(?: \[YR\d{4}\])?$/i;
 const FEWEST = 2;
 
 /** The columns that take their places; upstream's own columns come before them. */
-export const MELTED = { series: 'series', year: 'year', value: 'value' } as const;
+export const MELTED_COLUMNS = { series: 'series', year: 'year', value: 'value' } as const;
 
 interface YearCell {
   at: number;
@@ -271,7 +271,9 @@ export function findYearColumns(header: readonly string[], pattern: string | und
   if (cells.length === 0)
     throw new CsvError(`year_columns fits no column (its group "year" is the year): ${header.join(', ')}`);
   const hasSeries = cells.some(({ series }) => series !== null);
-  const added = hasSeries ? [MELTED.series, MELTED.year, MELTED.value] : [MELTED.year, MELTED.value];
+  const added = hasSeries
+    ? [MELTED_COLUMNS.series, MELTED_COLUMNS.year, MELTED_COLUMNS.value]
+    : [MELTED_COLUMNS.year, MELTED_COLUMNS.value];
   const columns = [...keys.map((at) => header[at] ?? ''), ...added];
   return { columns, hasSeries, keys, cells };
 }

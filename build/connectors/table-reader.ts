@@ -169,7 +169,7 @@ async function* readSeveral(
           if (row) spool.add(String(index), row);
         }
       }
-      await spool.relieve();
+      await spool.spill();
     }
     for (const index of reader.series.keys()) {
       for await (const rows of spool.read(String(index))) yield { series: index, rows };
@@ -227,7 +227,7 @@ export async function* readLongTable(
         }
         spool.add(key, row);
       }
-      await spool.relieve();
+      await spool.spill();
     }
     for (const [key, series] of found) {
       for await (const rows of spool.read(key)) yield { series, rows };

@@ -5,9 +5,11 @@
  * front, `SEX_BTSX`) and the older "data-coded" CSV export (a column for each dimension, bare codes, `BTSX`). Both are
  * brought into `GhoRow`; from there on one logic decides which part of the population a row is of.
  */
-import type { RawObservation, Upstream } from './connector.ts';
+
+import type { Upstream } from '../upstream/upstream.ts';
+import type { RawObservation } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
-import { AnswerError, isObject, readJson, textOf } from './json-body.ts';
+import { getText, isObject, ResponseError, readJson } from './json-body.ts';
 
 export interface GhoRow {
   /** The code of the indicator that the row says it is of. */
@@ -45,34 +47,34 @@ const numberOf = (value: unknown): number | string | null => {
 
 /** The first and last year that a row is of, out of the beginning and end that OData gives. */
 function spanOf(row: Record<string, unknown>): string | null {
-  const begin = textOf(row, 'TimeDimensionBegin')?.slice(0, 4);
-  const end = textOf(row, 'TimeDimensionEnd')?.slice(0, 4);
+  const begin = getText(row, 'TimeDimensionBegin')?.slice(0, 4);
+  const end = getText(row, 'TimeDimensionEnd')?.slice(0, 4);
   return begin !== undefined && end !== undefined && begin !== end ? `${begin}-${end}` : null;
 }
 
 /** A row of the OData service, or null when it is none. */
-export function odataRow(row: unknown): GhoRow | null {
+export function parseOdataRow(row: unknown): GhoRow | null {
   if (!isObject(row) || !('NumericValue' in row) || !('SpatialDim' in row)) return null;
   const dimensions = new Map<string, string>();
   for (const slot of ['Dim1', 'Dim2', 'Dim3', 'DataSourceDim']) {
-    const type = textOf(row, `${slot}Type`);
-    const code = textOf(row, slot);
+    const type = getText(row, `${slot}Type`);
+    const code = getText(row, slot);
     if (type !== null && code !== null) dimensions.set(type, bareCode(type, code));
   }
-  const type = textOf(row, 'SpatialDimType') ?? COUNTRY;
-  const shown = textOf(row, 'TimeDimensionValue') ?? textOf(row, 'TimeDim') ?? '';
+  const type = getText(row, 'SpatialDimType') ?? COUNTRY;
+  const shown = getText(row, 'TimeDimensionValue') ?? getText(row, 'TimeDim') ?? '';
   return {
-    indicator: textOf(row, 'IndicatorCode') ?? '',
-    place: bareCode(type, textOf(row, 'SpatialDim') ?? ''),
+    indicator: getText(row, 'IndicatorCode') ?? '',
+    place: bareCode(type, getText(row, 'SpatialDim') ?? ''),
     place_type: type,
     year: /^\d{4}$/.test(shown) ? (spanOf(row) ?? shown) : shown,
     dimensions,
     numeric: numberOf(row.NumericValue),
-    display: textOf(row, 'Value') ?? '',
+    display: getText(row, 'Value') ?? '',
     low: numberOf(row.Low),
     high: numberOf(row.High),
-    withdrawn: WITHDRAWN.test(textOf(row, 'PublishState') ?? ''),
-    dated: textOf(row, 'Date')?.slice(0, 10) ?? null,
+    withdrawn: WITHDRAWN.test(getText(row, 'PublishState') ?? ''),
+    dated: getText(row, 'Date')?.slice(0, 10) ?? null,
   };
 }
 
@@ -93,7 +95,7 @@ const CSV_GROUPS = ['REGION', 'WORLDBANKINCOMEGROUP', 'UNREGION', 'GLOBAL'];
 const CSV_NEEDED = ['GHO', 'YEAR', COUNTRY, 'Display Value', 'Numeric', 'Low', 'High'];
 
 /** Reads rows of the "data-coded" CSV export by its header; null when the header is not that layout. */
-export function csvRowReader(header: readonly string[]): ((cells: readonly string[]) => GhoRow) | null {
+export function createCsvRowParser(header: readonly string[]): ((cells: readonly string[]) => GhoRow) | null {
   if (CSV_NEEDED.some((name) => !header.includes(name))) return null;
   const at = new Map(header.map((name, index) => [name, index]));
   const dimensions = header.filter((name) => !CSV_FIXED.has(name) && !CSV_GROUPS.includes(name));
@@ -143,11 +145,11 @@ export function observationOf(row: GhoRow, missing: ReadonlySet<string>): RawObs
 
 const MOST_PAGES = 10_000;
 
-/** The rows of one OData answer. @throws {AnswerError} for an error object and for what is no OData. */
+/** The rows of one OData answer. @throws {ResponseError} for an error object and for what is no OData. */
 function valuesOf(answer: unknown, reference: string): unknown[] {
   if (isObject(answer) && Array.isArray(answer.value)) return answer.value;
-  const told = isObject(answer) ? (textOf(answer.error, 'message') ?? textOf(answer, 'message')) : null;
-  throw new AnswerError(`${reference}: ${told === null ? 'no list of values' : `refused: ${told}`}`);
+  const told = isObject(answer) ? (getText(answer.error, 'message') ?? getText(answer, 'message')) : null;
+  throw new ResponseError(`${reference}: ${told === null ? 'no list of values' : `refused: ${told}`}`);
 }
 
 /**
@@ -159,16 +161,16 @@ function nextReference(link: string, reference: string): string {
   const lastOf = (text: string): string => decodeURIComponent(text.split('/').at(-1) ?? '');
   const url = URL.parse(link, `http://service.invalid/${path}`);
   if (!url || lastOf(url.pathname) !== lastOf(path)) {
-    throw new AnswerError(`${reference}: the next link leads elsewhere: ${link}`);
+    throw new ResponseError(`${reference}: the next link leads elsewhere: ${link}`);
   }
   return path + url.search;
 }
 
 /**
  * All pages of one OData list.
- * @throws {AnswerError} when a page repeats, so that paging would never end.
+ * @throws {ResponseError} when a page repeats, so that paging would never end.
  */
-export async function* odataPages(
+export async function* fetchOdataPages(
   upstream: Upstream,
   first: string,
 ): AsyncGenerator<unknown[], void, undefined> {
@@ -177,48 +179,48 @@ export async function* odataPages(
   let reference: string | null = first;
   while (reference !== null) {
     if (asked.has(reference) || asked.size >= MOST_PAGES) {
-      throw new AnswerError(`${reference}: the paging does not advance`);
+      throw new ResponseError(`${reference}: the paging does not advance`);
     }
     asked.add(reference);
     const answer = await readJson(upstream, reference);
     const values = valuesOf(answer, reference);
     const start = values.length > 0 ? JSON.stringify(values[0]) : null;
-    if (start !== null && start === before) throw new AnswerError(`${reference}: repeats the page before`);
+    if (start !== null && start === before) throw new ResponseError(`${reference}: repeats the page before`);
     before = start;
     yield values;
-    const link = textOf(answer, '@odata.nextLink');
+    const link = getText(answer, '@odata.nextLink');
     reference = link === null ? null : nextReference(link, reference);
   }
 }
 
-/** @throws {AnswerError} when an answer is not of this indicator or its paging does not advance. */
-export async function* readOdata(
+/** @throws {ResponseError} when an answer is not of this indicator or its paging does not advance. */
+export async function* fetchOdata(
   upstream: Upstream,
   reference: string,
   code: string,
 ): AsyncGenerator<GhoRow[], void, undefined> {
-  for await (const values of odataPages(upstream, reference)) {
+  for await (const values of fetchOdataPages(upstream, reference)) {
     yield values.map((value) => {
-      const row = odataRow(value);
-      if (row === null) throw new AnswerError(`${reference}: a row without SpatialDim or NumericValue`);
+      const row = parseOdataRow(value);
+      if (row === null) throw new ResponseError(`${reference}: a row without SpatialDim or NumericValue`);
       return ofIndicator(row, code, reference);
     });
   }
 }
 
 /** @throws {CsvError} when the file is not the layout or breaks off. */
-export async function* readCodedCsv(
+export async function* fetchCodedCsv(
   upstream: Upstream,
   reference: string,
   code: string,
 ): AsyncGenerator<GhoRow[], void, undefined> {
   const { header, batches } = await openCsv(await upstream.stream(reference), { delimiter: ',' });
-  const reader = csvRowReader(header);
+  const reader = createCsvRowParser(header);
   if (reader === null) throw new CsvError(`not a data-coded export; its columns: ${header.join(', ')}`);
   for await (const batch of batches) yield batch.map((cells) => ofIndicator(reader(cells), code, reference));
 }
 
 function ofIndicator(row: GhoRow, code: string, reference: string): GhoRow {
   if (row.indicator === code) return row;
-  throw new AnswerError(`${reference}: a row of ${row.indicator || 'no indicator'} instead of ${code}`);
+  throw new ResponseError(`${reference}: a row of ${row.indicator || 'no indicator'} instead of ${code}`);
 }

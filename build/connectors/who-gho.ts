@@ -11,11 +11,18 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { columnIndex, openCsv } from './csv.ts';
-import { AnswerError, isNotFound, textOf } from './json-body.ts';
-import { slugOfCode } from './plain-text.ts';
+import { getText, isNotFound, ResponseError } from './json-body.ts';
+import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
-import { COUNTRY, type GhoRow, observationOf, odataPages, readCodedCsv, readOdata } from './who-gho-rows.ts';
+import {
+  COUNTRY,
+  fetchCodedCsv,
+  fetchOdata,
+  fetchOdataPages,
+  type GhoRow,
+  observationOf,
+} from './who-gho-rows.ts';
 
 const codes = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => [value].flat());
 /** Codes by dimension; an empty list stands for rows that do not have the dimension. */
@@ -114,10 +121,10 @@ async function namesFromCsv(
 async function namesFromService({ upstream }: Context): Promise<Map<string, Label>> {
   const labels = new Map<string, Label>();
   try {
-    for await (const values of odataPages(upstream, 'Indicator')) {
+    for await (const values of fetchOdataPages(upstream, 'Indicator')) {
       for (const value of values) {
-        const code = textOf(value, 'IndicatorCode');
-        const name = textOf(value, 'IndicatorName');
+        const code = getText(value, 'IndicatorCode');
+        const name = getText(value, 'IndicatorName');
         if (code !== null && name !== null) labels.set(code, { name, link: null });
       }
     }
@@ -146,7 +153,7 @@ function entryOf(
   const name = (indicator.name ?? label?.name ?? indicator.code).replaceAll(/\s+/g, ' ');
   const told = parts.map((code) => settings.labels[code] ?? code).join(', ');
   return {
-    slug: slugOfCode([indicator.code, ...parts].join('_')),
+    slug: codeToSlug([indicator.code, ...parts].join('_')),
     name: told === '' ? name : `${name}, ${told}`,
     description: null,
     unit: indicator.unit ?? unitOf(name),
@@ -172,10 +179,13 @@ async function gather(
   const { settings, upstream, signal } = context;
   const pattern = indicator.path ?? settings.path ?? (settings.format === 'csv' ? '{code}.csv' : '{code}');
   const reference = referenceOf(pattern, indicator.code);
-  const sorter = new PartSorter({ pin: { ...settings.pin, ...indicator.pin }, split: indicator.split });
+  const sorter = new DimensionSelector({
+    pin: { ...settings.pin, ...indicator.pin },
+    split: indicator.split,
+  });
   const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
   const gathered: Gathered = { spool: new SeriesSpool(), series: new Map() };
-  const read = settings.format === 'csv' ? readCodedCsv : readOdata;
+  const read = settings.format === 'csv' ? fetchCodedCsv : fetchOdata;
   try {
     for await (const rows of read(upstream, reference, indicator.code)) {
       signal.throwIfAborted();
@@ -188,7 +198,7 @@ async function gather(
         gathered.spool.add(key, observation);
         if (row.dated !== null) seen(row.dated);
       }
-      await gathered.spool.relieve();
+      await gathered.spool.spill();
     }
     return gathered;
   } catch (error) {
@@ -206,9 +216,9 @@ async function* read(context: Context): AsyncGenerator<SourceItem, void, undefin
     if (vintage === null || edition > vintage) vintage = edition;
   };
   yield* readParts(context, indicators, {
-    slug: (indicator) => slugOfCode(indicator.code),
+    slug: (indicator) => codeToSlug(indicator.code),
     open: async (indicator) => ({ indicator, ...(await gather(context, indicator, seen)) }),
-    slugs: ({ indicator }) => [slugOfCode(indicator.code)],
+    slugs: ({ indicator }) => [codeToSlug(indicator.code)],
     read: async function* ({ indicator, spool, series }) {
       try {
         for (const [key, parts] of series) {
@@ -235,7 +245,7 @@ export const whoGho: Connector<WhoGhoSettings> = { protocol: 'who-gho', settings
  * would be of several populations under one key.
  */
 
-export interface PartRules {
+export interface DimensionRules {
   /** Codes kept, by dimension. With `split` as well, these codes keep the bare slug. */
   pin: Record<string, readonly string[]>;
   split: readonly string[];
@@ -252,17 +262,17 @@ export interface Part {
 const NOT_A_PART = new Set(['DATASOURCE']);
 
 /** Sorts the rows of one indicator. */
-export class PartSorter {
-  readonly #rules: PartRules;
+export class DimensionSelector {
+  readonly #rules: DimensionRules;
   /** The code that each free dimension took first; the empty text where rows have none. */
   readonly #free = new Map<string, string>();
   #rows = 0;
 
-  constructor(rules: PartRules) {
+  constructor(rules: DimensionRules) {
     this.#rules = rules;
   }
 
-  /** @throws {AnswerError} when rows differ by a dimension that the rules do not mention. */
+  /** @throws {ResponseError} when rows differ by a dimension that the rules do not mention. */
   sort(row: GhoRow): Part {
     const { pin, split } = this.#rules;
     const codes: string[] = [];
@@ -291,7 +301,7 @@ export class PartSorter {
       this.#free.set(dimension, first);
       if (code === first) continue;
       const told = [first, code].map((one) => one || 'none').join(' and ');
-      throw new AnswerError(`rows differ by ${dimension} (${told}), which is neither pinned nor split`);
+      throw new ResponseError(`rows differ by ${dimension} (${told}), which is neither pinned nor split`);
     }
     this.#rows += 1;
   }

@@ -11,8 +11,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
-import { AnswerError, isNotFound, isObject, readJson, textOf } from './json-body.ts';
-import { slugOfCode } from './plain-text.ts';
+import { getText, isNotFound, isObject, ResponseError, readJson } from './json-body.ts';
+import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
 export const worldBankApiSettings = z.strictObject({
@@ -74,18 +74,18 @@ function referenceOf(path: string, query: Record<string, string | number | undef
 /** Refuses a page that does not advance. */
 function checkAdvance(page: Page, number: number, before: Page | null, reference: string): void {
   if (page.paging.page !== number) {
-    throw new AnswerError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
+    throw new ResponseError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
   }
   const repeated =
     before !== null &&
     page.rows.length > 0 &&
     JSON.stringify(page.rows[0]) === JSON.stringify(before.rows[0]);
-  if (repeated) throw new AnswerError(`${reference}: page ${number} repeats the page before`);
+  if (repeated) throw new ResponseError(`${reference}: page ${number} repeats the page before`);
 }
 
 /**
  * All pages of one list.
- * @throws {AnswerError} when the paging does not advance or gives another number of rows than it announces.
+ * @throws {ResponseError} when the paging does not advance or gives another number of rows than it announces.
  */
 async function* pagesOf(
   context: Context,
@@ -106,24 +106,24 @@ async function* pagesOf(
     yield { ...page, reference };
     if (number >= page.paging.pages) {
       if (given === page.paging.total) return;
-      throw new AnswerError(`${path}: ${given} rows came of ${page.paging.total} announced`);
+      throw new ResponseError(`${path}: ${given} rows came of ${page.paging.total} announced`);
     }
     before = page;
   }
-  throw new AnswerError(`${path}: more than ${LONGEST_PAGING} pages`);
+  throw new ResponseError(`${path}: more than ${LONGEST_PAGING} pages`);
 }
 
 function entryOf(description: unknown, code: string): CatalogueEntry {
-  const name = textOf(description, 'name') ?? code;
+  const name = getText(description, 'name') ?? code;
   const topics = isObject(description) && Array.isArray(description.topics) ? description.topics : [];
   return {
-    slug: slugOfCode(code),
+    slug: codeToSlug(code),
     name,
-    description: textOf(description, 'sourceNote'),
-    unit: textOf(description, 'unit') ?? unitOfName(name),
-    source: textOf(description, 'sourceOrganization'),
+    description: getText(description, 'sourceNote'),
+    unit: getText(description, 'unit') ?? unitFromName(name),
+    source: getText(description, 'sourceOrganization'),
     source_url: `https://data.worldbank.org/indicator/${encodeURIComponent(code)}`,
-    tags: topics.map((topic) => textOf(topic, 'value')).filter((topic) => topic !== null),
+    tags: topics.map((topic) => getText(topic, 'value')).filter((topic) => topic !== null),
     licence: null,
   };
 }
@@ -140,11 +140,11 @@ async function listSeries(context: Context): Promise<{ code: string; description
   const listed: { code: string; description: unknown }[] = [];
   for await (const { rows } of pagesOf(context, `source/${source_id}/indicator`, {})) {
     for (const description of rows) {
-      const code = textOf(description, 'id');
+      const code = getText(description, 'id');
       if (code !== null) listed.push({ code, description });
     }
   }
-  if (listed.length === 0) throw new AnswerError(`database ${source_id} lists no indicators`);
+  if (listed.length === 0) throw new ResponseError(`database ${source_id} lists no indicators`);
   return listed;
 }
 
@@ -152,7 +152,7 @@ async function listSeries(context: Context): Promise<{ code: string; description
  * What the metadata route says of a series. A service without that route says nothing, unless rules of the definition
  * look at licences: an excepted series could then get out, so failing is right.
  */
-async function seriesMetadata(context: Context, code: string): Promise<unknown> {
+async function fetchSeriesMetadata(context: Context, code: string): Promise<unknown> {
   const { definition, settings } = context;
   const path = `sources/${settings.source_id}/series/${encodeURIComponent(code)}/metadata`;
   try {
@@ -169,10 +169,10 @@ async function describe(context: Context, part: { code: string; description: unk
   const path = `indicator/${encodeURIComponent(code)}`;
   const reference = referenceOf(path, {});
   const description = part.description ?? decodePage(await ask(context, reference), reference).rows[0];
-  if (!description) throw new AnswerError(`${reference}: no such indicator`);
+  if (!description) throw new ResponseError(`${reference}: no such indicator`);
   const entry = entryOf(description, code);
   if (!context.settings.series_metadata) return { code, entry };
-  const { licence, unit } = decodeSeriesMetadata(await seriesMetadata(context, code));
+  const { licence, unit } = decodeSeriesMetadata(await fetchSeriesMetadata(context, code));
   return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
 }
 
@@ -203,7 +203,7 @@ async function* read(context: Context): AsyncGenerator<SourceItem, void, undefin
     if (vintage === null || edition > vintage) vintage = edition;
   };
   yield* readParts(context, parts, {
-    slug: (part) => slugOfCode(part.code),
+    slug: (part) => codeToSlug(part.code),
     open: (part) => describe(context, part),
     slugs: (series) => [series.entry.slug],
     read: (series) => readSeries(context, series, seen),
@@ -240,23 +240,23 @@ export interface Page {
 function refusalIn(first: unknown): string | null {
   if (!isObject(first) || !Array.isArray(first.message)) return null;
   const told = first.message.map((one) =>
-    [textOf(one, 'key'), textOf(one, 'value')].filter(Boolean).join(': '),
+    [getText(one, 'key'), getText(one, 'value')].filter(Boolean).join(': '),
   );
   return told.join('; ') || 'no reason given';
 }
 
 /**
  * Decodes one page.
- * @throws {AnswerError} for a refusal, with the API's words, and for anything that is no page.
+ * @throws {ResponseError} for a refusal, with the API's words, and for anything that is no page.
  */
 export function decodePage(answer: unknown, reference: string): Page {
   const [first, rows] = Array.isArray(answer) ? answer : [answer];
   const refusal = refusalIn(first);
-  if (refusal !== null) throw new AnswerError(`${reference}: refused: ${refusal}`);
+  if (refusal !== null) throw new ResponseError(`${reference}: refused: ${refusal}`);
   const paging = pagingSchema.safeParse(first);
-  if (!paging.success) throw new AnswerError(`${reference}: no paging in the answer`);
+  if (!paging.success) throw new ResponseError(`${reference}: no paging in the answer`);
   if (rows !== null && rows !== undefined && !Array.isArray(rows)) {
-    throw new AnswerError(`${reference}: the rows are no list`);
+    throw new ResponseError(`${reference}: the rows are no list`);
   }
   return { paging: paging.data, rows: rows ?? [] };
 }
@@ -267,9 +267,9 @@ export function decodeSeriesMetadata(answer: unknown): { licence: string | null;
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) for (const one of node) visit(one);
     if (!isObject(node)) return;
-    const id = textOf(node, 'id');
+    const id = getText(node, 'id');
     if (id !== null && 'value' in node)
-      found.set(id.toLowerCase().replaceAll(/[^a-z]/g, ''), textOf(node, 'value'));
+      found.set(id.toLowerCase().replaceAll(/[^a-z]/g, ''), getText(node, 'value'));
     for (const child of ['source', 'concept', 'variable', 'metatype']) visit(node[child]);
   };
   visit(answer);
@@ -279,7 +279,7 @@ export function decodeSeriesMetadata(answer: unknown): { licence: string | null;
 /**
  * One row of values as an observation.
  * @param forecasts the `obs_status` texts that mark a forecast
- * @throws {AnswerError} when the row is of another indicator or not a row of values
+ * @throws {ResponseError} when the row is of another indicator or not a row of values
  */
 export function decodeRow(
   row: unknown,
@@ -288,20 +288,20 @@ export function decodeRow(
   reference: string,
 ): RawObservation {
   if (!isObject(row) || !('value' in row) || !('date' in row)) {
-    throw new AnswerError(`${reference}: a row without date or value`);
+    throw new ResponseError(`${reference}: a row without date or value`);
   }
-  const indicator = textOf(row.indicator, 'id');
+  const indicator = getText(row.indicator, 'id');
   if (indicator?.toUpperCase() !== code.toUpperCase()) {
-    throw new AnswerError(`${reference}: a row of ${indicator ?? 'no indicator'} instead of ${code}`);
+    throw new ResponseError(`${reference}: a row of ${indicator ?? 'no indicator'} instead of ${code}`);
   }
   const { value } = row;
   if (value !== null && typeof value !== 'number' && typeof value !== 'string') {
-    throw new AnswerError(`${reference}: a value that is neither number nor null`);
+    throw new ResponseError(`${reference}: a value that is neither number nor null`);
   }
-  const status = textOf(row, 'obs_status');
+  const status = getText(row, 'obs_status');
   return {
-    place: textOf(row, 'countryiso3code') ?? textOf(row.country, 'id') ?? '',
-    year: textOf(row, 'date') ?? '',
+    place: getText(row, 'countryiso3code') ?? getText(row.country, 'id') ?? '',
+    year: getText(row, 'date') ?? '',
     value: value === '' ? null : value,
     projected: status !== null && forecasts.has(status.toLowerCase()),
     status,
@@ -340,13 +340,13 @@ function bracketsOf(name: string): string[] {
  * The unit out of an indicator's name, by the World Bank's habit of bracketing it: "GDP (current US$)",
  * "Unemployment, total (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
  */
-export function unitOfName(name: string): string | null {
+export function unitFromName(name: string): string | null {
   const units = bracketsOf(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
   return units.at(-1)?.replace(LEADING_NOTE, '') || null;
 }
 
 /** "Health: Population: Structure" as the words "Health", "Population", "Structure" and the path itself. */
-export function tagsOfTopic(topic: string | null): string[] {
+export function topicTags(topic: string | null): string[] {
   if (!topic) return [];
   const words = topic.split(':').map((word) => word.trim());
   return [...new Set([...words.filter((word) => word !== ''), topic.trim()])];

@@ -13,10 +13,10 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv } from './csv.ts';
-import { slugOfCode } from './plain-text.ts';
+import { codeToSlug } from './plain-text.ts';
 import { type PartReader, readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
-import { tagsOfTopic, unitOfName } from './world-bank-api.ts';
+import { topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -55,7 +55,7 @@ interface Download {
   /** The CSV's own name, which carries the number of its database. */
   file: string;
   bytes: AsyncIterable<Uint8Array>;
-  notes: Map<string, SeriesNote>;
+  notes: Map<string, SeriesMetadata>;
   zip: ZipArchive | null;
 }
 
@@ -123,7 +123,7 @@ async function openZipped(
       throw new CsvError(`expected one table in the archive, found: ${zip.names.join(', ')}`);
     }
     const notesFile = zip.names.find(isNotes);
-    const notes = notesFile === undefined ? new Map() : await readSeriesNotes(zip.stream(notesFile));
+    const notes = notesFile === undefined ? new Map() : await readSeriesMetadata(zip.stream(notesFile));
     return { part, file, bytes: zip.stream(file), notes, zip };
   } catch (error) {
     await zip.close();
@@ -140,7 +140,7 @@ async function openUnpacked(
   const sibling = /^API_/.test(file) ? `Metadata_Indicator_${file}` : null;
   const folder = part.reference.slice(0, part.reference.lastIndexOf('/') + 1);
   const reference = part.notes ?? (sibling === null ? null : folder + encodeURIComponent(sibling));
-  const notes = reference === null ? new Map() : await readSeriesNotes(await upstream.stream(reference));
+  const notes = reference === null ? new Map() : await readSeriesMetadata(await upstream.stream(reference));
   return { part, file, bytes, notes, zip: null };
 }
 
@@ -155,16 +155,16 @@ async function openPart(context: Context, part: Part): Promise<Download> {
   }
 }
 
-function entryOf(slug: string, code: string, name: string, note: SeriesNote | undefined): CatalogueEntry {
+function entryOf(slug: string, code: string, name: string, note: SeriesMetadata | undefined): CatalogueEntry {
   const title = note?.name ?? name;
   return {
     slug,
     name: title,
     description: note?.description ?? null,
-    unit: note?.unit ?? unitOfName(title),
+    unit: note?.unit ?? unitFromName(title),
     source: note?.source ?? null,
     source_url: `https://data.worldbank.org/indicator/${encodeURIComponent(code)}`,
-    tags: tagsOfTopic(note?.topic ?? null),
+    tags: topicTags(note?.topic ?? null),
     licence: note?.licence ?? null,
   };
 }
@@ -188,7 +188,7 @@ function isFree(context: Context, taken: Taken, slug: string, file: string, date
 /** Codes of other databases than the definition's own carry the number that the file's name gives. */
 function slugIn(context: Context, file: string, code: string): string {
   const database = Number(/_DS(\d+)_/.exec(file)?.[1] ?? context.settings.source_id);
-  return slugOfCode(code) + (database === context.settings.source_id ? '' : `.DS${database}`);
+  return codeToSlug(code) + (database === context.settings.source_id ? '' : `.DS${database}`);
 }
 
 /**
@@ -207,7 +207,7 @@ async function collect(
   for await (const batch of table.batches) {
     context.signal.throwIfAborted();
     for (const cells of batch) {
-      const { code, name, rows } = readWideRow(cells, columns, context.settings.empty);
+      const { code, name, rows } = parseWideRow(cells, columns, context.settings.empty);
       if (code === '') throw new CsvError(`a row without an indicator code: ${cells.slice(0, 4).join(',')}`);
       const free =
         known.get(code) ?? isFree(context, taken, slugIn(context, opened.file, code), opened.file, date);
@@ -216,7 +216,7 @@ async function collect(
       names.set(code, name);
       for (const row of rows) spool.add(code, row);
     }
-    await spool.relieve();
+    await spool.spill();
   }
   if (known.size === 0) throw new CsvError('the table has no rows');
   return { names, date };
@@ -248,7 +248,7 @@ async function* read(context: Context): AsyncGenerator<SourceItem, void, undefin
   if (parts.length === 0) throw new CsvError('the definition lists no files');
   const taken: Taken = { series: new Map(), newest: null };
   const reader: PartReader<Part, Download> = {
-    slug: (part) => slugOfCode(codeInName(fileName(part.reference))),
+    slug: (part) => codeToSlug(codeInName(fileName(part.reference))),
     open: (part) => openPart(context, part),
     slugs: (opened) => [slugIn(context, opened.file, codeInName(fileName(opened.file)))],
     read: (opened) => readDownload(context, opened, taken),
@@ -288,7 +288,7 @@ interface WideColumns {
 }
 
 /** What is said of one indicator in `Metadata_Indicator_*.csv` or `WDISeries.csv`. */
-export interface SeriesNote {
+export interface SeriesMetadata {
   name: string | null;
   description: string | null;
   unit: string | null;
@@ -374,7 +374,7 @@ export async function openWideDownload(bytes: AsyncIterable<Uint8Array>): Promis
 }
 
 /** One row's series and figures. An empty cell is a published gap, or no row at all where `empty` says `absent`. */
-export function readWideRow(
+export function parseWideRow(
   cells: readonly string[],
   columns: WideColumns,
   empty: 'null' | 'absent',
@@ -403,7 +403,9 @@ const NOTE_COLUMNS = {
  * Reads the notes on indicators, by upper-cased code.
  * @throws {CsvError} when the file has no column of codes.
  */
-export async function readSeriesNotes(bytes: AsyncIterable<Uint8Array>): Promise<Map<string, SeriesNote>> {
+export async function readSeriesMetadata(
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<Map<string, SeriesMetadata>> {
   const { header, batches } = await openCsv(bytes, { delimiter: ',' });
   const at = (names: readonly string[]): number => header.findIndex((name) => names.includes(name.trim()));
   const code = at(NOTE_COLUMNS.code);
@@ -416,7 +418,7 @@ export async function readSeriesNotes(bytes: AsyncIterable<Uint8Array>): Promise
     topic: at(NOTE_COLUMNS.topic),
     licence: at(NOTE_COLUMNS.licence),
   };
-  const notes = new Map<string, SeriesNote>();
+  const notes = new Map<string, SeriesMetadata>();
   for await (const batch of batches) {
     for (const cells of batch) {
       const cell = (index: number): string | null => cells[index]?.replaceAll(/\s+/g, ' ').trim() || null;

@@ -19,7 +19,7 @@ import { ProviderRun } from './provider-run.ts';
 export interface IngestDependencies {
   settings: Pick<Settings, 'LAKE_DIR' | 'LAKE_KEEP' | 'CURATED_DIR' | 'PROVIDER_MIRROR'>;
   curated: Curated;
-  connectorFor: (protocol: string) => Connector;
+  findConnector: (protocol: string) => Connector;
   now: () => number;
   log: Logger;
   observer?: BuildObserver;

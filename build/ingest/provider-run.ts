@@ -9,7 +9,7 @@ import type { Connector } from '../connectors/connector.ts';
 import { emptyRecord, type LakeRun, type ProviderLake, RUN_DATA } from '../lake/lake.ts';
 import { LakeWriter } from '../lake/lake-writer.ts';
 import { sentenceOf } from '../runtime/local-fault.ts';
-import { type EffectiveSource, effectiveSource, openUpstream } from '../upstream/open-upstream.ts';
+import { openUpstream, type ResolvedSource, resolveSource } from '../upstream/open-upstream.ts';
 import type { TrackedUpstream } from '../upstream/upstream.ts';
 import { concludeRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './conclude-run.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
@@ -22,7 +22,7 @@ export class ProviderRun {
   readonly #lake: ProviderLake;
   #log: Logger;
   readonly #signal: AbortSignal;
-  readonly #source: EffectiveSource;
+  readonly #source: ResolvedSource;
   #directory = '';
 
   constructor(deps: IngestDependencies, definition: ProviderDefinition, lake: ProviderLake) {
@@ -32,7 +32,7 @@ export class ProviderRun {
     this.#log = deps.log.child({ provider: definition.id });
     const { signal, signalFor } = deps;
     this.#signal = AbortSignal.any([signal, signalFor?.(definition.id)].filter((one) => one !== undefined));
-    this.#source = effectiveSource(definition, deps.settings);
+    this.#source = resolveSource(definition, deps.settings);
   }
 
   async run(force: boolean): Promise<RunRecord> {
@@ -94,8 +94,8 @@ export class ProviderRun {
   }
 
   async #ingest(upstream: TrackedUpstream, force: boolean): Promise<Outcome> {
-    const { curated, connectorFor, settings } = this.#deps;
-    const connector = connectorFor(this.#source.connector);
+    const { curated, findConnector, settings } = this.#deps;
+    const connector = findConnector(this.#source.connector);
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
     const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
     const previous = await this.#lastGood();

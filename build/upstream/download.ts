@@ -14,7 +14,7 @@ import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
 import { localFault } from '../runtime/local-fault.ts';
 import { refusePrivateHost } from './address-guard.ts';
-import { delayAfter, isTransientStatus, type RetryOptions, Transient } from './retry.ts';
+import { isTransientStatus, type RetryOptions, retryDelayMs, TransientError } from './retry.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface Validators {
@@ -70,7 +70,7 @@ export async function download(
     } catch (error) {
       options.signal.throwIfAborted();
       const failure = asTransient(error);
-      const delay = failure && delayAfter(failure, attempt, options);
+      const delay = failure && retryDelayMs(failure, attempt, options);
       if (!failure || delay === null) throw finalError(url, error, attempt + 1);
       partial = await partialOf(file, failure);
       await options.sleep(delay, options.signal);
@@ -79,19 +79,19 @@ export async function download(
 }
 
 /** An error of the network counts as passing; what this module refused does not. */
-function asTransient(error: unknown): Transient | null {
-  if (error instanceof Transient) return error;
+function asTransient(error: unknown): TransientError | null {
+  if (error instanceof TransientError) return error;
   if (error instanceof UpstreamError || !(error instanceof Error)) return null;
   if (localFault(error) !== null) return null;
   if (error.cause instanceof UpstreamError) return null;
-  return new Transient(error.message, null, null, { cause: error });
+  return new TransientError(error.message, null, null, { cause: error });
 }
 
 function finalError(url: URL, error: unknown, attempts: number): unknown {
   if (error instanceof UpstreamError || localFault(error) !== null) return error;
   if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
   const reason = error instanceof Error ? error.message : String(error);
-  const status = error instanceof Transient ? error.status : null;
+  const status = error instanceof TransientError ? error.status : null;
   const times = attempts === 1 ? 'once' : `${attempts} times`;
   return new UpstreamError(`${url.host}${url.pathname}: ${reason} (tried ${times})`, status, {
     cause: error,
@@ -102,7 +102,7 @@ function finalError(url: URL, error: unknown, attempts: number): unknown {
 export const SURPLUS = 'the answer goes on past the length that it announces';
 
 /** A body that broke off and can be continued leaves its validator on the failure. */
-class BrokenOff extends Transient {
+class BrokenOff extends TransientError {
   readonly validator: string | null;
   constructor(message: string, validator: string | null, options?: ErrorOptions) {
     super(message, null, null, options);
@@ -110,7 +110,7 @@ class BrokenOff extends Transient {
   }
 }
 
-async function partialOf(file: string, failure: Transient): Promise<Partial> {
+async function partialOf(file: string, failure: TransientError): Promise<Partial> {
   if (!(failure instanceof BrokenOff) || failure.validator === null) return { bytes: 0, validator: null };
   const size = await stat(file).then(
     (found) => found.size,
@@ -141,7 +141,7 @@ async function downloadOnce(
   const from = continues ? partial.bytes : 0;
   const surplus = options.surplus();
   await save(url, answer, file, from, options);
-  if (options.surplus() > surplus) throw new Transient(SURPLUS, null, null);
+  if (options.surplus() > surplus) throw new TransientError(SURPLUS, null, null);
   const { size } = await stat(file);
   return {
     kind: 'file',
@@ -207,7 +207,7 @@ function checkAnswer(url: URL, answer: Answer): void {
     throw error;
   };
   if (isTransientStatus(answer.status)) {
-    refuse(new Transient(`answered ${answer.status}`, answer.status, answer.header('retry-after')));
+    refuse(new TransientError(`answered ${answer.status}`, answer.status, answer.header('retry-after')));
   }
   if (answer.status !== 200 && answer.status !== 206) {
     refuse(new UpstreamError(`${where}: answered ${answer.status}`, answer.status));

@@ -56,7 +56,7 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #agent: Agent;
   readonly #gate: HostGate;
   readonly #log = new FetchLog();
-  readonly #unfinished: UnfinishedRun;
+  readonly #unfinished: ResumableRun;
   /** Connections on which a server went on sending when its answer was over. */
   #surplus = 0;
   /** Of these, those that a download met, and began anew. */
@@ -68,7 +68,7 @@ export class HttpUpstream implements TrackedUpstream {
     const retry = { ...RETRY_DEFAULTS, ...options.retry };
     this.#base = new URL(options.base);
     this.#cache = options.cache;
-    this.#unfinished = new UnfinishedRun(options.cache, options.now ?? Date.now);
+    this.#unfinished = new ResumableRun(options.cache, options.now ?? Date.now);
     this.#agent = new Agent({ connect: guardedConnect(this.#base) });
     this.#agent.on('disconnect', (_origin, _targets, error) => {
       if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#surplus += 1;
@@ -217,7 +217,7 @@ export class HttpUpstream implements TrackedUpstream {
 const MARK = '.unfinished';
 const RESUMABLE_MS = 3_600_000;
 
-export class UnfinishedRun {
+export class ResumableRun {
   readonly #directory: string;
   readonly #now: () => number;
   #since: Promise<number | null> | null = null;

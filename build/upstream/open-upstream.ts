@@ -17,7 +17,7 @@ export type UpstreamOptions = Partial<
 >;
 
 export function openUpstream(
-  source: EffectiveSource,
+  source: ResolvedSource,
   providerDirectory: string,
   signal: AbortSignal,
   options: UpstreamOptions = {},
@@ -43,7 +43,7 @@ export function openUpstream(
  * layout than the origin serves, the definition's `mirror` says which connector or settings read them instead.
  */
 
-export interface EffectiveSource {
+export interface ResolvedSource {
   /** Name of the connector, and its settings as the definition gives them (not yet checked). */
   connector: string;
   source: Record<string, unknown>;
@@ -61,10 +61,10 @@ const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`)
  * Chooses connector, settings and base of one provider.
  * A definition without an origin has nothing to mirror: it is the same under every setting.
  */
-export function effectiveSource(
+export function resolveSource(
   definition: Pick<ProviderDefinition, 'id' | 'connector' | 'source' | 'origin' | 'mirror'>,
   settings: Pick<Settings, 'PROVIDER_MIRROR'>,
-): EffectiveSource {
+): ResolvedSource {
   const { connector, source, origin, mirror } = definition;
   if (origin === undefined) return { connector, source, base: { kind: 'none' } };
   const root = settings.PROVIDER_MIRROR;

@@ -28,8 +28,8 @@ export const RETRY_DEFAULTS: RetryOptions = {
 };
 
 /** A failure that may go away by itself. */
-export class Transient extends Error {
-  override name = 'Transient';
+export class TransientError extends Error {
+  override name = 'TransientError';
   readonly retryAfter: string | null;
   readonly status: number | null;
   constructor(message: string, status: number | null, retryAfter: string | null, options?: ErrorOptions) {
@@ -51,7 +51,7 @@ export function retryAfterMs(header: string | null, now: number): number | null 
 }
 
 /** How long to wait after the given failed attempt (counted from 0); null when it is not worth waiting. */
-export function delayAfter(failure: Transient, attempt: number, options: RetryOptions): number | null {
+export function retryDelayMs(failure: TransientError, attempt: number, options: RetryOptions): number | null {
   if (attempt + 1 >= options.attempts) return null;
   const asked = retryAfterMs(failure.retryAfter, options.now()) ?? 0;
   if (asked > options.maxRetryAfterMs) return null;

@@ -5,7 +5,18 @@
  * server, size and time of a file. A file without one counts as changed.
  */
 import { z } from 'zod';
-import type { Upstream } from '../connectors/connector.ts';
+
+/**
+ * Reads upstream files by a reference relative to the provider's origin, from the origin or from PROVIDER_MIRROR.
+ * A reference is a relative URL: names are percent-encoded (`encodeURIComponent` each) and a query may follow. A
+ * mirror that is a directory decodes the names and drops the query.
+ */
+export interface Upstream {
+  /** Bytes of one file as a stream. Throws UpstreamError after its retries. */
+  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
+  /** A small file whole, as text. */
+  text(path: string): Promise<string>;
+}
 
 export const fetchedFile = z.object({
   reference: z.string(),

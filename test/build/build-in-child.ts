@@ -3,7 +3,7 @@
  * number, it kills itself at that line, so that each moment is met exactly.
  */
 import { pino } from 'pino';
-import { connectorFor } from '../../build/connectors/registry.ts';
+import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { loadCurated } from '../../data/curated.ts';
@@ -26,7 +26,7 @@ const dependencies = {
     SNAPSHOT_KEEP: 3,
   },
   curated: await loadCurated(`${directory}/data`),
-  connectorFor,
+  findConnector,
   now: () => Number(instant),
   log: pino({ level: 'trace' }, { write: (line: string) => say(line.trimEnd()) }),
   observer: {

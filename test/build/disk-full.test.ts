@@ -11,7 +11,7 @@ import { localFault } from '../../build/runtime/local-fault.ts';
 import type { BuildRun } from '../../data/schema/jobs.ts';
 import { Service } from '../gateway/service.ts';
 import { mountSmall, type SmallDisk } from './disk-small.ts';
-import { playSpoiled, SHORT } from './spoiled-upstream.ts';
+import { SHORT, startFaultyUpstream } from './upstream/faulty-upstream.ts';
 import { checkVisible } from './visible.ts';
 import { cells, World } from './world.ts';
 
@@ -109,7 +109,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
   });
 
   it('while a file is fetched: the run fails, not the one series', async () => {
-    const upstream = await playSpoiled();
+    const upstream = await startFaultyUpstream();
     upstream.publish(1);
     let asked = 0;
     upstream.spoil({

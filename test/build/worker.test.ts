@@ -79,8 +79,8 @@ describe.each([
       tools: async (signal) => {
         const own = await tools(signal);
         if (!slowly) return own;
-        const connectorFor: NightlyDependencies['connectorFor'] = (protocol) => {
-          const connector = own.connectorFor(protocol);
+        const findConnector: NightlyDependencies['findConnector'] = (protocol) => {
+          const connector = own.findConnector(protocol);
           return {
             ...connector,
             read: async function* (input) {
@@ -89,7 +89,7 @@ describe.each([
             },
           };
         };
-        return { ...own, connectorFor };
+        return { ...own, findConnector };
       },
     });
     jobs = connectRedis({ REDIS_URL: server.url, REDIS_CLUSTER: isCluster }, silentLog, 'jobs');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
-import { connectorFor } from '../../build/connectors/registry.ts';
+import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
@@ -158,7 +158,7 @@ export class World {
     return {
       settings: this.settings,
       curated: await loadCurated(this.settings.CURATED_DIR),
-      connectorFor,
+      findConnector,
       now: () => this.clock,
       log: pino({ level: 'silent' }),
       observer: { onRun: (record) => this.records.push(record) },

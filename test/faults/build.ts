@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { localFault } from '../../build/runtime/local-fault.ts';
 import { mountSmall, type SmallDisk } from '../build/disk-small.ts';
-import { playSpoiled, published, SHORT, upstreamFaults } from '../build/spoiled-upstream.ts';
+import { published, SHORT, startFaultyUpstream, upstreamFaults } from '../build/upstream/faulty-upstream.ts';
 import { checkVisible } from '../build/visible.ts';
 import { type Cell, World } from '../build/world.ts';
 import { Service } from '../gateway/service.ts';
@@ -225,7 +225,7 @@ async function fullDisks(report: Reporter): Promise<void> {
 
 async function badProviders(report: Reporter): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const upstream = await playSpoiled();
+  const upstream = await startFaultyUpstream();
   stack.defer(upstream.stop);
   upstream.publish(1);
   const { world, service } = await openScene(stack, async (made) => {

@@ -1,7 +1,7 @@
 /**
  * The whole mirror over HTTP: every figure of the World Bank, and of the WHO once its flag is turned, against a plain
  * reading of the upstream files, nothing that must not leave in any byte, and the links between providers against a list
- * that was read line by line. (What was left out is held in `test/build/connectors/left-out.test.ts`.)
+ * that was read line by line. (What was left out is held in `test/build/connectors/rejected-rows-mirror.extended.test.ts`.)
  */
 
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ import { parse as parseYaml } from 'yaml';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { loadCurated } from '../../data/curated.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import { accountFor } from '../build/stand-ins/accounts.ts';
-import { readWho } from '../build/stand-ins/who-gho-files.ts';
-import { readWorldBank } from '../build/stand-ins/world-bank-files.ts';
+import { expectRows } from '../build/fakes/expected-rows.ts';
+import { readWho } from '../build/fakes/who-gho-files.ts';
+import { readWorldBank } from '../build/fakes/world-bank-files.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../mirror-build.ts';
 import { silentLog } from '../redis.ts';
@@ -154,7 +154,7 @@ describeWithMirror('all providers of the mirror', (mirror) => {
       const flipped = await Service.start({ snapshots });
       try {
         const { json } = await flipped.get('/v1/indicators?provider=who-gho');
-        const { kept } = accountFor(readWho(mirror), ['iso3', 'who']);
+        const { kept } = expectRows(readWho(mirror), ['iso3', 'who']);
         const ids: string[] = json.data.map(({ id }: { id: string }) => id);
         expect(ids.toSorted()).toEqual([...kept.keys()].map((slug) => `who-gho.${slug}`).sort());
         const served = new Set((await flipped.get('/v1/countries')).json.data.map(isoOf));

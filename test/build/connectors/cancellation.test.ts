@@ -1,10 +1,11 @@
 /** A cancelled run stops every connector between two batches and closes the upstream's stream. */
 import { expect, it } from 'vitest';
-import type { Connector, Upstream } from '../../../build/connectors/connector.ts';
+import type { Connector } from '../../../build/connectors/connector.ts';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { owidGrapher } from '../../../build/connectors/owid-grapher.ts';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
-import { contextFor } from './upstream-files.ts';
+import type { Upstream } from '../../../build/upstream/upstream.ts';
+import { contextFor } from './read-connector.ts';
 
 const FIELDS = ['code', 'year', 'a', 'b'].map((name) => ({ name }));
 const DESCRIPTORS: Record<string, string> = {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createCombined } from '../../../build/connectors/combined.ts';
-import { CONNECTORS, connectorFor } from '../../../build/connectors/registry.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { createCombinedConnector } from '../../../build/connectors/combined.ts';
+import { CONNECTORS, findConnector } from '../../../build/connectors/registry.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
-const combined = createCombined(connectorFor);
+const combined = createCombinedConnector(findConnector);
 
 const describe = (name: string, version?: string): string =>
   JSON.stringify({

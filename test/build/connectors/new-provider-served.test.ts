@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { Service } from '../../gateway/service.ts';
-import { DEFINITIONS, playUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
+import { DEFINITIONS, startUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
 
 let unseen: UnseenProviders;
 let service: Service;
 
 beforeAll(async () => {
-  unseen = await playUnseenProviders();
+  unseen = await startUnseenProviders();
   const { dependencies, snapshotDir } = unseen;
   for (const id of Object.keys(DEFINITIONS)) {
     expect((await ingestProvider(dependencies, id)).status, id).toBe('succeeded');

@@ -9,12 +9,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../../build/lake/lake.ts';
 import { loadCurated } from '../../../data/curated.ts';
-import { definitionFile, playUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
+import { definitionFile, startUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
 
 describe('a new provider is one definition file', () => {
   let unseen: UnseenProviders;
   beforeAll(async () => {
-    unseen = await playUnseenProviders();
+    unseen = await startUnseenProviders();
   });
   afterAll(() => unseen.stop());
 

@@ -1,7 +1,7 @@
 /** Grapher charts, constructed here: columns against metadata, forecasts, bounds, codes, credits, broken charts. */
 import { describe, expect, it } from 'vitest';
 import { matchColumns, owidGrapher } from '../../../build/connectors/owid-grapher.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 type Columns = Parameters<typeof matchColumns>[1];
 

@@ -1,6 +1,6 @@
 /** Frictionless packages for tests: a descriptor in one line, and the connector over files written there. */
 import { frictionless } from '../../../build/connectors/frictionless.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 export interface PackageOptions {
   fields: (string | object)[];

@@ -1,7 +1,7 @@
 /** Provider words as plain text, and slugs that can stand in an indicator id. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plainText, slugOf, slugOfCode } from '../../../build/connectors/plain-text.ts';
+import { codeToSlug, plainText, toSlug } from '../../../build/connectors/plain-text.ts';
 import { INDICATOR_ID } from '../../../data/schema/records.ts';
 
 describe('plainText', () => {
@@ -29,27 +29,27 @@ describe('plainText', () => {
   });
 });
 
-describe('slugOf', () => {
+describe('toSlug', () => {
   it.each([
     ['Births outside of marriage', 'births-outside-of-marriage'],
     ['Côte d’Ivoire – (2020)!', 'cote-divoire-2020'],
     ['GDP per capita ($1.90)', 'gdp-per-capita-1.90'],
     ['!?', 'series'],
   ])('makes %j %s', (name, slug) => {
-    expect(slugOf(name)).toBe(slug);
+    expect(toSlug(name)).toBe(slug);
   });
 
   it('always makes the second half of an indicator id', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (name) => {
-        expect(`p.${slugOf(name)}`).toMatch(INDICATOR_ID);
-        expect(`p.${slugOfCode(name)}`).toMatch(INDICATOR_ID);
+        expect(`p.${toSlug(name)}`).toMatch(INDICATOR_ID);
+        expect(`p.${codeToSlug(name)}`).toMatch(INDICATOR_ID);
       }),
     );
   });
 
   it('keeps a code that can stand as it is', () => {
-    expect(slugOfCode('CME_MRY0T4')).toBe('CME_MRY0T4');
-    expect(slugOfCode('a/b')).toBe('a-b');
+    expect(codeToSlug('CME_MRY0T4')).toBe('CME_MRY0T4');
+    expect(codeToSlug('a/b')).toBe('a-b');
   });
 });

@@ -1,7 +1,7 @@
 /** SDMX-CSV 1.0 and 2.0, constructed here after the field guides and after what UNICEF, Eurostat and the OECD serve. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 const read = (csv: string | Record<string, string>, settings: object = {}) =>
   readAll(

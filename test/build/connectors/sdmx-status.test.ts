@@ -1,6 +1,6 @@
 /** Observation statuses of SDMX as words, and which of them are forecasts. */
 import { describe, expect, it } from 'vitest';
-import { isForecast, statusWords } from '../../../build/connectors/sdmx-message.ts';
+import { describeStatus, isForecast } from '../../../build/connectors/sdmx-message.ts';
 
 describe('statuses', () => {
   const forecasts = new Set(['F', 'PR', 'PRED']);
@@ -17,7 +17,7 @@ describe('statuses', () => {
     ['7', '7', false],
     ['F7', 'F7', false],
   ])('%j is %j', (code, words, forecast) => {
-    expect(statusWords(code)).toBe(words);
+    expect(describeStatus(code)).toBe(words);
     expect(isForecast(code, forecasts)).toBe(forecast);
   });
 });

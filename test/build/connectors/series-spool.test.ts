@@ -19,7 +19,7 @@ async function sorted(rows: [string, Row][], limit: number): Promise<Map<string,
   try {
     for (const [key, row] of rows) {
       spool.add(key, row);
-      await spool.relieve();
+      await spool.spill();
     }
     const result = new Map<string, Row[]>();
     for (const key of spool.keys()) {
@@ -51,7 +51,7 @@ describe('SeriesSpool', () => {
     expect(readdirSync(place)).toEqual([]);
     const spool = new SeriesSpool<number>(2, place);
     for (const n of [1, 2, 3, 4, 5]) spool.add('x', n);
-    await spool.relieve();
+    await spool.spill();
     spool.add('x', 6);
     expect(readdirSync(place)).toHaveLength(1);
     for (const _round of [1, 2]) {

@@ -6,11 +6,11 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { connectorFor } from '../../../build/connectors/registry.ts';
+import { findConnector } from '../../../build/connectors/registry.ts';
 import type { IngestDependencies } from '../../../build/ingest/ingest-provider.ts';
 import { loadCurated } from '../../../data/curated.ts';
-import { filesRoute } from '../stand-ins/files.ts';
-import { type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
+import { filesRoute } from '../fakes/files.ts';
+import { type FakeUpstream, startFakeUpstream } from '../fakes/server.ts';
 
 /** What each unseen provider serves. */
 const FILES: Record<string, string> = {
@@ -107,7 +107,7 @@ export const definitionFile = (id: string, origin: string, definition: Definitio
   });
 
 export interface UnseenProviders {
-  played: PlayedUpstream;
+  played: FakeUpstream;
   curatedDir: string;
   snapshotDir: string;
   dependencies: IngestDependencies;
@@ -115,8 +115,8 @@ export interface UnseenProviders {
 }
 
 /** Starts the server and writes the definitions into a curated directory that has no other provider. */
-export async function playUnseenProviders(): Promise<UnseenProviders> {
-  const played = await playUpstream([filesRoute(FILES)]);
+export async function startUnseenProviders(): Promise<UnseenProviders> {
+  const played = await startFakeUpstream([filesRoute(FILES)]);
   const root = await mkdtemp(join(tmpdir(), 'almanac-new-provider-'));
   const curatedDir = join(root, 'data');
   await mkdir(join(curatedDir, 'providers'), { recursive: true });
@@ -138,7 +138,7 @@ export async function playUnseenProviders(): Promise<UnseenProviders> {
     played,
     curatedDir,
     snapshotDir: join(root, 'snapshots'),
-    dependencies: { settings, curated: await loadCurated(curatedDir), connectorFor, now: Date.now, log },
+    dependencies: { settings, curated: await loadCurated(curatedDir), findConnector, now: Date.now, log },
     async stop() {
       await played.stop();
       await rm(root, { recursive: true, force: true });

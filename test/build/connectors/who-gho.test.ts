@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
-import { httpUpstream } from '../stand-ins/http-upstream.ts';
-import { json, type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
-import { ghoRoute } from '../stand-ins/who-gho.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { httpUpstream } from '../fakes/http-upstream.ts';
+import { type FakeUpstream, json, startFakeUpstream } from '../fakes/server.ts';
+import { ghoRoute } from '../fakes/who-gho.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 type Row = Record<string, string>;
 
@@ -59,9 +59,9 @@ const csvOf = (rows: Row[]): string => {
   return [line(header), ...rows.map((one) => line(header.map((name) => one[name] ?? '')))].join('\n');
 };
 
-let service: PlayedUpstream;
+let service: FakeUpstream;
 beforeAll(async () => {
-  service = await playUpstream([ghoRoute((code) => TABLES.get(code) ?? null, NAMES, 2)]);
+  service = await startFakeUpstream([ghoRoute((code) => TABLES.get(code) ?? null, NAMES, 2)]);
 });
 afterAll(() => service.stop());
 

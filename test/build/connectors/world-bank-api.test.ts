@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
-import { httpUpstream } from '../stand-ins/http-upstream.ts';
-import { json, type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
-import { type PlayedIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
-import { readAll } from './upstream-files.ts';
+import { httpUpstream } from '../fakes/http-upstream.ts';
+import { type FakeUpstream, json, startFakeUpstream } from '../fakes/server.ts';
+import { type FakeIndicator, worldBankRoute } from '../fakes/world-bank.ts';
+import { readAll } from './read-connector.ts';
 
 const figures = ['NOR', 'SWE', ''].flatMap((iso3, place) =>
   ['2022', '2023', '2024'].map((year, index) => ({
@@ -14,7 +14,7 @@ const figures = ['NOR', 'SWE', ''].flatMap((iso3, place) =>
     status: year === '2023' ? 'F' : '',
   })),
 );
-const indicator = (code: string, more: Partial<PlayedIndicator> = {}): PlayedIndicator => ({
+const indicator = (code: string, more: Partial<FakeIndicator> = {}): FakeIndicator => ({
   code,
   name: `${code} (% of GDP)`,
   note: 'What it is.',
@@ -32,13 +32,13 @@ const PLAYED = new Map(
     indicator('C.NONE', { figures: [], licence: null }),
   ].map((one) => [one.code, one]),
 );
-const find = (code: string): PlayedIndicator | null => PLAYED.get(code) ?? null;
+const find = (code: string): FakeIndicator | null => PLAYED.get(code) ?? null;
 
-let modern: PlayedUpstream;
-let old: PlayedUpstream;
+let modern: FakeUpstream;
+let old: FakeUpstream;
 beforeAll(async () => {
-  modern = await playUpstream([worldBankRoute(find, [...PLAYED.keys()])]);
-  old = await playUpstream([worldBankRoute(find, [...PLAYED.keys()], { mark: true, strings: true })]);
+  modern = await startFakeUpstream([worldBankRoute(find, [...PLAYED.keys()])]);
+  old = await startFakeUpstream([worldBankRoute(find, [...PLAYED.keys()], { mark: true, strings: true })]);
 });
 afterAll(async () => {
   await modern.stop();
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 const settings = { indicators: ['A.GOOD', 'B.GOOD'], per_page: 4, throttle: { attempts: 3, wait_ms: 0 } };
-const read = (upstream: PlayedUpstream, more: object = {}): ReturnType<typeof readAll> =>
+const read = (upstream: FakeUpstream, more: object = {}): ReturnType<typeof readAll> =>
   readAll(worldBankApi, { ...settings, ...more }, httpUpstream(upstream.url));
 
 const EXPECTED = figures.map(({ iso3, id, year, value, status }) => ({

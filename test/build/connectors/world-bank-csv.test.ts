@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { unitOfName } from '../../../build/connectors/world-bank-api.ts';
+import { unitFromName } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
-import { zipOf } from '../stand-ins/zip.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { zipOf } from '../fakes/zip.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 const NAME = 'API_SP.POP.TOTL_DS2_en_csv_v2_1.csv';
 
@@ -192,5 +192,5 @@ it.each([
   ['School enrollment, primary (gross), gender parity index (GPI)', null],
   ['Population, total', null],
 ])('finds the unit in "%s"', (name, unit) => {
-  expect(unitOfName(name)).toBe(unit);
+  expect(unitFromName(name)).toBe(unit);
 });

@@ -11,10 +11,10 @@ import { owidGrapher } from '../../../build/connectors/owid-grapher.ts';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
-import { httpUpstream } from '../stand-ins/http-upstream.ts';
-import { json, playUpstream, type Route } from '../stand-ins/server.ts';
-import { zipOf } from '../stand-ins/zip.ts';
-import { memoryUpstream, readAll } from './upstream-files.ts';
+import { httpUpstream } from '../fakes/http-upstream.ts';
+import { json, type Route, startFakeUpstream } from '../fakes/server.ts';
+import { zipOf } from '../fakes/zip.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 type Files = Record<string, string | Uint8Array>;
 
@@ -221,7 +221,7 @@ it('a grapher chart by day, and its place columns by other names', async () => {
 
 describe('services', () => {
   async function played<Settings>(route: Route, connector: Connector<Settings>, source: object) {
-    const server = await playUpstream([route]);
+    const server = await startFakeUpstream([route]);
     try {
       return {
         ...(await readAll(connector, source, httpUpstream(server.url))),

@@ -3,24 +3,24 @@
  * the same bytes as before, and everything that can be seen in the lake and among the snapshots is whole.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nightly } from '../../build/nightly.ts';
-import { Service } from '../gateway/service.ts';
-import { playSpoiled, SHORT, type SpoiledUpstream, upstreamFaults } from './spoiled-upstream.ts';
-import { checkVisible } from './visible.ts';
-import { World } from './world.ts';
+import { nightly } from '../../../build/nightly.ts';
+import { Service } from '../../gateway/service.ts';
+import { checkVisible } from '../visible.ts';
+import { World } from '../world.ts';
+import { type FaultyUpstream, SHORT, startFaultyUpstream, upstreamFaults } from './faulty-upstream.ts';
 
 const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one', '/v1/meta/freshness'];
 
 describe('a provider that misbehaves', () => {
   let world: World;
-  let upstream: SpoiledUpstream;
+  let upstream: FaultyUpstream;
   let service: Service;
   let key: string;
   let before: string[];
 
   beforeAll(async () => {
     world = await World.create();
-    upstream = await playSpoiled();
+    upstream = await startFaultyUpstream();
     world.settings.PROVIDER_MIRROR = upstream.url;
     upstream.publish(1);
     expect(await world.ingest('atlas', { upstream: SHORT })).toMatchObject({ status: 'succeeded' });

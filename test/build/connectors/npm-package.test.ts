@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { npmPackage } from '../../build/connectors/npm-package.ts';
-import { DirectoryUpstream } from '../../build/upstream/directory-upstream.ts';
-import { memoryUpstream, readAll } from './connectors/upstream-files.ts';
+import { npmPackage } from '../../../build/connectors/npm-package.ts';
+import { DirectoryUpstream } from '../../../build/upstream/directory-upstream.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 const FILES = {
   '@scope/figures/package.json': '{"name": "@scope/figures", "version": "1.2.3"}',

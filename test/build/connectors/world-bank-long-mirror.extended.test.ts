@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it } from 'vitest';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { contextFor, directoryUpstream } from './upstream-files.ts';
+import { contextFor, directoryUpstream } from './read-connector.ts';
 
 describeWithMirror('the World Bank long set', (mirror) => {
   const directory = join(mirror, 'world-bank', 'datahub-wdi-long');

@@ -9,7 +9,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 type Row = Record<string, string>;
 const WORDS: Record<string, string | null> = { '': null, A: null, E: 'estimated' };

@@ -10,7 +10,7 @@ import { parse as parseYaml } from 'yaml';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { owidGrapher } from '../../../build/connectors/owid-grapher.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 type Row = Record<string, string>;
 const table = (file: string): Row[] => parse(readFileSync(file), { columns: true, bom: true });

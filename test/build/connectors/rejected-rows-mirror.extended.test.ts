@@ -9,9 +9,9 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../../mirror-build.ts';
-import { type Account, accountFor } from '../stand-ins/accounts.ts';
-import { readWho } from '../stand-ins/who-gho-files.ts';
-import { readWorldBank } from '../stand-ins/world-bank-files.ts';
+import { type ExpectedRows, expectRows } from '../fakes/expected-rows.ts';
+import { readWho } from '../fakes/who-gho-files.ts';
+import { readWorldBank } from '../fakes/world-bank-files.ts';
 
 const table = (file: string): string[][] =>
   parse(readFileSync(file, 'utf8'), { bom: true, relax_column_count: true });
@@ -49,15 +49,15 @@ const all = (series: ReadonlyMap<string, readonly unknown[]>): number =>
   [...series.values()].reduce((sum, rows) => sum + rows.length, 0);
 
 /** What became of each row, where rows are told apart by reason. */
-const ACCOUNTS: Record<string, (mirror: string) => { account: Account; read: number }> = {
+const ACCOUNTS: Record<string, (mirror: string) => { account: ExpectedRows; read: number }> = {
   'world-bank': (mirror) => {
     const series = readWorldBank(mirror);
     const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
-    return { account: accountFor(series, ['iso3', 'worldbank'], bounds), read: all(series) };
+    return { account: expectRows(series, ['iso3', 'worldbank'], bounds), read: all(series) };
   },
   'who-gho': (mirror) => {
     const series = readWho(mirror);
-    return { account: accountFor(series, ['iso3', 'who']), read: all(series) };
+    return { account: expectRows(series, ['iso3', 'who']), read: all(series) };
   },
 };
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { HttpUpstream } from '../../build/upstream/http-upstream.ts';
+import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
@@ -13,7 +13,7 @@ let server: Server;
 let base: string;
 
 /** What the server of the test that runs does and saw. */
-export const played = {
+export const scripted = {
   /** Of this test alone; copies lie in `copies` below it. */
   directory: '',
   handler: (() => {}) as Handler,
@@ -24,21 +24,21 @@ export const played = {
 };
 
 beforeEach(async () => {
-  played.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
-  played.requests = [];
-  played.waits = [];
+  scripted.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
+  scripted.requests = [];
+  scripted.waits = [];
   server = createServer((request, response) => {
-    played.requests.push(request);
-    played.handler(request, response, played.requests.length);
+    scripted.requests.push(request);
+    scripted.handler(request, response, scripted.requests.length);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ({ port: played.port } = server.address() as AddressInfo);
-  base = `http://127.0.0.1:${played.port}/data/`;
+  ({ port: scripted.port } = server.address() as AddressInfo);
+  base = `http://127.0.0.1:${scripted.port}/data/`;
 });
 afterEach(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
-  await rm(played.directory, { recursive: true });
+  await rm(scripted.directory, { recursive: true });
 });
 
 export function open(
@@ -46,14 +46,14 @@ export function open(
 ): HttpUpstream {
   return new HttpUpstream({
     base,
-    cache: join(played.directory, 'copies'),
+    cache: join(scripted.directory, 'copies'),
     maxFileBytes: more.maxFileBytes ?? 1_000_000,
     signal: more.signal ?? new AbortController().signal,
     ...(more.now && { now: more.now }),
     retry: {
       random: () => 0.5,
       sleep: async (ms) => {
-        played.waits.push(ms);
+        scripted.waits.push(ms);
       },
     },
   });

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
-import type { FileRow } from './accounts.ts';
+import type { FileRow } from './expected-rows.ts';
 import { mirrorRows } from './who-gho.ts';
 
 type Row = Record<string, string>;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DirectoryUpstream } from '../../build/upstream/directory-upstream.ts';
+import { DirectoryUpstream } from '../../../build/upstream/directory-upstream.ts';
 
 let directory: string;
 let root: string;

@@ -29,7 +29,7 @@ export interface Fault {
   do: 'cut' | 'shorten' | 'loop' | Answer | ((answer: Answer) => Answer);
 }
 
-export interface PlayedUpstream {
+export interface FakeUpstream {
   /** Ends in `/`. */
   url: string;
   /** Path and query of every request, in order. */
@@ -56,7 +56,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
 }
 
 /** Starts a server that asks the routes in order. */
-export async function playUpstream(routes: readonly Route[]): Promise<PlayedUpstream> {
+export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeUpstream> {
   const requests: string[] = [];
   const faults: { fault: Fault; left: number }[] = [];
 

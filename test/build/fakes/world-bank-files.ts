@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { parse as parseYaml } from 'yaml';
-import type { FileRow } from './accounts.ts';
+import type { FileRow } from './expected-rows.ts';
 import { textInZip } from './zip.ts';
 
 const cell = (place = '', year = '', value = ''): FileRow => ({

@@ -12,8 +12,8 @@ import type {
   ConnectorContext,
   RawObservation,
   SourceItem,
-  Upstream,
 } from '../../../build/connectors/connector.ts';
+import type { Upstream } from '../../../build/upstream/upstream.ts';
 import { providerDefinition } from '../../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../../data/schema/lake.ts';
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';
 import { openZip, ZIP_LIMITS, ZipError, type ZipLimits } from '../../../build/connectors/zip.ts';
-import { zipOf } from '../stand-ins/zip.ts';
+import { zipOf } from '../fakes/zip.ts';
 
 async function* chunked(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 11) yield bytes.subarray(at, at + 11);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { effectiveSource } from '../../../build/upstream/open-upstream.ts';
+import { resolveSource } from '../../../build/upstream/open-upstream.ts';
 
 const provider = {
   id: 'acme',
@@ -55,5 +55,5 @@ it.each([
   const { origin, mirror: own, ...rest } = definition;
   const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
   const settings = { PROVIDER_MIRROR: mirror };
-  expect(effectiveSource(given as never, settings as never)).toEqual({ ...expected, base });
+  expect(resolveSource(given as never, settings as never)).toEqual({ ...expected, base });
 });

@@ -4,9 +4,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { UpstreamOptions } from '../../build/upstream/open-upstream.ts';
-import type { RunRecord } from '../../data/schema/lake.ts';
-import { cells, ddfFiles, type Series } from './world.ts';
+import type { UpstreamOptions } from '../../../build/upstream/open-upstream.ts';
+import type { RunRecord } from '../../../data/schema/lake.ts';
+import { cells, ddfFiles, type Series } from '../world.ts';
 
 export interface UpstreamFault {
   name: string;
@@ -154,7 +154,7 @@ export const published = (edition: number): Record<string, Series> => ({
   two: { name: 'Two', cells: cells(10, (place, year) => place * year) },
 });
 
-export interface SpoiledUpstream {
+export interface FaultyUpstream {
   /** Stands in for every origin. */
   url: string;
   /** A port on which a neighbour listens that nobody may be led to. */
@@ -183,7 +183,7 @@ const listen = (handler: (request: IncomingMessage, response: ServerResponse) =>
   });
 };
 
-export async function playSpoiled(): Promise<SpoiledUpstream> {
+export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   let files: Record<string, string> = {};
   let fault: UpstreamFault | null = null;
   let visits = 0;

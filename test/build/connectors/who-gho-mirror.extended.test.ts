@@ -9,10 +9,10 @@ import { parse } from 'yaml';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { httpUpstream } from '../stand-ins/http-upstream.ts';
-import { playUpstream } from '../stand-ins/server.ts';
-import { ghoRoute, mirrorRows } from '../stand-ins/who-gho.ts';
-import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+import { httpUpstream } from '../fakes/http-upstream.ts';
+import { startFakeUpstream } from '../fakes/server.ts';
+import { ghoRoute, mirrorRows } from '../fakes/who-gho.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 const ALL_ROWS = 326_156;
 const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '...', '.', '-', '–']);
@@ -76,7 +76,7 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
   });
 
   it('arrive row for row as OData, page by page', async () => {
-    const service = await playUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
+    const service = await startFakeUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
     const provider = await readAll(whoGho, definition.source, httpUpstream(service.url)).finally(
       service.stop,
     );

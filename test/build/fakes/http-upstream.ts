@@ -1,5 +1,5 @@
 /** The least `Upstream` that speaks HTTP: no retries, no cache, so that a test sees what the connector itself does. */
-import type { Upstream } from '../../../build/connectors/connector.ts';
+import type { Upstream } from '../../../build/upstream/upstream.ts';
 
 class HttpStatus extends Error {
   readonly status: number;

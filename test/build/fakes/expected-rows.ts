@@ -17,7 +17,7 @@ export interface FileRow {
   aside?: 'withdrawn' | 'other_dimension' | 'aggregate_place';
 }
 
-export interface Kept {
+export interface ExpectedRow {
   iso3: string;
   year: number;
   value: number | null;
@@ -25,9 +25,9 @@ export interface Kept {
   high: number | null;
 }
 
-export interface Account {
+export interface ExpectedRows {
   /** By series, in order of country and year. */
-  kept: Map<string, Kept[]>;
+  kept: Map<string, ExpectedRow[]>;
   /** Rows left out one by one, by reason. */
   rejected: Map<string, number>;
   /**
@@ -58,7 +58,7 @@ export function placesOf(schemes: readonly string[]): (code: string) => Place {
 type Bounds = readonly [min: number, max: number];
 
 /** The row as it is kept, or the reason why it is not. */
-function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bounds): Kept | string {
+function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bounds): ExpectedRow | string {
   if (row.aside) return row.aside;
   const place = placeOf(row.place);
   if ('reason' in place) return place.reason;
@@ -73,19 +73,19 @@ function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bound
  * Accounts for every row.
  * @param bounds curated bounds by series, where it has any
  */
-export function accountFor(
+export function expectRows(
   series: ReadonlyMap<string, readonly FileRow[]>,
   schemes: readonly string[],
   bounds: Readonly<Record<string, Bounds>> = {},
-): Account {
+): ExpectedRows {
   const placeOf = placesOf(schemes);
-  const account: Account = { kept: new Map(), rejected: new Map(), failed: new Map() };
+  const account: ExpectedRows = { kept: new Map(), rejected: new Map(), failed: new Map() };
   const ofSeries = new Map<string, number>();
   const reject = (reason: string): void => {
     for (const counts of [account.rejected, ofSeries]) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   };
   for (const [slug, rows] of series) {
-    const first = new Map<string, Kept>();
+    const first = new Map<string, ExpectedRow>();
     let contradicting = 0;
     ofSeries.clear();
     for (const row of rows) {

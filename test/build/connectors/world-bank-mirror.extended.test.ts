@@ -8,19 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { combinedSettings, createCombined } from '../../../build/connectors/combined.ts';
+import { combinedSettings, createCombinedConnector } from '../../../build/connectors/combined.ts';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
-import { connectorFor } from '../../../build/connectors/registry.ts';
+import { findConnector } from '../../../build/connectors/registry.ts';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
 import { loadCurated, type PlaceTable } from '../../../data/curated.ts';
 import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { httpUpstream } from '../stand-ins/http-upstream.ts';
-import { playUpstream } from '../stand-ins/server.ts';
-import { longSetIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
-import { textInZip } from '../stand-ins/zip.ts';
-import { contextFor, directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+import { httpUpstream } from '../fakes/http-upstream.ts';
+import { startFakeUpstream } from '../fakes/server.ts';
+import { longSetIndicator, worldBankRoute } from '../fakes/world-bank.ts';
+import { textInZip } from '../fakes/zip.ts';
+import { contextFor, directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 const DATA = fileURLToPath(new URL('../../../data', import.meta.url));
 
@@ -128,7 +128,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
   });
 
   it('all layouts together: 354 series, the newest edition of each, licences by series', async () => {
-    const combined = createCombined(connectorFor);
+    const combined = createCombinedConnector(findConnector);
     const source = combinedSettings.parse(definition.mirror.source);
     const counts = new Map<string, number>();
     const licences = new Map<string, string | null>();
@@ -208,7 +208,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       .filter((code: string) => longSetIndicator(mirror, code))
       .slice(0, 20);
     const find = (code: string): ReturnType<typeof longSetIndicator> => longSetIndicator(mirror, code);
-    const service = await playUpstream([worldBankRoute(find, indicators)]);
+    const service = await startFakeUpstream([worldBankRoute(find, indicators)]);
     const settings = { indicators, per_page: 5_000 };
     const provider = await readAll(worldBankApi, settings, httpUpstream(service.url)).finally(service.stop);
     expect([...provider.failed]).toEqual([]);

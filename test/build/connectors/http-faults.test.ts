@@ -11,14 +11,14 @@ import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
 import { openUpstream } from '../../../build/upstream/open-upstream.ts';
 import type { TrackedUpstream } from '../../../build/upstream/upstream.ts';
-import { type Fault, type PlayedUpstream, playUpstream } from '../stand-ins/server.ts';
-import { ghoRoute } from '../stand-ins/who-gho.ts';
-import { type PlayedIndicator, worldBankRoute } from '../stand-ins/world-bank.ts';
-import { zipOf } from '../stand-ins/zip.ts';
-import { readAll } from './upstream-files.ts';
+import { type FakeUpstream, type Fault, startFakeUpstream } from '../fakes/server.ts';
+import { ghoRoute } from '../fakes/who-gho.ts';
+import { type FakeIndicator, worldBankRoute } from '../fakes/world-bank.ts';
+import { zipOf } from '../fakes/zip.ts';
+import { readAll } from './read-connector.ts';
 
 const years = ['2019', '2020', '2021', '2022'];
-const indicator = (code: string): PlayedIndicator => ({
+const indicator = (code: string): FakeIndicator => ({
   code,
   name: code,
   note: '',
@@ -41,11 +41,11 @@ const MORT = LIFE.map((row) => ({ ...row, GHO: 'MORT' }));
 const csv = `Country Name,Country Code,Indicator Name,Indicator Code,2020\n${'Norway,NOR,Name,A.A,1\n'.repeat(200)}`;
 const ZIP = zipOf([{ name: 'API_A.A_DS2_en_csv_v2_1.csv', body: csv }]);
 
-let server: PlayedUpstream;
+let server: FakeUpstream;
 let directory: string;
 let upstream: TrackedUpstream;
 beforeAll(async () => {
-  server = await playUpstream([
+  server = await startFakeUpstream([
     worldBankRoute((code) => (/^[AB]\.A$/.test(code) ? indicator(code) : null), [], {}, '/world-bank/'),
     ghoRoute((code) => ({ LIFE, MORT })[code] ?? null, new Map(), 2, '/who-gho/'),
     (url) => (url.pathname.startsWith('/zip/') ? { body: ZIP } : null),

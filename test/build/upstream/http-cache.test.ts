@@ -2,15 +2,15 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { open, played, read } from './played-server.ts';
+import { open, read, scripted } from './scripted-server.ts';
 
 describe('a run that was broken off', () => {
   const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);
-  const asked = (): (string | undefined)[] => played.requests.map(({ url }) => url?.split('?')[1]);
+  const asked = (): (string | undefined)[] => scripted.requests.map(({ url }) => url?.split('?')[1]);
 
   it('is continued at the page where it was, within the hour, and not after a run that ended', async () => {
-    played.handler = (request, response) =>
-      response.writeHead(200).end(`${request.url} ${played.requests.length}`);
+    scripted.handler = (request, response) =>
+      response.writeHead(200).end(`${request.url} ${scripted.requests.length}`);
     // Never closed, as after a crash.
     const crashed = open();
     for (const page of pages.slice(0, 2)) await crashed.text(page);
@@ -27,7 +27,7 @@ describe('a run that was broken off', () => {
   it('is continued after a cancellation, and begun anew after an hour or an error', {
     repeats: 100,
   }, async () => {
-    played.handler = (_, response) => response.writeHead(200).end('page');
+    scripted.handler = (_, response) => response.writeHead(200).end('page');
     const controller = new AbortController();
     const cancelled = open({ signal: controller.signal });
     await cancelled.text('series?page=1');
@@ -35,13 +35,13 @@ describe('a run that was broken off', () => {
     await cancelled.close();
     const failed = open();
     await failed.text('series?page=1');
-    expect(played.requests).toHaveLength(1);
+    expect(scripted.requests).toHaveLength(1);
     await failed.close();
     await open().text('series?page=1');
-    expect(played.requests).toHaveLength(2);
+    expect(scripted.requests).toHaveLength(2);
     const later = open({ now: () => Date.now() + 3_600_001 });
     await later.text('series?page=1');
-    expect(played.requests).toHaveLength(3);
+    expect(scripted.requests).toHaveLength(3);
     await later.close();
   });
 });
@@ -56,18 +56,18 @@ describe('conditional requests', () => {
       'Sat, 01 Nov 2025 00:00:00 GMT',
     ],
   ])('are made with %s, and a 304 is answered from the copy at hand', async (_, headers, name, value) => {
-    played.handler = (request, response) => {
+    scripted.handler = (request, response) => {
       if (request.headers[name] === value) response.writeHead(304, headers).end();
       else response.writeHead(200, headers).end('content');
     };
     expect(await read('a.csv')).toBe('content');
     expect(await read('a.csv')).toBe('content');
-    expect(played.requests.map((request) => request.headers[name])).toEqual([undefined, value]);
+    expect(scripted.requests.map((request) => request.headers[name])).toEqual([undefined, value]);
   });
 
   it('tell in one round whether anything has changed, and fetch what has only once', async () => {
     let version = 1;
-    played.handler = (request, response) => {
+    scripted.handler = (request, response) => {
       const etag = request.url?.endsWith('b.csv') ? `"b${version}"` : '"a"';
       if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
       else response.writeHead(200, { etag }).end(etag);
@@ -84,14 +84,14 @@ describe('conditional requests', () => {
     version = 2;
     const third = open();
     expect(await third.unchanged(known)).toBe(false);
-    played.requests.length = 0;
+    scripted.requests.length = 0;
     expect(await third.text('b.csv')).toBe('"b2"');
-    expect(played.requests).toHaveLength(0);
+    expect(scripted.requests).toHaveLength(0);
     await third.close(true);
   });
 
   it('cannot be made for a file without validators: it counts as changed', async () => {
-    played.handler = (_, response) => response.end('x');
+    scripted.handler = (_, response) => response.end('x');
     const upstream = open();
     await upstream.text('a.csv');
     expect(await upstream.unchanged(upstream.fetched())).toBe(false);
@@ -99,9 +99,9 @@ describe('conditional requests', () => {
   });
 
   it('leave no copy of what a whole run no longer reads', async () => {
-    played.handler = (_, response) => response.writeHead(200, { etag: '"x"' }).end('x');
+    scripted.handler = (_, response) => response.writeHead(200, { etag: '"x"' }).end('x');
     await read('a.csv');
     await read('b.csv');
-    expect(await readdir(join(played.directory, 'copies'))).toHaveLength(2);
+    expect(await readdir(join(scripted.directory, 'copies'))).toHaveLength(2);
   });
 });

@@ -16,7 +16,7 @@ export interface PlayedFigure {
   status?: string;
 }
 
-export interface PlayedIndicator {
+export interface FakeIndicator {
   code: string;
   name: string;
   note: string;
@@ -49,7 +49,7 @@ function paging(url: URL, total: number, manners: Manners, more: object = {}): [
   return [{ ...written, ...more }, (page - 1) * perPage, page * perPage];
 }
 
-const describe = (one: PlayedIndicator): object => ({
+const describe = (one: FakeIndicator): object => ({
   id: one.code,
   name: one.name,
   unit: '',
@@ -59,7 +59,7 @@ const describe = (one: PlayedIndicator): object => ({
   topics: one.topics.map((value, index) => ({ id: String(index + 1), value: `${value} ` })),
 });
 
-const valueRow = (one: PlayedIndicator, figure: PlayedFigure): object => ({
+const valueRow = (one: FakeIndicator, figure: PlayedFigure): object => ({
   indicator: { id: one.code, value: one.name },
   country: { id: figure.id, value: figure.iso3 },
   countryiso3code: figure.iso3,
@@ -70,7 +70,7 @@ const valueRow = (one: PlayedIndicator, figure: PlayedFigure): object => ({
   decimal: 1,
 });
 
-function metadata(one: PlayedIndicator): object {
+function metadata(one: FakeIndicator): object {
   const metatype = [{ id: 'IndicatorName', value: one.name }];
   if (one.licence !== null) metatype.push({ id: 'License_Type', value: one.licence });
   const concept = [{ id: 'Series', variable: [{ id: one.code, metatype }] }];
@@ -79,7 +79,7 @@ function metadata(one: PlayedIndicator): object {
 
 /** @param base the path that the API lies under, such as `/v2/` */
 export function worldBankRoute(
-  find: (code: string) => PlayedIndicator | null,
+  find: (code: string) => FakeIndicator | null,
   listed: readonly string[],
   manners: Manners = {},
   base = '/',
@@ -88,7 +88,7 @@ export function worldBankRoute(
     const answer = json(value);
     return manners.mark ? { ...answer, body: `\uFEFF${answer.body}` } : answer;
   };
-  const values = (url: URL, one: PlayedIndicator): Answer => {
+  const values = (url: URL, one: FakeIndicator): Answer => {
     const [from, to] = (url.searchParams.get('date') ?? '0:9999').split(':');
     const figures = one.figures.filter(({ year }) => year >= (from ?? '') && year <= (to ?? from ?? ''));
     const [head, start, end] = paging(url, figures.length, manners, {
@@ -119,7 +119,7 @@ export function worldBankRoute(
 }
 
 /** The figures of the long set as the API would give them. */
-export function longSetIndicator(mirror: string, code: string): PlayedIndicator | null {
+export function longSetIndicator(mirror: string, code: string): FakeIndicator | null {
   const folder = join(mirror, 'world-bank/datahub-wdi-long/indicators', code.toLowerCase());
   if (!existsSync(folder)) return null;
   const about = JSON.parse(readFileSync(join(folder, 'datapackage.json'), 'utf8'));

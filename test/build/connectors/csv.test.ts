@@ -1,7 +1,7 @@
 /** CSV as batches of rows: what upstream writes arrives cell for cell, and a damaged file is never a short table. */
 import { describe, expect, it } from 'vitest';
 import { type CsvOptions, columnIndex, openCsv, sniffDelimiter } from '../../../build/connectors/csv.ts';
-import { memoryUpstream } from './upstream-files.ts';
+import { memoryUpstream } from './read-connector.ts';
 
 async function rowsOf(text: string | Uint8Array, options: CsvOptions = {}): Promise<string[][]> {
   const table = await openCsv(await memoryUpstream({ f: text }).stream('f'), options);

@@ -1,7 +1,7 @@
 /** DDFcsv as data sets really have it. Whole providers are held cell by cell elsewhere. */
 import { describe, expect, it } from 'vitest';
-import { ddf } from '../../build/connectors/ddf.ts';
-import { memoryUpstream, readAll } from './connectors/upstream-files.ts';
+import { ddf } from '../../../build/connectors/ddf.ts';
+import { memoryUpstream, readAll } from './read-connector.ts';
 
 const resource = (path: string, key: string | string[], fields: string[]) => ({
   path,

@@ -7,10 +7,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
-import { connectorFor } from '../../../build/connectors/registry.ts';
+import { findConnector } from '../../../build/connectors/registry.ts';
 import { type Curated, loadCurated } from '../../../data/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { directoryUpstream, type ReadProvider, readAll } from './upstream-files.ts';
+import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 type Row = Record<string, string>;
 const table = (file: string): Row[] => parse(readFileSync(file), { columns: true, bom: true });
@@ -22,7 +22,7 @@ describeWithMirror('the IMF', (mirror) => {
   beforeAll(async () => {
     curated = await loadCurated('data');
     read = await readAll(
-      connectorFor('ddf'),
+      findConnector('ddf'),
       curated.providers.get('imf')?.source,
       directoryUpstream(directory),
     );
@@ -77,7 +77,7 @@ describeWithMirror('UNDP', (mirror) => {
   it('gives every cell, and each name slug lands on the country that UNDP itself gives it', async () => {
     const curated = await loadCurated('data');
     const definition = curated.providers.get('undp');
-    const { series } = await readAll(connectorFor('ddf'), definition?.source, directoryUpstream(directory));
+    const { series } = await readAll(findConnector('ddf'), definition?.source, directoryUpstream(directory));
     const rows = series.get('hdi')?.rows ?? [];
     expect(rows).toEqual(
       table(join(directory, 'ddf--datapoints--hdi--by--country--year.csv')).map((row) => ({

@@ -1,27 +1,27 @@
-/** What servers do, well and badly, played by one of our own. */
+/** What servers do, well and badly, scripted by one of our own. */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../build/upstream/address-guard.ts';
-import { HttpUpstream } from '../../build/upstream/http-upstream.ts';
-import { delayAfter, RETRY_DEFAULTS, retryAfterMs, Transient } from '../../build/upstream/retry.ts';
-import { UpstreamError } from '../../build/upstream/upstream.ts';
-import { played, read } from './played-server.ts';
+import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../../build/upstream/address-guard.ts';
+import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
+import { RETRY_DEFAULTS, retryAfterMs, retryDelayMs, TransientError } from '../../../build/upstream/retry.ts';
+import { UpstreamError } from '../../../build/upstream/upstream.ts';
+import { read, scripted } from './scripted-server.ts';
 
 describe('what passes is tried again', () => {
   it.each([408, 429, 500, 502, 503, 504])('%d, with growing waits', async (status) => {
-    played.handler = (_, response, count) => {
+    scripted.handler = (_, response, count) => {
       if (count <= 3) response.writeHead(status).end('no');
       else response.end('yes');
     };
     expect(await read('a.csv')).toBe('yes');
-    expect(played.waits).toEqual([250, 500, 1000]);
+    expect(scripted.waits).toEqual([250, 500, 1000]);
   });
 
   it('a connection that is refused half-way through the headers', async () => {
-    played.handler = (request, response, count) => {
+    scripted.handler = (request, response, count) => {
       if (count === 1) request.socket.destroy();
       else response.end('yes');
     };
@@ -29,37 +29,37 @@ describe('what passes is tried again', () => {
   });
 
   it('not for ever: the error says how often', async () => {
-    played.handler = (_, response) => response.writeHead(503).end();
+    scripted.handler = (_, response) => response.writeHead(503).end();
     await expect(read('a.csv')).rejects.toThrow(/\/data\/a\.csv: answered 503 \(tried 5 times\)/);
-    expect(played.requests).toHaveLength(5);
+    expect(scripted.requests).toHaveLength(5);
   });
 
   it('no sooner than Retry-After asks, and not at all when it asks for too long', async () => {
-    played.handler = (_, response, count) => {
+    scripted.handler = (_, response, count) => {
       if (count === 1) response.writeHead(429, { 'retry-after': '7' }).end();
       else response.end('yes');
     };
     expect(await read('a.csv')).toBe('yes');
-    expect(played.waits).toEqual([7000]);
-    played.handler = (_, response) => response.writeHead(503, { 'retry-after': '86400' }).end();
-    played.requests.length = 0;
+    expect(scripted.waits).toEqual([7000]);
+    scripted.handler = (_, response) => response.writeHead(503, { 'retry-after': '86400' }).end();
+    scripted.requests.length = 0;
     await expect(read('b.csv')).rejects.toThrow('answered 503');
-    expect(played.requests).toHaveLength(1);
+    expect(scripted.requests).toHaveLength(1);
   });
 
   it.each([400, 401, 403, 404, 410])('%d is not tried again', async (status) => {
-    played.handler = (_, response) => response.writeHead(status).end();
+    scripted.handler = (_, response) => response.writeHead(status).end();
     await expect(read('a.csv')).rejects.toMatchObject({ name: 'UpstreamError', status });
-    expect(played.requests).toHaveLength(1);
+    expect(scripted.requests).toHaveLength(1);
   });
 
   it('waits as long as the attempt and the dice say', () => {
-    const failure = new Transient('no', 503, null);
+    const failure = new TransientError('no', 503, null);
     const options = { ...RETRY_DEFAULTS, attempts: 20, random: () => 0.999 };
-    expect([0, 1, 5, 12].map((attempt) => delayAfter(failure, attempt, options))).toEqual([
+    expect([0, 1, 5, 12].map((attempt) => retryDelayMs(failure, attempt, options))).toEqual([
       500, 999, 15984, 29970,
     ]);
-    expect(delayAfter(failure, 19, options)).toBeNull();
+    expect(retryDelayMs(failure, 19, options)).toBeNull();
     expect(retryAfterMs('Fri, 20 Nov 2026 12:00:10 GMT', Date.UTC(2026, 10, 20, 12))).toBe(10_000);
     expect(retryAfterMs('soon', 0)).toBeNull();
   });
@@ -68,7 +68,7 @@ describe('what passes is tried again', () => {
 describe('a download that breaks off', () => {
   /** Calls when the client has bytes of the download on disk. */
   function afterSaving(then: () => void): void {
-    const copies = join(played.directory, 'copies');
+    const copies = join(scripted.directory, 'copies');
     const [part] = readdirSync(copies).filter((name) => name.endsWith('.part'));
     if (part && statSync(join(copies, part)).size > 0) then();
     else setImmediate(() => afterSaving(then));
@@ -76,7 +76,7 @@ describe('a download that breaks off', () => {
   const whole = 'abcdefghijklmnopqrstuvwxyz'.repeat(4000);
 
   it('is continued where it broke, when the server proves that the file is the same', async () => {
-    played.handler = (request, response, count) => {
+    scripted.handler = (request, response, count) => {
       const headers = { etag: '"v1"', 'accept-ranges': 'bytes' };
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
       if (range && request.headers['if-range'] === '"v1"') {
@@ -93,24 +93,24 @@ describe('a download that breaks off', () => {
       else response.end(whole);
     };
     expect(await read('a.csv')).toBe(whole);
-    expect(played.requests[1]?.headers.range).toMatch(/^bytes=\d+-$/);
+    expect(scripted.requests[1]?.headers.range).toMatch(/^bytes=\d+-$/);
   });
 
   it.each([
     ['the server says nothing of ranges', {}],
     ['its validator is weak', { etag: 'W/"v1"', 'accept-ranges': 'bytes' }],
   ])('begins anew when %s', async (_, headers) => {
-    played.handler = (_request, response, count) => {
+    scripted.handler = (_request, response, count) => {
       response.writeHead(200, { ...headers, 'content-length': whole.length });
       if (count === 1) response.write(whole.slice(0, 50_000), () => setImmediate(() => response.destroy()));
       else response.end(whole);
     };
     expect(await read('a.csv')).toBe(whole);
-    expect(played.requests[1]?.headers.range).toBeUndefined();
+    expect(scripted.requests[1]?.headers.range).toBeUndefined();
   });
 
   it('begins anew when the file has changed meanwhile', async () => {
-    played.handler = (_, response, count) => {
+    scripted.handler = (_, response, count) => {
       response.writeHead(200, {
         etag: `"v${count}"`,
         'accept-ranges': 'bytes',
@@ -120,11 +120,11 @@ describe('a download that breaks off', () => {
       else response.end(whole.toUpperCase());
     };
     expect(await read('a.csv')).toBe(whole.toUpperCase());
-    expect(played.requests[1]?.headers['if-range']).toBe('"v1"');
+    expect(scripted.requests[1]?.headers['if-range']).toBe('"v1"');
   });
 
   it('is an error when it breaks time and again', async () => {
-    played.handler = (_, response) => {
+    scripted.handler = (_, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('some', () => setImmediate(() => response.destroy()));
     };
@@ -147,12 +147,12 @@ describe('a server that is broken or hostile', () => {
     ['redirects to another protocol', 'file:///etc/passwd', /refused/],
     ['redirects to nothing', 'http://', /refused/],
   ])('%s', async (_, location, message) => {
-    played.handler = (_request, response) => response.writeHead(302, { location }).end();
+    scripted.handler = (_request, response) => response.writeHead(302, { location }).end();
     await expect(read('a.csv')).rejects.toThrow(message);
   });
 
   it('may redirect within its own host', async () => {
-    played.handler = (request, response) => {
+    scripted.handler = (request, response) => {
       if (request.url === '/data/a.csv') response.writeHead(301, { location: '/elsewhere/b.csv' }).end();
       else response.end(request.url);
     };
@@ -160,13 +160,13 @@ describe('a server that is broken or hostile', () => {
   });
 
   it('sends an HTML page in place of data', async () => {
-    played.handler = (_, response) =>
+    scripted.handler = (_, response) =>
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Sorry</h1>');
     await expect(read('a.csv')).rejects.toThrow('an HTML page in place of data');
   });
 
   it('sends more than allowed, told or untold, packed or unpacked', async () => {
-    played.handler = (request, response) => {
+    scripted.handler = (request, response) => {
       const large = Buffer.alloc(3_000_000, 'x');
       if (request.url?.includes('bomb'))
         response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(large));
@@ -174,18 +174,18 @@ describe('a server that is broken or hostile', () => {
     };
     await expect(read('a.csv')).rejects.toThrow('larger than 1000000 bytes');
     await expect(read('bomb.csv')).rejects.toThrow('larger than 1000000 bytes');
-    expect(played.requests).toHaveLength(2);
+    expect(scripted.requests).toHaveLength(2);
   });
 
   it('sends what is not gzip as gzip, or a coding that nobody asked for', async () => {
-    played.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain');
+    scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain');
     await expect(read('a.csv')).rejects.toThrow('broke off');
-    played.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('plain');
+    scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('plain');
     await expect(read('b.csv')).rejects.toThrow('content coding br was not asked for');
   });
 
   it('sends gzip that is good', async () => {
-    played.handler = (_, response) =>
+    scripted.handler = (_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
     expect(await read('a.csv')).toBe('packed');
   });
@@ -202,11 +202,11 @@ describe('references', () => {
     'a/..%5c..%5cb',
   ])('%s is refused before anything is asked', async (reference) => {
     await expect(read(reference)).rejects.toThrow(UpstreamError);
-    expect(played.requests).toHaveLength(0);
+    expect(scripted.requests).toHaveLength(0);
   });
 
   it('may hold encoded names and a query', async () => {
-    played.handler = (request, response) => response.end(request.url);
+    scripted.handler = (request, response) => response.end(request.url);
     expect(await read('some%20name/%C3%A9.csv?page=2&per_page=100')).toBe(
       '/data/some%20name/%C3%A9.csv?page=2&per_page=100',
     );
@@ -215,7 +215,7 @@ describe('references', () => {
 
 it('stops when it is cancelled', async () => {
   const controller = new AbortController();
-  played.handler = () => controller.abort(new Error('enough'));
+  scripted.handler = () => controller.abort(new Error('enough'));
   await expect(read('a.csv', { signal: controller.signal })).rejects.toThrow('enough');
 });
 
@@ -255,10 +255,10 @@ describe('addresses', () => {
   it('are refused behind a name, but for the origin that was configured', async () => {
     const looked = await new Promise<Error | null>((settle) => guardedLookup('localhost', {}, settle));
     expect(looked?.message).toMatch(/localhost resolves to the private address .*: refused/);
-    played.handler = (_, response) => response.end('of a mirror on purpose');
-    const { port } = played;
+    scripted.handler = (_, response) => response.end('of a mirror on purpose');
+    const { port } = scripted;
     const base = `http://localhost:${port}/data/`;
-    const cache = join(played.directory, 'named');
+    const cache = join(scripted.directory, 'named');
     const signal = new AbortController().signal;
     const upstream = new HttpUpstream({ base, cache, maxFileBytes: 1_000, signal });
     expect(await upstream.text('a.csv')).toBe('of a mirror on purpose');
