@@ -14,7 +14,7 @@ import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
-import { type RandomBytes, randomId } from './keys/key-format.ts';
+import { type RandomBytes, randomId } from '../metering/keys.ts';
 import { type KeyRequest, KeyStore, type NewKey } from './keys/key-store.ts';
 import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
 import { type OrderMove, OrderStore } from './orders/order-store.ts';

@@ -14,8 +14,7 @@ import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { addressUnit } from './address-unit.ts';
 import { BoundedCache } from './bounded-cache.ts';
-import type { AnonymousVerdict } from './metering.ts';
-import { secondsUntil } from './verdict.ts';
+import { type AnonymousVerdict, secondsUntil } from './metering.ts';
 
 const ADDRESS = readScript(import.meta.url, 'lua/address.lua', 2);
 const REMEMBERED_ADDRESSES = 50_000;

@@ -1,42 +1,30 @@
 /**
- * Debits of unknown fate whose client was told 503: "nothing was charged" must become true. Each is voided as soon as
- * Redis answers; a void repeated changes nothing, and a debit that arrives after its void charges nothing.
+ * Reverses debits whose answer the client never got: those of unknown fate (the client was told 503) and those whose
+ * answer could not be produced after the charge. Each is reversed as soon as Redis answers. A repeated reversal changes
+ * nothing, and a debit that arrives after its reversal charges nothing.
  *
- * A debit is remembered in Redis for two minutes at least, and within that time a void needs no more. When Redis was
- * away for longer, the ledger is asked first whether the debit was charged. Those that are half a day old, and those
- * beyond the bound, are logged with their request id, so that an operator can look at the ledger and refund.
+ * Redis remembers a debit for at least two minutes; within that time a reversal needs no more. After a longer outage the
+ * ledger is searched first for the charge. Debits older than half a day, and those beyond the bound of the queue, are
+ * logged with their request id, so that an operator can compare the ledger and refund.
  */
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
-import { chargedDebits } from './debit-search.ts';
-import type { Admission } from './metering.ts';
+import { fieldsOf } from '../../data/runtime/stream-fields.ts';
+import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import type { Debit } from './metering.ts';
 
-const VOID = readScript(import.meta.url, 'lua/reverse.lua', 4);
-const KEPT_AT_MOST = 50_000;
-/** After this a debit may be forgotten, and cannot arrive any more. */
+const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 4);
+const QUEUED_AT_MOST = 50_000;
+/** After this Redis may have forgotten a debit, and a delayed debit can no longer arrive. */
 const REMEMBERED_MS = 110_000;
 /** Long before a ledger entry may be archived. */
-const VOID_WITHIN_MS = 43_200_000;
+const REVERSE_WITHIN_MS = 43_200_000;
 const RETRY_EVERY_MS = 250;
-const AT_ONCE = 100;
-
-export interface DoubtfulDebit {
-  /** The keys of the admission script, in its order. */
-  names: readonly [
-    account: string,
-    keys: string,
-    minute: string,
-    day: string,
-    ledger: string,
-    usage: string,
-    debits: string,
-  ];
-  debit_id: string;
-  price: number;
-  admission: Pick<Admission, 'route' | 'request_id' | 'key'>;
-  now_ms: number;
-}
+const BATCH_SIZE = 100;
+/** How far the clocks of this gateway and of Redis may differ. */
+const CLOCK_SKEW_MS = 10_000;
+const LEDGER_PAGE_SIZE = 1_000;
 
 interface Dependencies {
   redis: RedisClient;
@@ -46,37 +34,50 @@ interface Dependencies {
 }
 
 export class DebitReversals {
-  readonly #to: Dependencies;
-  #owed: DoubtfulDebit[] = [];
+  readonly #dependencies: Dependencies;
+  #queue: Debit[] = [];
   #timer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
 
   constructor(dependencies: Dependencies) {
-    this.#to = dependencies;
+    this.#dependencies = dependencies;
   }
 
-  /** Debits that still wait. */
+  /** Debits that wait for their reversal. */
   get count(): number {
-    return this.#owed.length;
+    return this.#queue.length;
   }
 
-  add(debit: DoubtfulDebit): void {
-    if (this.#owed.length >= KEPT_AT_MOST) this.#giveUp(debit);
-    else this.#owed.push(debit);
+  /** Queues a debit; the reversal is tried soon, and again until Redis answers. */
+  add(debit: Debit): void {
+    this.#enqueue(debit);
     this.#schedule();
   }
 
-  /** Tries every waiting void once. */
-  flush(): Promise<void> {
+  /** Reverses a debit at once; queues it when Redis does not answer. Never rejects. */
+  async reverse(debit: Debit): Promise<void> {
+    this.add(debit);
+    if (this.#dependencies.redis.status === 'ready') await this.flush();
+  }
+
+  /** Tries every queued reversal once. */
+  async flush(): Promise<void> {
+    // A flush that began earlier may not include the latest debits.
+    await this.#flushing;
     this.#flushing ??= this.#flushOnce().finally(() => {
       this.#flushing = null;
       this.#schedule();
     });
-    return this.#flushing;
+    await this.#flushing;
+  }
+
+  #enqueue(debit: Debit): void {
+    if (this.#queue.length >= QUEUED_AT_MOST) this.#giveUp(debit);
+    else this.#queue.push(debit);
   }
 
   #schedule(): void {
-    if (this.#timer || this.#owed.length === 0 || this.#to.redis.status === 'end') return;
+    if (this.#timer || this.#queue.length === 0 || this.#dependencies.redis.status === 'end') return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       void this.flush();
@@ -85,59 +86,110 @@ export class DebitReversals {
   }
 
   async #flushOnce(): Promise<void> {
-    const now_ms = this.#to.now();
-    const waiting = this.#owed;
-    this.#owed = [];
-    const fresh: DoubtfulDebit[] = [];
-    const late = new Map<string, DoubtfulDebit[]>();
-    for (const debit of waiting) {
-      const age_ms = now_ms - debit.now_ms;
-      const [, , , , ledger] = debit.names;
-      if (age_ms > VOID_WITHIN_MS) this.#giveUp(debit);
-      else if (age_ms <= REMEMBERED_MS) fresh.push(debit);
-      else late.set(ledger, [...(late.get(ledger) ?? []), debit]);
+    const now_ms = this.#dependencies.now();
+    const queue = this.#queue;
+    this.#queue = [];
+    const remembered: Debit[] = [];
+    const forgotten = new Map<string, Debit[]>();
+    for (const debit of queue) {
+      const age_ms = now_ms - debit.at_ms;
+      if (age_ms > REVERSE_WITHIN_MS) this.#giveUp(debit);
+      else if (age_ms <= REMEMBERED_MS) remembered.push(debit);
+      else forgotten.set(debit.account_id, [...(forgotten.get(debit.account_id) ?? []), debit]);
     }
-    await this.#voidAll(fresh, false);
-    for (const [ledger, debits] of late) await this.#voidLate(ledger, debits);
+    await this.#reverseAll(remembered, false);
+    for (const [account_id, debits] of forgotten) await this.#reverseCharged(account_id, debits);
   }
 
-  async #voidAll(debits: readonly DoubtfulDebit[], isCharged: boolean): Promise<void> {
-    for (let from = 0; from < debits.length; from += AT_ONCE) {
-      await Promise.all(debits.slice(from, from + AT_ONCE).map((debit) => this.#void(debit, isCharged)));
+  async #reverseAll(debits: readonly Debit[], isCharged: boolean): Promise<void> {
+    for (let from = 0; from < debits.length; from += BATCH_SIZE) {
+      await Promise.all(
+        debits.slice(from, from + BATCH_SIZE).map((debit) => this.#reverse(debit, isCharged)),
+      );
     }
   }
 
-  /** Of debits that Redis has forgotten only those are voided that the ledger holds. */
-  async #voidLate(ledger: string, debits: readonly DoubtfulDebit[]): Promise<void> {
-    const sought = debits.map((debit) => ({
-      ...debit,
-      request_id: debit.admission.request_id,
-      key_id: debit.admission.key.key_id,
-    }));
-    const charged = await chargedDebits(this.#to.redis, ledger, sought).catch(() => null);
-    if (charged === null) this.#owed.push(...debits);
-    else await this.#voidAll(charged, true);
+  /** Of debits that Redis has forgotten, reverses only those that the ledger holds. */
+  async #reverseCharged(account_id: string, debits: readonly Debit[]): Promise<void> {
+    const ledger = redisKeys.ledger(account_id);
+    const charged = await findCharged(this.#dependencies.redis, ledger, debits).catch(() => null);
+    if (charged === null) for (const debit of debits) this.#enqueue(debit);
+    else await this.#reverseAll(charged, true);
   }
 
-  async #void(debit: DoubtfulDebit, isCharged: boolean): Promise<void> {
-    const { names, debit_id, price, admission, now_ms } = debit;
-    const [account, , , , ledger, usage, debits] = names;
-    const { route, request_id, key } = admission;
-    const values = [account, ledger, usage, debits, this.#to.now(), debit_id, price, route, request_id];
+  async #reverse(debit: Debit, isCharged: boolean): Promise<void> {
+    const { debit_id, price, at_ms, account_id, key_id, route, request_id } = debit;
+    const { runner, now, log } = this.#dependencies;
+    const keys = [
+      redisKeys.account(account_id),
+      redisKeys.ledger(account_id),
+      redisKeys.usage(account_id, dayOf(at_ms)),
+      redisKeys.debits(account_id, minuteOf(at_ms)),
+    ];
+    const values = [now(), debit_id, price, route, request_id, key_id, isCharged ? '1' : '', at_ms];
     try {
-      const more = [key.key_id, isCharged ? '1' : '', now_ms];
-      const given_back = await this.#to.runner.run(VOID, [...values, ...more], true);
-      this.#to.log.warn({ request_id, given_back }, 'a debit of unknown fate was voided');
+      const given_back = await runner.run(REVERSE, [...keys, ...values], true);
+      log.warn({ request_id, given_back }, 'debit reversed');
     } catch {
-      this.#owed.push(debit);
+      this.#enqueue(debit);
     }
   }
 
-  #giveUp({ admission, debit_id, price }: DoubtfulDebit): void {
-    const { request_id, key } = admission;
-    this.#to.log.error(
-      { request_id, debit_id, price, key_id: key.key_id },
-      'a debit of unknown fate could not be voided in time: compare the ledger',
+  #giveUp({ request_id, debit_id, price, key_id }: Debit): void {
+    this.#dependencies.log.error(
+      { request_id, debit_id, price, key_id },
+      'debit not reversed in time: compare the ledger and refund by hand',
     );
   }
+}
+
+/** What `findCharged` compares of a debit. */
+export type SearchedDebit = Pick<Debit, 'at_ms' | 'price' | 'request_id' | 'key_id'>;
+
+/** How often the ledger holds each charge, and how often each call was refunded. */
+interface LedgerCounts {
+  charged: Map<string, number>;
+  refunded: Map<string, number>;
+}
+
+/**
+ * Those of an account's debits that were charged and not refunded, read from the ledger near the time at which they
+ * were sent. Identical debits are found as often as the ledger holds them; a refund of the same call, however late,
+ * counts against them. Rejects with the error of Redis.
+ */
+export async function findCharged<Searched extends SearchedDebit>(
+  redis: RedisClient,
+  ledger: string,
+  debits: readonly Searched[],
+): Promise<Searched[]> {
+  const counts: LedgerCounts = { charged: new Map(), refunded: new Map() };
+  let from = String(Math.min(...debits.map(({ at_ms }) => at_ms)) - CLOCK_SKEW_MS);
+  for (;;) {
+    const page = await redis.xrange(ledger, from, '+', 'COUNT', LEDGER_PAGE_SIZE);
+    for (const [, fields] of page) countEntry(counts, fieldsOf(fields));
+    const last = page.at(-1);
+    if (!last || page.length < LEDGER_PAGE_SIZE) break;
+    from = `(${last[0]}`;
+  }
+  return debits.filter(({ at_ms, request_id, key_id, price }) => {
+    const call = callOf(key_id, price, request_id);
+    if (add(counts.charged, `${at_ms} ${call}`, -1) < 0) return false;
+    return add(counts.refunded, call, -1) < 0;
+  });
+}
+
+function countEntry(counts: LedgerCounts, fields: Record<string, string>): void {
+  const { at_ms, kind, key = '', delta, request = '' } = fields;
+  const call = callOf(key, Math.abs(Number(delta)), request);
+  if (kind === 'debit') add(counts.charged, `${at_ms} ${call}`, 1);
+  else if (kind === 'refund') add(counts.refunded, call, 1);
+}
+
+const callOf = (key_id: string, price: number, request_id: string): string =>
+  `${key_id} ${price} ${request_id}`;
+
+function add(counts: Map<string, number>, name: string, by: number): number {
+  const count = (counts.get(name) ?? 0) + by;
+  counts.set(name, count);
+  return count;
 }

@@ -42,6 +42,19 @@ export interface Admission {
   look?: boolean;
 }
 
+/** One charge, as `Metering.refund` needs it. Callers only pass it on. */
+export interface Debit {
+  readonly debit_id: string;
+  /** Credits. */
+  readonly price: number;
+  /** Unix milliseconds at which it was sent to Redis. */
+  readonly at_ms: number;
+  readonly account_id: string;
+  readonly key_id: string;
+  readonly route: string;
+  readonly request_id: string;
+}
+
 interface QuotaStatus {
   balance: number;
   tier: Tier;
@@ -49,7 +62,8 @@ interface QuotaStatus {
 }
 
 export type Verdict =
-  | ({ kind: 'admitted'; charged: number } & QuotaStatus)
+  /** `debit` is null at price 0. */
+  | ({ kind: 'admitted'; charged: number; debit: Debit | null } & QuotaStatus)
   | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
   | ({ kind: 'insufficient_credits' } & QuotaStatus)
   /** Revoked, expired, or the account is suspended or closed. */
@@ -84,6 +98,10 @@ export class MeteringUnavailable extends Error {
   override name = 'MeteringUnavailable';
 }
 
+/** Whole seconds until a moment, at least one: a client told to wait 0 s would come back too early. */
+export const secondsUntil = (end_ms: number, now_ms: number): number =>
+  Math.max(1, Math.ceil((end_ms - now_ms) / 1000));
+
 export interface Metering {
   /**
    * The facts of the key in an Authorization header, or null when it is not a well-formed, existing key whose secret
@@ -98,6 +116,11 @@ export interface Metering {
   knownOverLimit(key: KeyFacts): boolean;
   /** Decides and, when admitted, charges and counts. One round trip. @throws {MeteringUnavailable} */
   admit(admission: Admission): Promise<Verdict>;
+  /**
+   * Gives a debit back because the answer could not be produced after the charge. Writes one `refund` entry to the
+   * ledger, however often it is called. Retries in the background while Redis is unreachable. Never rejects.
+   */
+  refund(debit: Debit): Promise<void>;
   /** Counts an anonymous request of an address (IPv6 by /64). Redis away: admitted, uncounted. */
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
   /** How many requests this process has admitted uncounted. */

@@ -15,23 +15,26 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { AddressMeter, PATIENCE_MS } from './address-meter.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { DebitReversals } from './debit-reversals.ts';
-import { KeyResolver } from './key-resolver.ts';
+import { KeyResolver } from './keys.ts';
 import {
   type Admission,
   type AnonymousVerdict,
+  type Debit,
   type KeyFacts,
   type Metering,
   MeteringUnavailable,
+  type RateWindow,
+  secondsUntil,
+  type Tier,
   type UsageReport,
   type Verdict,
 } from './metering.ts';
 import { ANONYMOUS, FREE_CALL, Totals } from './totals.ts';
 import { readUsage } from './usage.ts';
-import { decodeVerdict } from './verdict.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
 const REMEMBERED_ACCOUNTS = 50_000;
@@ -96,7 +99,7 @@ export class RedisMetering implements Metering {
   readonly #runner: ScriptRunner;
   readonly #resolver: KeyResolver;
   readonly #addresses: AddressMeter;
-  readonly #voids: DebitReversals;
+  readonly #reversals: DebitReversals;
   readonly #totals: Totals;
   /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
   readonly #limits: readonly number[];
@@ -120,7 +123,7 @@ export class RedisMetering implements Metering {
       per_day: settings.ANONYMOUS_PER_DAY,
       patience_ms,
     });
-    this.#voids = new DebitReversals({ redis, runner: this.#runner, now, log });
+    this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new Totals(redis);
     this.#limits = [
       settings.ANONYMOUS_PER_MINUTE,
@@ -149,6 +152,18 @@ export class RedisMetering implements Metering {
     const price = failed ? 0 : wholeCredits(admission.price);
     const names = this.#namesOf(key.account_id, now_ms);
     const debit_id = this.#debitId();
+    const debit =
+      price === 0
+        ? null
+        : {
+            debit_id,
+            price,
+            at_ms: now_ms,
+            account_id: key.account_id,
+            key_id: key.key_id,
+            route,
+            request_id,
+          };
     const values = [
       ...names,
       now_ms,
@@ -161,15 +176,18 @@ export class RedisMetering implements Metering {
       request_id,
       ...this.#limits,
     ];
-    const reply = await this.#runner.runRepeatable(ADMIT, values, price > 0).catch((cause: unknown) => {
-      if (price > 0 && fateOf(cause) === 'unknown')
-        this.#voids.add({ names, debit_id, price, admission, now_ms });
+    const reply = await this.#runner.runRepeatable(ADMIT, values, debit !== null).catch((cause: unknown) => {
+      if (debit !== null && fateOf(cause) === 'unknown') this.#reversals.add(debit);
       throw this.#unavailable(cause);
     });
-    const verdict = decodeVerdict(reply, now_ms);
+    const verdict = decodeVerdict(reply, now_ms, debit);
     this.#remember(key.account_id, verdict);
     this.#count(admission, verdict, now_ms);
     return verdict;
+  }
+
+  refund(debit: Debit): Promise<void> {
+    return this.#reversals.reverse(debit);
   }
 
   get uncounted(): number {
@@ -196,7 +214,7 @@ export class RedisMetering implements Metering {
 
   /** Before closing the connection: gives back what is still owed for answers that could not be given. */
   async settle(): Promise<void> {
-    await Promise.all([this.#voids.flush(), this.#totals.flush()]);
+    await Promise.all([this.#reversals.flush(), this.#totals.flush()]);
   }
 
   #count({ route, status, rows, look }: Admission, verdict: Verdict, now_ms: number): void {
@@ -233,5 +251,55 @@ export class RedisMetering implements Metering {
   #unavailable(cause: unknown): MeteringUnavailable {
     if (fateOf(cause) === 'refused') this.#log.error({ err: cause }, 'Redis refused a metering command');
     return new MeteringUnavailable('metering cannot be asked', { cause });
+  }
+}
+
+/** What `admit.lua` returns. */
+type Reply = [
+  outcome: 'admitted' | 'rate_limited' | 'insufficient_credits' | 'invalid_key' | 'voided',
+  charged: number,
+  balance: number,
+  tier: Tier,
+  minute_limit: number,
+  minute_used: number,
+  day_limit: number,
+  day_used: number,
+];
+
+/**
+ * The window that runs out first is the one that lets the fewest further requests through; when both let through
+ * equally many, the day's, because it keeps a caller waiting longer.
+ */
+function nearerWindow(reply: Reply, now_ms: number): RateWindow {
+  const [, , , , minute_limit, minute_used, day_limit, day_used] = reply;
+  const minute_left = Math.max(0, minute_limit - minute_used);
+  const day_left = Math.max(0, day_limit - day_used);
+  return minute_left < day_left
+    ? { limit: minute_limit, remaining: minute_left, reset_s: endOf(minuteOf(now_ms), MINUTE_MS) / 1000 }
+    : { limit: day_limit, remaining: day_left, reset_s: endOf(dayOf(now_ms), DAY_MS) / 1000 };
+}
+
+const endOf = (index: number, length_ms: number): number => (index + 1) * length_ms;
+
+/** @throws {MeteringUnavailable} for a request that was given up before this answer came. */
+function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null): Verdict {
+  const reply = raw as Reply;
+  const [outcome, charged, balance, tier] = reply;
+  if (outcome === 'invalid_key') return { kind: 'invalid_key' };
+  if (outcome === 'voided') throw new MeteringUnavailable('the request was given up before it was decided');
+  const window = nearerWindow(reply, now_ms);
+  switch (outcome) {
+    case 'admitted':
+      return { kind: 'admitted', charged, balance, tier, window, debit };
+    case 'insufficient_credits':
+      return { kind: 'insufficient_credits', balance, tier, window };
+    case 'rate_limited':
+      return {
+        kind: 'rate_limited',
+        retry_after_s: secondsUntil(window.reset_s * 1000, now_ms),
+        balance,
+        tier,
+        window,
+      };
   }
 }

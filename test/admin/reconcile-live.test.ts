@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { DebitReversals, type DoubtfulDebit } from '../../gateway/metering/debit-reversals.ts';
+import { DebitReversals } from '../../gateway/metering/debit-reversals.ts';
 import { DAY_MS } from '../build/archive/lived.ts';
 import { silentLog } from '../redis.ts';
 import { carried, found, id, lived, parts, redis, wallet } from './reconcile-fixture.ts';
@@ -30,21 +30,11 @@ it('is no false alarm when a debit is taken back after midnight, live and archiv
   const minute = redisKeys.debits(account_id, Math.floor(now_ms / 60_000));
   const [debit_id = ''] = await redis.hkeys(minute);
   world.clock.ms += 2_000;
-  const names = [
-    ...[
-      redisKeys.account(account_id),
-      redisKeys.keys(account_id),
-      'minute',
-      'day',
-      redisKeys.ledger(account_id),
-    ],
-    ...[redisKeys.usage(account_id, Math.floor(now_ms / DAY_MS)), minute],
-  ] as unknown as DoubtfulDebit['names'];
   const runner = new ScriptRunner(redis);
-  const voids = new DebitReversals({ redis, runner, now: () => world.clock.ms, log: silentLog });
-  const admission = { route: '/v1/countries/{iso3}', request_id: 'request-1', key: facts };
-  voids.add({ names, debit_id, price: 5, admission, now_ms });
-  await voids.flush();
+  const reversals = new DebitReversals({ redis, runner, now: () => world.clock.ms, log: silentLog });
+  const call_facts = { route: '/v1/countries/{iso3}', request_id: 'request-1', key_id: facts.key_id };
+  reversals.add({ ...call_facts, account_id, debit_id, price: 5, at_ms: now_ms });
+  await reversals.flush();
   expect(await lived.store.ledger(account_id)).toMatchObject([{ kind: 'refund' }, { kind: 'debit' }, {}]);
   for (const days of [0, 2, 3, 4]) {
     world.clock.ms += days * DAY_MS;

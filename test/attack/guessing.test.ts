@@ -1,7 +1,7 @@
 /** The means of the timing proof are sound, and guesses are what they claim to be. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseKey } from '../../gateway/accounts/keys/key-format.ts';
+import { parseKey } from '../../gateway/metering/keys.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
 import { distinguishable, strangeKey, wrongKey } from './guessing.ts';
 

@@ -3,7 +3,7 @@
  * that whatever else the machine does falls on both; one figure comes out.
  */
 import { randomBytes } from 'node:crypto';
-import { mintKeyText } from '../../gateway/accounts/keys/key-format.ts';
+import { mintKeyText } from '../../gateway/metering/keys.ts';
 
 /**
  * How often a measurement of `a` lies above one of `b`: 0.5 when nothing tells them apart, 0 or 1 when everything does.

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
-import { mintKeyText } from '../../gateway/accounts/keys/key-format.ts';
+import { mintKeyText } from '../../gateway/metering/keys.ts';
 import type { FixedAnswer, FloorQuestion } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';
 import { startNginx } from './nginx.ts';

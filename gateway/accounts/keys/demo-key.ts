@@ -7,9 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseKey } from '../../metering/keys.ts';
 import type { AccountStore } from '../account-store.ts';
 import { ACTIVE_KEYS_AT_MOST, AccountError, type AccountRecord } from '../records.ts';
-import { parseKey } from './key-format.ts';
 
 const EMAIL = 'demo@almanac.example';
 const LABEL = 'demo';

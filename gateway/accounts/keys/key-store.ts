@@ -5,12 +5,11 @@
 
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type StoredKey, storedKey } from '../../metering/key-resolver.ts';
+import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../metering/keys.ts';
 import type { RunScript, StoreDependencies } from '../account-store.ts';
 import { ACTIVE_KEYS_AT_MOST, AccountError, type KeyRecord } from '../records.ts';
 import { keysFrom } from '../redis-mappers.ts';
 import { unavailable } from '../validation.ts';
-import { type MintedKey, mintKeyText } from './key-format.ts';
 
 const MINT = readScript(import.meta.url, '../lua/mint-key.lua', 2);
 const REVOKE = readScript(import.meta.url, '../lua/revoke-key.lua', 1);

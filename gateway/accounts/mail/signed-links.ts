@@ -9,7 +9,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { RandomBytes } from '../keys/key-format.ts';
+import type { RandomBytes } from '../../metering/keys.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 24;

@@ -2,8 +2,8 @@
 
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../metering/keys.ts';
 import type { RunScript, StoreDependencies } from '../account-store.ts';
-import { randomId } from '../keys/key-format.ts';
 import { AccountError, type OrderRecord, type OrderState, type PaymentId } from '../records.ts';
 import { orderFrom } from '../redis-mappers.ts';
 import { unavailable } from '../validation.ts';

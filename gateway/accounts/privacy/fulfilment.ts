@@ -14,7 +14,7 @@ import { gunzip, gzip } from 'node:zlib';
 import type { Logger } from 'pino';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type RandomBytes, randomId } from '../keys/key-format.ts';
+import { type RandomBytes, randomId } from '../../metering/keys.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { AccountError } from '../records.ts';
 import { type HeldDataDependencies, heldData, subjectOf } from './data-export.ts';

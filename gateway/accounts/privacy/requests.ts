@@ -10,7 +10,7 @@
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type RandomBytes, randomId } from '../keys/key-format.ts';
+import { type RandomBytes, randomId } from '../../metering/keys.ts';
 import { AccountError } from '../records.ts';
 import { unavailable } from '../validation.ts';
 

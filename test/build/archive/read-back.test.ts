@@ -11,7 +11,7 @@ import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
-import { dateOfDay, dayOf, minuteOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import { readAuditPage } from '../../../gateway/accounts/audit/audit-history.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
@@ -88,18 +88,10 @@ async function takeBack(
   const admission = admissionOf(facts, { price: 3, rows: 9, request_id });
   await metering.admit(admission);
   await meanwhile();
-  const voids = new DebitReversals({ redis, runner: new ScriptRunner(redis), now, log: silentLog });
-  const names = [
-    redisKeys.account(account_id),
-    redisKeys.keys(account_id),
-    redisKeys.minute(account_id, minuteOf(now_ms)),
-    redisKeys.day(account_id, dayOf(now_ms)),
-    redisKeys.ledger(account_id),
-    redisKeys.usage(account_id, dayOf(now_ms)),
-    redisKeys.debits(account_id, minuteOf(now_ms)),
-  ] as const;
-  voids.add({ names, debit_id, price: 3, admission, now_ms });
-  await voids.flush();
+  const reversals = new DebitReversals({ redis, runner: new ScriptRunner(redis), now, log: silentLog });
+  const { route } = admission;
+  reversals.add({ debit_id, price: 3, at_ms: now_ms, account_id, key_id: facts.key_id, route, request_id });
+  await reversals.flush();
 }
 
 const words = fc.string({ unit: 'binary', maxLength: 12 });

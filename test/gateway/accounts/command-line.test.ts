@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseKey } from '../../../gateway/accounts/keys/key-format.ts';
+import { parseKey } from '../../../gateway/metering/keys.ts';
 import { empty, startRedis, type TestRedis } from '../../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../../gateway/accounts/cli/main.ts');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOf, mintKeyText, parseKey, randomId } from '../../../gateway/accounts/keys/key-format.ts';
+import { digestOf, mintKeyText, parseKey, randomId } from '../../../gateway/metering/keys.ts';
 import { seededRandom } from '../metering/harness.ts';
 
 const random = seededRandom('key format');

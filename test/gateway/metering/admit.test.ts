@@ -20,10 +20,19 @@ beforeEach(async () => {
 
 describe('an admitted request', () => {
   it('is charged its price and answers with balance, tier and the nearer window', async () => {
-    const { call } = await world.customer({ credits: 10 });
+    const { call, account_id, facts } = await world.customer({ credits: 10 });
     expect(await call({ price: 4, rows: 4 })).toEqual({
       kind: 'admitted',
       charged: 4,
+      debit: {
+        debit_id: expect.any(String),
+        price: 4,
+        at_ms: world.clock.ms,
+        account_id,
+        key_id: facts.key_id,
+        route: '/v1/countries/{iso3}',
+        request_id: 'request-1',
+      },
       balance: 6,
       tier: 'free',
       window: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000 },
@@ -57,6 +66,7 @@ describe('an admitted request', () => {
     expect(await call({ price: 0, route: '/v1/ping' })).toMatchObject({
       kind: 'admitted',
       charged: 0,
+      debit: null,
       balance: 0,
     });
     expect((await booksOf(world, account_id)).entries).toBe(0);

@@ -1,7 +1,7 @@
 /** Which debits of unknown fate stand charged in a ledger. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { chargedDebits } from '../../../gateway/metering/debit-search.ts';
+import { findCharged } from '../../../gateway/metering/debit-reversals.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 
 let server: TestRedis;
@@ -16,7 +16,7 @@ beforeEach(() => redis.del('ledger'));
 const NOW_MS = 1_800_000_000_000;
 const sought = (request_id: string, later_ms = 0, price = 5) => ({
   request_id,
-  now_ms: NOW_MS + later_ms,
+  at_ms: NOW_MS + later_ms,
   price,
   key_id: 'a key',
 });
@@ -33,7 +33,7 @@ async function enter(kind: 'debit' | 'refund', request: string, later_ms = 0, ap
 }
 
 const found = async (...debits: ReturnType<typeof sought>[]): Promise<string[]> =>
-  (await chargedDebits(redis, 'ledger', debits)).map(({ request_id }) => request_id);
+  (await findCharged(redis, 'ledger', debits)).map(({ request_id }) => request_id);
 
 it('finds what was charged, and nothing that differs in call, moment or price', async () => {
   await enter('debit', 'a', 0, -8_000);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { mintKeyText } from '../../../gateway/accounts/keys/key-format.ts';
+import { mintKeyText } from '../../../gateway/metering/keys.ts';
 import { callsDuring, everyKey, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, seededRandom, type World } from './harness.ts';
 

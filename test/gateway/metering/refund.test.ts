@@ -1,0 +1,111 @@
+/** `Metering.refund`: credits come back when the answer could not be produced after the charge. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import type { Debit, Metering } from '../../../gateway/metering/metering.ts';
+import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
+import { startFaultyProxy } from './proxy.ts';
+
+const DAY_MS = 86_400_000;
+
+let server: TestRedis;
+let world: World;
+let customer: Customer;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect(), UNLIMITED);
+  customer = await world.customer({ credits: 100 });
+});
+
+const books = () => booksOf(world, customer.account_id);
+const credits = async (days = 1) => (await world.metering.usage(customer.account_id, days)).totals.credits;
+
+/** Charges a call and returns its debit. */
+async function charge(price: number, metering: Metering = world.metering): Promise<Debit> {
+  const verdict = await metering.admit(
+    admissionOf(customer.facts, { price, request_id: `call of ${price}` }),
+  );
+  if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
+  return verdict.debit;
+}
+
+describe('refund', () => {
+  it('gives back balance, spent credits and usage, with one ledger entry that names the call', async () => {
+    const debit = await charge(7);
+    expect(await books()).toMatchObject({ balance: 93, spent: 7, ledger: 93 });
+    expect(await credits()).toBe(7);
+    await world.metering.refund(debit);
+    expect(await books()).toMatchObject({ balance: 100, spent: 0, granted: 100, ledger: 100, debits: 1 });
+    expect(await credits()).toBe(0);
+    const [entry] = await world.store.ledger(customer.account_id);
+    expect(entry).toMatchObject({
+      kind: 'refund',
+      delta: 7,
+      balance: 100,
+      cause: { request_id: 'call of 7', route: '/v1/countries/{iso3}', key_id: customer.facts.key_id },
+    });
+  });
+
+  it('refunds a debit once, however often it is asked to', async () => {
+    const debit = await charge(7);
+    await Promise.all([world.metering.refund(debit), world.metering.refund(debit)]);
+    await world.metering.refund(debit);
+    expect(await books()).toMatchObject({ balance: 100, spent: 0, ledger: 100, entries: 3 });
+    expect(await credits()).toBe(0);
+  });
+
+  it('refunds each of many debits at once, and no other', async () => {
+    const debits = await Promise.all([1, 2, 3, 4].map((price) => charge(price)));
+    await Promise.all(debits.slice(1).map((debit) => world.metering.refund(debit)));
+    expect(await books()).toMatchObject({ balance: 99, spent: 1, ledger: 99, debits: 4, entries: 8 });
+  });
+
+  it('corrects the usage of the day of the debit after midnight', async () => {
+    world.clock.ms = Math.ceil(world.clock.ms / DAY_MS) * DAY_MS - 1;
+    const debit = await charge(7);
+    world.clock.ms += 2;
+    await world.metering.refund(debit);
+    const { daily } = await world.metering.usage(customer.account_id, 2);
+    expect(daily.map((day) => day.credits)).toEqual([0, 0]);
+    expect(await books()).toMatchObject({ balance: 100 });
+  });
+
+  it('refunds once after Redis has forgotten the debit id', async () => {
+    const debit = await charge(7);
+    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    world.clock.ms += 600_000;
+    await world.metering.refund(debit);
+    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    await world.metering.refund(debit);
+    expect(await books()).toMatchObject({ balance: 100, spent: 0, ledger: 100, entries: 3 });
+  });
+
+  it('does not reject without Redis, and refunds when Redis is back', async () => {
+    const proxy = await startFaultyProxy(server.url.replace('unix://', ''));
+    const redis: RedisClient = connectRedis(
+      { REDIS_URL: proxy.url, REDIS_CLUSTER: false },
+      silentLog,
+      'metering',
+    );
+    try {
+      await whenReady(redis, 5000);
+      const now = (): number => world.clock.ms;
+      const metering = createMetering({ redis, settings: UNLIMITED, now, log: silentLog });
+      const [cut, away] = [await charge(7, metering), await charge(8, metering)];
+      proxy.fault = 'cut_request';
+      await metering.refund(cut);
+      await metering.refund(away);
+      expect(await books()).toMatchObject({ balance: 85, entries: 3 });
+      proxy.fault = 'none';
+      await expect.poll(() => metering.settle().then(books)).toMatchObject({ balance: 100, ledger: 100 });
+      expect(await books()).toMatchObject({ spent: 0, entries: 5 });
+    } finally {
+      redis.disconnect();
+      await proxy.stop();
+    }
+  });
+});
