@@ -8,7 +8,7 @@
 import { readOverrides } from '../data/runtime/overrides.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
-import { type LeftOutIndicator, leftOutIndicators } from '../data/schema/left-out.ts';
+import { type ExcludedIndicator, leftOutIndicators } from '../data/schema/excluded-indicator.ts';
 import type { IndicatorOverride } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
@@ -69,8 +69,8 @@ export class IndicatorAdmin {
   }
 
   /** What the lake holds and the last build did not publish, for another reason than an operator's word. */
-  async leftOut(): Promise<LeftOutIndicator[]> {
-    const text = await this.#redis.get(redisKeys.leftOut);
+  async excluded(): Promise<ExcludedIndicator[]> {
+    const text = await this.#redis.get(redisKeys.excluded);
     return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
   }
 

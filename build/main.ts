@@ -10,13 +10,13 @@ import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
-import { RunMirror } from './jobs/run-mirror.ts';
-import { SnapshotFault } from './publish/verify.ts';
-import { Refusal } from './runtime/command-error.ts';
-import { observeAll } from './runtime/progress.ts';
-import { currentOverrides, linkRedis } from './runtime/redis-link.ts';
+import { RunReporter } from './jobs/run-reporter.ts';
+import { SnapshotError } from './publish/verify.ts';
+import { CommandError } from './runtime/command-error.ts';
+import { combineObservers } from './runtime/progress.ts';
+import { currentOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { loggedProgress, terminalProgress } from './runtime/terminal-progress.ts';
-import { MIRRORED, STEPS, type StepOptions, type StepTools, UsageError } from './steps.ts';
+import { REDIS_STEPS, STEPS, type StepContext, type StepOptions, UsageError } from './steps.ts';
 
 const USAGE = `usage: npm run build-data -- <step> [options]
 
@@ -74,19 +74,19 @@ async function run(args: readonly string[]): Promise<number> {
   const isQuiet = isTerminal && settings.LOG_LEVEL === 'info';
   const level = { LOG_LEVEL: isQuiet ? ('warn' as const) : settings.LOG_LEVEL };
   const curated = await loadCurated(settings.CURATED_DIR);
-  const link = MIRRORED.has(name) ? await linkRedis(settings, createLog(level)) : null;
-  const mirror = link && new RunMirror(link.redis, Date.now);
+  const link = REDIS_STEPS.has(name) ? await tryOpenRedis(settings, createLog(level)) : null;
+  const mirror = link && new RunReporter(link.redis, Date.now);
   const log = mirror ? createLog(level, mirror) : createLog(level);
   const display = isTerminal ? terminalProgress(process.stderr, Date.now) : loggedProgress(log);
   const signal = cancelOnSignal();
-  const tools: StepTools = {
+  const tools: StepContext = {
     settings,
     curated,
     findConnector,
     now: Date.now,
     log,
     overrides: () => currentOverrides(link?.redis ?? null, settings, log),
-    observer: mirror ? observeAll(display, mirror) : display,
+    observer: mirror ? combineObservers(display, mirror) : display,
     signal,
     ...(link && { archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }) }),
     ...(mirror && { signalFor: (subject) => mirror.signalFor(subject) }),
@@ -104,7 +104,7 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Errors with a message for the person who typed; anything else is a fault and shows where it happened. */
-const EXPECTED = [CuratedError, SettingsError, LockHeld, NothingToPublish, Refusal, SnapshotFault];
+const EXPECTED = [CuratedError, SettingsError, LockHeld, NothingToPublish, CommandError, SnapshotError];
 
 function explain(error: unknown): number {
   if (error instanceof UsageError) {

@@ -19,7 +19,7 @@ import {
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './lake/lake.ts';
 import { inParallel } from './runtime/in-parallel.ts';
-import { sentenceOf } from './runtime/local-fault.ts';
+import { describeError } from './runtime/machine-fault.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -136,7 +136,7 @@ async function ingestOne(deps: NightlyDependencies, provider: string): Promise<P
   } catch (error) {
     if (error instanceof LockHeld) return result('busy', error.message);
     deps.log.error({ err: error, provider }, 'ingestion failed outside its run');
-    return result('failed', sentenceOf(error));
+    return result('failed', describeError(error));
   }
 }
 
@@ -199,6 +199,6 @@ async function buildOnce(
     return { build, error: null };
   } catch (error) {
     if (!(error instanceof NothingToPublish)) log.error({ err: error }, 'the build failed');
-    return { build: null, error: sentenceOf(error) };
+    return { build: null, error: describeError(error) };
   }
 }

@@ -3,14 +3,14 @@ import type { Curated } from '../data/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { archiveLine, archiveTroubles } from './archive/run-archive.ts';
 import { buildSnapshot } from './editions/build-snapshot.ts';
-import { publishedConcepts } from './editions/concepts.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
-import { rollback, SnapshotShelf } from './publish/snapshots.ts';
-import { verifyPublished } from './publish/verify-published.ts';
-import { Refusal } from './runtime/command-error.ts';
+import { publishedConcepts } from './publish/concept-links.ts';
+import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
+import { verifyPublished } from './publish/verify.ts';
+import { CommandError } from './runtime/command-error.ts';
 
 export interface StepOptions {
   provider?: string[];
@@ -20,13 +20,13 @@ export interface StepOptions {
   all?: boolean;
 }
 
-export interface StepTools extends NightlyDependencies {
+export interface StepContext extends NightlyDependencies {
   settings: Settings;
   curated: Curated;
 }
 
 /** What a step has to say: one object for programs, lines for people, a code for the shell. */
-export interface StepAnswer {
+export interface StepResult {
   result: unknown;
   lines: string[];
   exitCode: number;
@@ -37,7 +37,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-type Step = (tools: StepTools, options: StepOptions) => Promise<StepAnswer>;
+type Step = (tools: StepContext, options: StepOptions) => Promise<StepResult>;
 
 function known(curated: Curated, asked: readonly string[] | undefined): string[] {
   const unknown = asked?.find((id) => !curated.providers.has(id));
@@ -114,12 +114,12 @@ const verify: Step = async (tools) => {
 };
 
 const back: Step = async ({ settings }, { to }) => {
-  const snapshot = await rollback(new SnapshotShelf(settings.SNAPSHOT_DIR), to);
+  const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to);
   return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
 };
 
 const archive: Step = async ({ archive: run }) => {
-  if (!run) throw new Refusal('there is no Redis at hand: nothing can be archived');
+  if (!run) throw new CommandError('there is no Redis at hand: nothing can be archived');
   const summary = await run();
   const troubles = archiveTroubles(summary);
   return {
@@ -138,7 +138,7 @@ const accept: Step = async (tools, { provider, run }) => {
 };
 
 const list: Step = async ({ settings, curated }) => {
-  const shelf = new SnapshotShelf(settings.SNAPSHOT_DIR);
+  const shelf = new SnapshotStorage(settings.SNAPSHOT_DIR);
   const [current, ids] = [await shelf.currentId(), await shelf.ids()];
   const providers = await Promise.all(
     [...curated.providers.keys()].map(async (id) => {
@@ -171,7 +171,7 @@ const concepts: Step = async ({ settings }) => {
 };
 
 /** Steps that have to do with Redis: their runs are told of there, or history comes from there. */
-export const MIRRORED: ReadonlySet<string> = new Set([
+export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'ingest',
   'materialise',
   'nightly',

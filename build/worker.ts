@@ -15,20 +15,20 @@ import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
-import { createHandlers } from './jobs/handlers.ts';
-import { RunMirror } from './jobs/run-mirror.ts';
-import { settleRuns } from './jobs/settle-runs.ts';
-import { startJobWorker } from './jobs/worker-loop.ts';
-import { observeAll } from './runtime/progress.ts';
-import { currentOverrides, openLink } from './runtime/redis-link.ts';
+import { createHandlers } from './jobs/job-handlers.ts';
+import { startJobWorker } from './jobs/job-worker.ts';
+import { recoverRuns } from './jobs/recover-runs.ts';
+import { RunReporter } from './jobs/run-reporter.ts';
+import { combineObservers } from './runtime/progress.ts';
+import { currentOverrides, openRedis } from './runtime/redis-connection.ts';
 import { loggedProgress } from './runtime/terminal-progress.ts';
 
 /** Besides the ingestions: the night, which waits for its own. */
 const NIGHT = 1;
 
 async function start(settings: Settings): Promise<() => Promise<void>> {
-  const link = await openLink(settings, createLog(settings), 'tool');
-  const mirror = new RunMirror(link.redis, Date.now);
+  const link = await openRedis(settings, createLog(settings), 'tool');
+  const mirror = new RunReporter(link.redis, Date.now);
   const log = createLog(settings, mirror);
   const jobs = connectRedis(link.settings, log, 'jobs');
   const desk = new JobService(link.redis, Date.now);
@@ -39,12 +39,12 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
     now: Date.now,
     log,
     overrides: () => currentOverrides(link.redis, settings, log),
-    observer: observeAll(loggedProgress(log), mirror),
+    observer: combineObservers(loggedProgress(log), mirror),
     signal,
     archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }),
     signalFor: (subject: string) => mirror.signalFor(subject),
   });
-  const settle = (): Promise<void> => settleRuns(settings, mirror, Date.now, log);
+  const settle = (): Promise<void> => recoverRuns(settings, mirror, Date.now, log);
   await settle();
   const worker = startJobWorker({
     redis: jobs,

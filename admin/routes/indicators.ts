@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import { LEFT_OUT_REASONS, type LeftOutIndicator } from '../../data/schema/left-out.ts';
+import { type ExcludedIndicator, LEFT_OUT_REASONS } from '../../data/schema/excluded-indicator.ts';
 import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
@@ -66,7 +66,7 @@ const factsOf = (editable: Editable): Editable => ({
 });
 
 const listed = (one: AdminIndicator): Listed => ({ ...one, path: pathOf(one.id), states: statesOf(one) });
-const listedLeftOut = (one: LeftOutIndicator): Listed => ({
+const listedLeftOut = (one: ExcludedIndicator): Listed => ({
   ...one,
   description: '',
   path: null,
@@ -98,10 +98,10 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
   scope.get('/indicators', async (request, reply) => {
     const { limit, offset, format, ...filters } = readFields(query, request.query);
-    const [desk, leftOut] = await Promise.all([indicators.list(), indicators.leftOut()]);
+    const [desk, excluded] = await Promise.all([indicators.list(), indicators.excluded()]);
     const known = new Set(desk.map(({ id }) => id));
     // What is left out comes last; until the next build it may still be on the desk.
-    const absent = leftOut.filter(({ id }) => !known.has(id));
+    const absent = excluded.filter(({ id }) => !known.has(id));
     const all = [...desk.map(listed), ...absent.map(listedLeftOut)];
     const found = all.filter((one) => matches(one, filters));
     if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));

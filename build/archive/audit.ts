@@ -4,12 +4,17 @@
  */
 import { AUDIT_COLUMNS, carriedAudit } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck, type SqlRow } from '../runtime/duckdb.ts';
+import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
 import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
 import { auditRow, idOf, isAfter, type StreamEntry, timeOf } from './entry-row.ts';
 import { askAgain, readScript, runScript } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
+
+const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
+const TABLES = readSql(import.meta.url, 'sql/tables.sql');
+const VERIFY_AUDIT = readSql(import.meta.url, 'sql/verify-audit.sql');
+const WRITE_AUDIT = readSql(import.meta.url, 'sql/write-audit.sql');
 
 const CARRY = readScript('carry-audit');
 const STEP_ENTRIES = 100;
@@ -48,19 +53,19 @@ export async function archiveAudit(context: ArchiveContext, before_ms: number): 
 
 async function withDuck<Result>(
   context: ArchiveContext,
-  work: (duck: Duck) => Promise<Result>,
+  work: (duck: DuckSession) => Promise<Result>,
 ): Promise<Result> {
-  const duck = await Duck.open({ scratch: context.shelf.scratch, memoryMb: MEMORY_MB });
+  const duck = await DuckSession.open({ scratch: context.shelf.scratch, memoryMb: MEMORY_MB });
   try {
-    await duck.run('archive/tables');
+    await duck.run(TABLES);
     return await work(duck);
   } finally {
     await duck.close();
   }
 }
 
-const stepsOf = (duck: Duck, { entries }: PartFiles): Promise<SqlRow[]> =>
-  duck.rows('archive/audit-steps', { entries, step: STEP_ENTRIES });
+const stepsOf = (duck: DuckSession, { entries }: PartFiles): Promise<SqlRow[]> =>
+  duck.rows(AUDIT_STEPS, { entries, step: STEP_ENTRIES });
 
 /** Parts that end beyond what Redis says has left, oldest first. A part is small: an operator wrote each entry. */
 function owedParts(context: ArchiveContext): Promise<string[]> {
@@ -90,8 +95,8 @@ function writePart(
     table.close();
     if (table.added === 0) return null;
     const { name, files } = await shelf.begin('audit', now());
-    await duck.run('archive/write-audit', { file: files.entries });
-    const [found] = await duck.rows('archive/verify-audit', { entries: files.entries });
+    await duck.run(WRITE_AUDIT, { file: files.entries });
+    const [found] = await duck.rows(VERIFY_AUDIT, { entries: files.entries });
     if (Number(found?.entries) !== table.added || Number(found?.ids) !== table.added) {
       throw new Error(`${files.directory} does not read back as what was written`);
     }

@@ -4,11 +4,14 @@
  * Measured by Redis' own clock, a step of 250 entries holds it for 0.4 ms.
  */
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck, type SqlRow } from '../runtime/duckdb.ts';
+import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
 import { readScript, runScript } from './redis-retry.ts';
+
+const ACCOUNTS_PAGE = readSql(import.meta.url, 'sql/accounts-page.sql');
+const LEDGER_STEPS = readSql(import.meta.url, 'sql/ledger-steps.sql');
 
 const CARRY = readScript('carry-ledger');
 const STEP_ENTRIES = 250;
@@ -21,17 +24,17 @@ const MEMORY_MB = 512;
  * @returns the accounts whose live entries are not what the part holds: nothing of them was trimmed from there on.
  */
 export async function carryLedger(context: ArchiveContext, part: PartFiles): Promise<LeftLive[]> {
-  const duck = await Duck.open({ scratch: context.shelf.scratch, memoryMb: MEMORY_MB });
+  const duck = await DuckSession.open({ scratch: context.shelf.scratch, memoryMb: MEMORY_MB });
   const left: LeftLive[] = [];
   try {
     for (let after = ''; ; ) {
       const accounts = (
-        await duck.rows('archive/accounts-page', { accounts: part.accounts, after, limit: ACCOUNTS_AT_ONCE })
+        await duck.rows(ACCOUNTS_PAGE, { accounts: part.accounts, after, limit: ACCOUNTS_AT_ONCE })
       ).map(({ account_id }) => String(account_id));
       const [from] = accounts;
       const to = accounts.at(-1);
       if (from === undefined || to === undefined) return left;
-      const steps = await duck.rows('archive/ledger-steps', {
+      const steps = await duck.rows(LEDGER_STEPS, {
         entries: part.entries,
         from,
         to,

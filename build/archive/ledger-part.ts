@@ -1,26 +1,32 @@
 /** One part of the ledger: gathered, written, read back, and only then given its name. */
 import { LEDGER_COLUMNS } from '../../data/schema/archive.ts';
-import { Duck } from '../runtime/duckdb.ts';
+import { DuckSession, readSql } from '../runtime/duckdb.ts';
 import type { ArchiveShelf, PartFiles } from './archive-storage.ts';
 import { ledgerRow, type StreamEntry } from './entry-row.ts';
 import { RowTable } from './row-table.ts';
 
+const DROP_ACCOUNT = readSql(import.meta.url, 'sql/drop-account.sql');
+const TABLES = readSql(import.meta.url, 'sql/tables.sql');
+const VERIFY_LEDGER = readSql(import.meta.url, 'sql/verify-ledger.sql');
+const WRITE_ACCOUNTS = readSql(import.meta.url, 'sql/write-accounts.sql');
+const WRITE_LEDGER = readSql(import.meta.url, 'sql/write-ledger.sql');
+
 const MEMORY_MB = 768;
 
 export class LedgerPart {
-  readonly #duck: Duck;
+  readonly #duck: DuckSession;
   readonly #table: RowTable;
   /** What was added of each account: how many entries, and what they moved. */
   readonly #added = new Map<string, { entries: number; moved: number }>();
 
-  private constructor(duck: Duck, table: RowTable) {
+  private constructor(duck: DuckSession, table: RowTable) {
     this.#duck = duck;
     this.#table = table;
   }
 
   static async open(shelf: ArchiveShelf): Promise<LedgerPart> {
-    const duck = await Duck.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
-    await duck.run('archive/tables');
+    const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
+    await duck.run(TABLES);
     return new LedgerPart(duck, await RowTable.open(duck, 'ledger_entries', LEDGER_COLUMNS));
   }
 
@@ -49,18 +55,18 @@ export class LedgerPart {
   ): Promise<{ name: string; files: PartFiles; entries: number } | null> {
     this.#table.close();
     for (const account of without) {
-      if (this.#added.delete(account)) await this.#duck.run('archive/drop-account', { account });
+      if (this.#added.delete(account)) await this.#duck.run(DROP_ACCOUNT, { account });
     }
     if (this.#added.size === 0) return null;
     const { name, files } = await shelf.begin('ledger', now_ms);
-    await this.#duck.run('archive/write-ledger', { file: files.entries });
-    await this.#duck.run('archive/write-accounts', { entries: files.entries, file: files.accounts });
+    await this.#duck.run(WRITE_LEDGER, { file: files.entries });
+    await this.#duck.run(WRITE_ACCOUNTS, { entries: files.entries, file: files.accounts });
     const entries = await this.#readBack(files);
     return { name, files: await shelf.publish('ledger', name), entries };
   }
 
   async #readBack({ directory, entries, accounts }: PartFiles): Promise<number> {
-    const [found = {}] = await this.#duck.rows('archive/verify-ledger', { entries, accounts });
+    const [found = {}] = await this.#duck.rows(VERIFY_LEDGER, { entries, accounts });
     const sums = [...this.#added.values()];
     const written = sums.reduce((sum, one) => sum + one.entries, 0);
     const moved = sums.reduce((sum, one) => sum + BigInt(one.moved), 0n).toString();

@@ -7,7 +7,7 @@
  */
 import { carriedLedger } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck } from '../runtime/duckdb.ts';
+import { DuckSession, readSql } from '../runtime/duckdb.ts';
 import { accountPages } from './accounts.ts';
 import { carryLedger } from './carry-ledger.ts';
 import type { ArchiveContext, LeftLive } from './context.ts';
@@ -15,6 +15,11 @@ import { type EntryId, idOf, isAfter, moveOf, type StreamEntry } from './entry-r
 import { LedgerPart } from './ledger-part.ts';
 import { askAgain } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
+
+const ACCOUNTS_BEHIND = readSql(import.meta.url, 'sql/accounts-behind.sql');
+const ARCHIVED_THROUGH = readSql(import.meta.url, 'sql/archived-through.sql');
+const ARCHIVED_THROUGH_PAGE = readSql(import.meta.url, 'sql/archived-through-page.sql');
+const PARTS_BEYOND = readSql(import.meta.url, 'sql/parts-beyond.sql');
 
 /** Redis reads them one after the other before it turns to anybody else: a paid call waits for all of them. */
 const ACCOUNTS_AT_ONCE = 20;
@@ -48,17 +53,17 @@ async function owedParts(context: ArchiveContext): Promise<string[]> {
   const { shelf, redis } = context;
   const accounts = await shelf.accountFiles();
   if (accounts === null) return [];
-  const duck = await Duck.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
+  const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
   try {
-    await duck.run('archive/archived-through', { accounts });
-    await duck.run('archive/accounts-behind');
+    await duck.run(ARCHIVED_THROUGH, { accounts });
+    await duck.run(ACCOUNTS_BEHIND);
     const behind = await RowTable.open(duck, 'accounts_behind', {
       account_id: 'VARCHAR',
       ms: 'BIGINT',
       seq: 'INTEGER',
     });
     for (let after = ''; ; ) {
-      const page = await duck.rows('archive/archived-through-page', { after, limit: ARCHIVED_AT_ONCE });
+      const page = await duck.rows(ARCHIVED_THROUGH_PAGE, { after, limit: ARCHIVED_AT_ONCE });
       const ids = page.map(({ account_id }) => String(account_id));
       const standing = await askAgain(redis, () =>
         Promise.all(ids.map((id) => redis.hget(redisKeys.carried(id), 'through'))),
@@ -74,7 +79,7 @@ async function owedParts(context: ArchiveContext): Promise<string[]> {
     }
     behind.close();
     if (behind.added === 0) return [];
-    const parts = await duck.rows('archive/parts-beyond', { accounts });
+    const parts = await duck.rows(PARTS_BEYOND, { accounts });
     return parts.map(({ file }) => shelf.partOf(String(file)));
   } finally {
     await duck.close();

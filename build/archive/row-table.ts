@@ -1,7 +1,7 @@
 /** Rows on their way to Parquet: gathered a chunk at a time and appended to a DuckDB table, which spills when it grows. */
 import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import type { ColumnAppender } from '../runtime/column-appender.ts';
-import type { Duck } from '../runtime/duckdb.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 import type { Cell } from './entry-row.ts';
 
 const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
@@ -19,7 +19,11 @@ export class RowTable {
   }
 
   /** @param columns of the table, by name, in its order. */
-  static async open(duck: Duck, table: string, columns: Readonly<Record<string, string>>): Promise<RowTable> {
+  static async open(
+    duck: DuckSession,
+    table: string,
+    columns: Readonly<Record<string, string>>,
+  ): Promise<RowTable> {
     const types = Object.values(columns).map((name) => TYPES[name] ?? VARCHAR);
     return new RowTable(await duck.appender(table, types), types.length);
   }

@@ -9,7 +9,7 @@
 import { mkdir } from 'node:fs/promises';
 import { takeLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { ArchiveShelf } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import type { ArchiveContext, ArchiveDependencies } from './context.ts';
@@ -28,7 +28,7 @@ export interface ArchiveSummary {
 
 /**
  * Archives what is old enough.
- * @throws {LockHeld} when another run is at it; {Refusal} when this Redis belongs to another archive.
+ * @throws {LockHeld} when another run is at it; {CommandError} when this Redis belongs to another archive.
  */
 export async function runArchive(dependencies: ArchiveDependencies): Promise<ArchiveSummary> {
   const { settings, now } = dependencies;
@@ -61,7 +61,7 @@ async function belong({ redis, shelf }: ArchiveContext): Promise<void> {
   await askAgain(redis, () => redis.set(redisKeys.archive, id, 'NX'));
   const known = await askAgain(redis, () => redis.get(redisKeys.archive));
   if (known === id) return;
-  throw new Refusal(
+  throw new CommandError(
     `this Redis keeps its history in archive ${known}, and ${shelf.directory} is archive ${id}: set ARCHIVE_DIR`,
   );
 }

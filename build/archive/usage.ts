@@ -4,12 +4,16 @@
  */
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { Duck } from '../runtime/duckdb.ts';
+import { DuckSession, readSql } from '../runtime/duckdb.ts';
 import { accountPages, firstDay } from './accounts.ts';
 import type { ArchiveContext } from './context.ts';
 import type { Cell } from './entry-row.ts';
 import { askAgain } from './redis-retry.ts';
 import { RowTable } from './row-table.ts';
+
+const TABLES = readSql(import.meta.url, 'sql/tables.sql');
+const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
+const WRITE_USAGE = readSql(import.meta.url, 'sql/write-usage.sql');
 
 /**
  * After this long past midnight a day is finished: a gateway that was cut off takes a debit back for half a day, out of
@@ -60,9 +64,9 @@ function lostDays(first: number, last: number, written: readonly string[]): Usag
 async function writeDay(context: ArchiveContext, day: number): Promise<void> {
   const { shelf, redis, log } = context;
   const date = dateOfDay(day);
-  const duck = await Duck.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
+  const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
   try {
-    await duck.run('archive/tables');
+    await duck.run(TABLES);
     const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
     let credits = 0n;
     for await (const ids of accountPages(redis, ACCOUNTS_AT_ONCE)) {
@@ -78,8 +82,8 @@ async function writeDay(context: ArchiveContext, day: number): Promise<void> {
     }
     table.close();
     const file = shelf.usageDraft(date);
-    await duck.run('archive/write-usage', { file });
-    const [found] = await duck.rows('archive/verify-usage', { file });
+    await duck.run(WRITE_USAGE, { file });
+    const [found] = await duck.rows(VERIFY_USAGE, { file });
     if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
       throw new Error(`${file} does not read back as what was written`);
     }

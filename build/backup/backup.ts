@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { ArchiveShelf } from '../archive/archive-storage.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles, writeFlushed } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { dumpRedis } from './dump-redis.ts';
@@ -44,14 +44,14 @@ const READ_AT_ONCE = 4;
 
 /**
  * Writes a backup into a directory that is absent or empty.
- * @throws {Refusal} when it is not, or lies where it must not; {LockHeld} when an archive step does not end.
+ * @throws {CommandError} when it is not, or lies where it must not; {LockHeld} when an archive step does not end.
  */
 export async function backUp(dependencies: BackupDependencies, to: string): Promise<BackupSummary> {
   const { redis, settings, now, signal } = dependencies;
   keepApart(settings, to);
   await mkdir(to, { recursive: true, mode: 0o700 });
   if ((await readdir(to)).length > 0)
-    throw new Refusal(`${to} is not empty: give each backup a place of its own`);
+    throw new CommandError(`${to} is not empty: give each backup a place of its own`);
   const begun_at = new Date(now()).toISOString();
   const copier = new Copier();
   const files: BackupManifest['files'] = {};

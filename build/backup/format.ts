@@ -13,7 +13,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 export const BACKUP_FORMAT = 1;
@@ -51,14 +51,14 @@ export async function factsOf(path: string): Promise<FileFacts> {
   return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 
-/** @throws {Refusal} naming the manifest and what is wrong with it. */
+/** @throws {CommandError} naming the manifest and what is wrong with it. */
 async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, BACKUP_MANIFEST);
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new Refusal(`${directory} is no whole backup: it has no ${BACKUP_MANIFEST}`);
+    throw new CommandError(`${directory} is no whole backup: it has no ${BACKUP_MANIFEST}`);
   });
   const damaged = (): never => {
-    throw new Refusal(`${file} is damaged`);
+    throw new CommandError(`${file} is damaged`);
   };
   let sealed: { sha256?: unknown; manifest?: { format?: unknown } };
   try {
@@ -68,7 +68,9 @@ async function readManifest(directory: string): Promise<BackupManifest> {
   }
   if (!sealed?.manifest || sealed.sha256 !== digestOf(sealed.manifest)) return damaged();
   if (sealed.manifest.format !== BACKUP_FORMAT) {
-    throw new Refusal(`${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`);
+    throw new CommandError(
+      `${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`,
+    );
   }
   const parsed = manifestSchema.safeParse(sealed.manifest);
   return parsed.success && parsed.data.files[REDIS_FILE] ? parsed.data : damaged();
@@ -78,16 +80,16 @@ const READ_AT_ONCE = 4;
 
 /**
  * Reads the manifest and holds every file of the backup against it.
- * @throws {Refusal} naming the first file that is missing or is not what was written.
+ * @throws {CommandError} naming the first file that is missing or is not what was written.
  */
 export async function verifyBackup(directory: string): Promise<BackupManifest> {
   const manifest = await readManifest(directory);
   await inParallel(Object.entries(manifest.files), READ_AT_ONCE, async ([name, { bytes, sha256 }]) => {
     const path = join(directory, name);
     const found = await stat(path).catch(() => null);
-    if (!found) throw new Refusal(`the backup is incomplete: ${path} is missing`);
+    if (!found) throw new CommandError(`the backup is incomplete: ${path} is missing`);
     const isSame = found.size === bytes && (await factsOf(path)).sha256 === sha256;
-    if (!isSame) throw new Refusal(`the backup is damaged: ${path} is not what was written`);
+    if (!isSame) throw new CommandError(`the backup is damaged: ${path} is not what was written`);
   });
   return manifest;
 }

@@ -8,8 +8,8 @@ import { LockHeld } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
 import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
 import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
-import { Refusal } from '../runtime/command-error.ts';
-import { openLink, type RedisLink } from '../runtime/redis-link.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import { type OpenRedis, openRedis } from '../runtime/redis-connection.ts';
 import { backUp } from './backup.ts';
 import { restore } from './restore.ts';
 import { expectNobodyServes } from './restore-redis.ts';
@@ -52,7 +52,7 @@ function understand([what, ...args]: readonly string[]): Asked {
   }
 }
 
-async function carryOut({ what, directory, force }: Asked, link: RedisLink): Promise<[object, string]> {
+async function carryOut({ what, directory, force }: Asked, link: OpenRedis): Promise<[object, string]> {
   const { redis, settings } = link;
   if (what === 'backup') {
     const done = await backUp({ redis, settings, now: Date.now }, directory);
@@ -67,7 +67,7 @@ async function carryOut({ what, directory, force }: Asked, link: RedisLink): Pro
 async function run(args: readonly string[]): Promise<void> {
   const asked = understand(args);
   const settings = readSettings();
-  const link = await openLink(settings, createLog(settings), 'tool');
+  const link = await openRedis(settings, createLog(settings), 'tool');
   try {
     const [result, line] = await carryOut(asked, link);
     console.log(asked.json ? JSON.stringify(result) : line);
@@ -76,7 +76,7 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-const EXPECTED = [LockHeld, PrivateRedisError, Refusal, SettingsError];
+const EXPECTED = [LockHeld, PrivateRedisError, CommandError, SettingsError];
 
 try {
   await run(process.argv.slice(2));

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { type KeyLine, mastersOf } from './dump-redis.ts';
 
 const KEYS_AT_ONCE = 200;
@@ -13,11 +13,11 @@ export const countKeys = async (redis: RedisClient): Promise<number> =>
 
 const SERVING = / name=almanac-(?:metering|admin|jobs) /;
 
-/** @throws {Refusal} when a gateway, the operator area or a worker is connected: it would go on with what it knew. */
+/** @throws {CommandError} when a gateway, the operator area or a worker is connected: it would go on with what it knew. */
 export async function expectNobodyServes(redis: RedisClient): Promise<void> {
   const clients = await Promise.all(mastersOf(redis).map((node) => node.client('LIST')));
   if (clients.some((list) => SERVING.test(String(list))))
-    throw new Refusal('the service is running on this Redis: stop gateways and workers first');
+    throw new CommandError('the service is running on this Redis: stop gateways and workers first');
 }
 
 export async function emptyRedis(redis: RedisClient): Promise<void> {

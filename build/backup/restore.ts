@@ -9,7 +9,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles } from '../runtime/durable-files.ts';
 import { type BackupManifest, factsOf, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './restore-redis.ts';
@@ -43,7 +43,7 @@ const READINGS = 'reconcile';
 /**
  * Restores everything.
  * @param force replaces what is there: Redis is emptied, files are removed.
- * @throws {Refusal} naming the damaged file of the backup, or what stands in the way; nothing was touched then.
+ * @throws {CommandError} naming the damaged file of the backup, or what stands in the way; nothing was touched then.
  */
 export async function restore(
   { redis, settings }: RestoreDependencies,
@@ -88,14 +88,14 @@ async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> 
 async function expectEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Promise<void> {
   const replace = 'stop the service and add --force to replace everything';
   const keys = await countKeys(redis);
-  if (keys > 0) throw new Refusal(`Redis is not empty, it has ${keys} keys: ${replace}`);
+  if (keys > 0) throw new CommandError(`Redis is not empty, it has ${keys} keys: ${replace}`);
   for (const { tree, same } of copies) {
     const other = [...(await listTree(tree)).keys()].find((path) => !same.has(path));
     if (other === undefined) continue;
     const what = tree.isCurated
       ? `${join(tree.directory, other)} is not as in the backup`
       : `${tree.directory} is not empty`;
-    throw new Refusal(`${what}: ${replace}`);
+    throw new CommandError(`${what}: ${replace}`);
   }
 }
 

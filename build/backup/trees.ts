@@ -9,7 +9,7 @@ import { constants } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 export type TreeSettings = Pick<
@@ -39,7 +39,7 @@ export const treesOf = (settings: TreeSettings): Tree[] => [
   { name: 'snapshots', directory: settings.SNAPSHOT_DIR, holds: isVisible, isCurated: false },
 ];
 
-/** @throws {Refusal} when a backup would lie in what it holds, or what it holds in the backup. */
+/** @throws {CommandError} when a backup would lie in what it holds, or what it holds in the backup. */
 export function keepApart(settings: TreeSettings, backup: string): void {
   const isIn = (outer: string, inner: string): boolean => {
     const path = relative(outer, inner);
@@ -48,7 +48,7 @@ export function keepApart(settings: TreeSettings, backup: string): void {
   const kept = [...treesOf(settings).map(({ directory }) => directory), settings.REDIS_DIR];
   const near = kept.find((directory) => isIn(directory, backup) || isIn(backup, directory));
   if (near !== undefined)
-    throw new Refusal(`a backup cannot lie in ${near} or around it: choose another place`);
+    throw new CommandError(`a backup cannot lie in ${near} or around it: choose another place`);
 }
 
 /** Path in the tree -> what tells a file from another that takes its place. */
@@ -111,7 +111,7 @@ const ROUNDS = 100;
 /**
  * Copies a tree as it is at one moment, though others write to it.
  * @returns the paths in the tree.
- * @throws {Refusal} when it does not stand still.
+ * @throws {CommandError} when it does not stand still.
  */
 export async function copyStill(tree: Tree, to: string, copier: Copier): Promise<string[]> {
   const copied: Listing = new Map();
@@ -128,5 +128,5 @@ export async function copyStill(tree: Tree, to: string, copier: Copier): Promise
       if (await copier.copy(join(tree.directory, path), join(to, path))) copied.set(path, facts);
     });
   }
-  throw new Refusal(`${tree.directory} changes all the time: try again later`);
+  throw new CommandError(`${tree.directory} changes all the time: try again later`);
 }

@@ -6,7 +6,7 @@
  * with that error instead of asking for hundreds of files in vain; likewise when it
  * goes away in the middle, so that one provider cannot hold up the night with a wait for each of its files. A full disk is no part's fault: it ends the run.
  */
-import { localFault } from '../runtime/local-fault.ts';
+import { machineFault } from '../runtime/machine-fault.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
 import type { ConnectorContext, SourceItem } from './connector.ts';
 
@@ -35,7 +35,8 @@ function claim(slug: string, part: number, claimed: Map<string, number>): void {
   claimed.set(slug, part);
 }
 
-const endsRun = (error: unknown): boolean => error instanceof SlugConflictError || localFault(error) !== null;
+const endsRun = (error: unknown): boolean =>
+  error instanceof SlugConflictError || machineFault(error) !== null;
 /** Whether a file could not be had although it may well be there. */
 const isAway = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.status === null || !isRefusal(error.status));

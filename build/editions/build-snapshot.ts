@@ -10,18 +10,19 @@ import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated.ts';
 import { takeLock, waitForLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type Manifest, observationsFile, SNAPSHOT_FORMAT } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
-import { publish, SnapshotShelf } from '../publish/snapshots.ts';
+import { publish, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
-import { Duck } from '../runtime/duckdb.ts';
+import { DuckSession } from '../runtime/duckdb.ts';
+import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
-import { tellOfBuild } from './build-run.ts';
 import { FileWriter } from './file-writer.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
-import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan.ts';
+import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { fileCount, type PublicData, renderFiles } from './prerender.ts';
 import {
   countryDetails,
@@ -31,7 +32,7 @@ import {
   topicRecords,
 } from './public-records.ts';
 import { findRelations } from './relations.ts';
-import { type IndicatorCoverage, makeTables, TABLE_FILES } from './tables.ts';
+import { type IndicatorCoverage, TABLE_FILES, writeSummaryTables } from './summary-tables.ts';
 
 const MEMORY_MB = 768;
 
@@ -68,10 +69,10 @@ export class NothingToPublish extends Error {
 
 /**
  * Builds a snapshot from the last good runs in the lake and publishes it.
- * @throws {LockHeld} when another build is under way; {NothingToPublish}; {SnapshotFault} when verification fails.
+ * @throws {LockHeld} when another build is under way; {NothingToPublish}; {SnapshotError} when verification fails.
  */
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
-  const shelf = new SnapshotShelf(dependencies.settings.SNAPSHOT_DIR);
+  const shelf = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
   const { waitForOther_ms: atMost_ms, signal } = dependencies;
   const lock =
     atMost_ms === undefined
@@ -79,19 +80,55 @@ export async function buildSnapshot(dependencies: BuildDependencies): Promise<Bu
       : await waitForLock(shelf.lockFile, 'the snapshot', { atMost_ms, signal });
   try {
     await shelf.clean();
-    return await tellOfBuild(dependencies, (deps) => new Build(deps, shelf).run());
+    return await reportBuild(dependencies, (deps) => new Build(deps, shelf).run());
   } finally {
     await lock.release();
   }
 }
 
+/** Tells those who watch how a build began and ended. */
+async function reportBuild(
+  deps: BuildDependencies,
+  build: (deps: BuildDependencies) => Promise<BuildSummary>,
+): Promise<BuildSummary> {
+  const startedAt = deps.now();
+  const begun: BuildRun = {
+    run_id: compactTime(startedAt),
+    status: 'running',
+    started_at: formatTimestamp(startedAt),
+    finished_at: null,
+    reason: null,
+    snapshot: null,
+    counts: null,
+    steps_ms: {},
+  };
+  deps.observer?.onBuild?.(begun);
+  const log = deps.log.child({ run: begun.run_id });
+  const end = (outcome: Partial<BuildRun>): void => {
+    deps.observer?.onBuild?.({ ...begun, ...outcome, finished_at: formatTimestamp(deps.now()) });
+  };
+  const signals = [deps.signal, deps.signalFor?.(SNAPSHOT_SUBJECT)];
+  const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
+  try {
+    const summary = await build({ ...deps, log, signal });
+    const { snapshot, counts, steps_ms } = summary;
+    end({ status: 'succeeded', snapshot, counts, steps_ms });
+    return summary;
+  } catch (error) {
+    const reason = describeError(error);
+    log.warn({ reason }, 'snapshot not published');
+    end({ status: signal.aborted ? 'cancelled' : 'failed', reason });
+    throw error;
+  }
+}
+
 class Build {
   readonly #deps: BuildDependencies;
-  readonly #shelf: SnapshotShelf;
+  readonly #shelf: SnapshotStorage;
   readonly #steps: Record<string, number> = {};
   readonly #startedAt: number;
 
-  constructor(deps: BuildDependencies, shelf: SnapshotShelf) {
+  constructor(deps: BuildDependencies, shelf: SnapshotStorage) {
     this.#deps = deps;
     this.#shelf = shelf;
     this.#startedAt = deps.now();
@@ -104,7 +141,7 @@ class Build {
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has anything that may be published');
     const directory = await this.#shelf.begin();
-    const duck = await Duck.open({
+    const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
       memoryMb: MEMORY_MB,
     });
@@ -114,7 +151,7 @@ class Build {
       const removed = await this.#step('publish', () =>
         publish(this.#shelf, sealed.id, settings.SNAPSHOT_KEEP),
       );
-      this.#deps.observer?.onLeftOut?.(plan.leftOut);
+      this.#deps.observer?.onExcluded?.(plan.excluded);
       const summary: BuildSummary = {
         snapshot: sealed.id,
         generated_at: manifest.generated_at,
@@ -133,7 +170,7 @@ class Build {
   }
 
   async #fill(
-    duck: Duck,
+    duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
   ): Promise<{ manifest: Manifest; reused: number }> {
@@ -168,7 +205,7 @@ class Build {
 
   /** Writes all that is read off the figures. Of what it takes in memory only the coverage outlives it. */
   async #write(
-    duck: Duck,
+    duck: DuckSession,
     writer: FileWriter,
     directory: string,
     plan: SnapshotPlan,
@@ -184,13 +221,13 @@ class Build {
 
   /** Everything that is said of the figures. */
   async #describe(
-    duck: Duck,
+    duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
   ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage> }> {
     const { curated } = this.#deps;
     const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step('tables', () =>
-      makeTables(duck, directory, plan.indicators),
+      writeSummaryTables(duck, directory, plan.indicators),
     );
     this.#progress('relations', 0, 1, 'passes');
     const { related, concepts } = await this.#step('relations', async () =>

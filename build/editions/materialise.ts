@@ -9,29 +9,34 @@ import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { Published } from '../publish/snapshots.ts';
-import type { Duck } from '../runtime/duckdb.ts';
+import type { Published } from '../publish/snapshot-storage.ts';
+import { type DuckSession, readSql } from '../runtime/duckdb.ts';
 import { hashFile } from './file-writer.ts';
-import type { PlannedIndicator } from './plan.ts';
+import type { PlannedIndicator } from './plan-snapshot.ts';
+
+const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');
+const LAKE_BATCH = readSql(import.meta.url, 'sql/lake-batch.sql');
+const RANKED_BATCH = readSql(import.meta.url, 'sql/ranked-batch.sql');
+const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
 
 /** Rows of the lake that are worked on at once; the statements of a batch hold a few copies of them. */
 const BATCH_ROWS = 1_000_000;
 
 /** What the statements of a batch need of an indicator. */
-export type Figured = Pick<
+export type BatchIndicator = Pick<
   PlannedIndicator,
   'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom'
 > & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
 
 /** Indicators of one lake file, in the order of their ids. Never empty. */
-export interface Batch<Indicator extends Figured = Figured> {
+export interface Batch<Indicator extends BatchIndicator = BatchIndicator> {
   first: Indicator;
   last: Indicator;
   indicators: Indicator[];
 }
 
 /** Deals indicators out into batches of at most `rows` rows (or one indicator), in the order of their ids. */
-export function inBatches<Indicator extends Figured>(
+export function batchIndicators<Indicator extends BatchIndicator>(
   indicators: readonly Indicator[],
   rows = BATCH_ROWS,
 ): Batch<Indicator>[] {
@@ -60,11 +65,11 @@ export const filesOf = (directory: string, { indicators }: Batch) =>
 
 /** Makes the tables that every statement of a build reads: served countries and planned indicators. */
 export async function prepareTables(
-  duck: Duck,
+  duck: DuckSession,
   enabled: readonly string[],
-  indicators: readonly Figured[],
+  indicators: readonly BatchIndicator[],
 ): Promise<void> {
-  await duck.run('build-tables');
+  await duck.run(BUILD_TABLES);
   await duck.fill('enabled', [{ type: VARCHAR, values: enabled }]);
   await duck.fill('planned', [
     { type: INTEGER, values: indicators.map(({ number }) => number) },
@@ -77,9 +82,9 @@ export async function prepareTables(
 }
 
 /** Reads what the lake has of a batch into the table `lake_batch`. */
-export async function readLakeBatch(duck: Duck, batch: Batch): Promise<void> {
+export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<void> {
   const { first, last } = batch;
-  await duck.run('lake-batch', {
+  await duck.run(LAKE_BATCH, {
     lake: first.lake,
     first: first.slug,
     last: last.slug,
@@ -88,11 +93,11 @@ export async function readLakeBatch(duck: Duck, batch: Batch): Promise<void> {
 }
 
 /** Writes the observation files of a batch. */
-export async function writeBatch(duck: Duck, directory: string, batch: Batch): Promise<void> {
+export async function writeBatch(duck: DuckSession, directory: string, batch: Batch): Promise<void> {
   await readLakeBatch(duck, batch);
-  await duck.run('ranked-batch');
+  await duck.run(RANKED_BATCH);
   for (const { id, number } of batch.indicators) {
-    await duck.run('observations', { number, file: join(directory, observationsFile(id)) });
+    await duck.run(WRITE_OBSERVATIONS, { number, file: join(directory, observationsFile(id)) });
   }
 }
 
@@ -101,7 +106,7 @@ export async function writeBatch(duck: Duck, directory: string, batch: Batch): P
  * @returns the ids that were linked.
  */
 export async function writeObservations(
-  duck: Duck,
+  duck: DuckSession,
   directory: string,
   indicators: readonly PlannedIndicator[],
   previous: Published | null,
@@ -110,7 +115,7 @@ export async function writeObservations(
   await mkdir(join(directory, 'observations'), { recursive: true });
   const linked = await linkUnchanged(directory, indicators, previous, onFiles);
   let done = linked.size;
-  for (const batch of inBatches(indicators.filter(({ id }) => !linked.has(id)))) {
+  for (const batch of batchIndicators(indicators.filter(({ id }) => !linked.has(id)))) {
     await writeBatch(duck, directory, batch);
     done += batch.indicators.length;
     onFiles(done);

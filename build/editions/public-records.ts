@@ -18,8 +18,8 @@ import {
   topicRecord,
 } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
-import type { PlannedIndicator, SnapshotPlan } from './plan.ts';
-import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './tables.ts';
+import type { PlannedIndicator, SnapshotPlan } from './plan-snapshot.ts';
+import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
 /** By name, as the plan has them. */
 export function indicatorRecords(

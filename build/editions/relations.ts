@@ -10,12 +10,18 @@
 import type { CuratedLink } from '../../data/schema/curated.ts';
 import type { RelatedEntry } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import { conceptPairs } from './concept-pairs.ts';
-import { likelyCorrelated } from './order-sketch.ts';
-import type { PlannedIndicator } from './plan.ts';
-import { type RankOrder, rankOrder, Spearman } from './rank-order.ts';
-import { type Agreement, type Described, describe, isSameConcept, MIN_COMMON } from './same-concept.ts';
-import type { IndicatorCoverage, LatestColumns } from './tables.ts';
+import {
+  type Agreement,
+  conceptCandidates,
+  type Described,
+  describe,
+  isSameConcept,
+  MIN_COMMON,
+} from './concept-matching.ts';
+import { correlationCandidates } from './correlation-candidates.ts';
+import type { PlannedIndicator } from './plan-snapshot.ts';
+import { type SortedSeries, Spearman, sortByValue } from './spearman.ts';
+import type { IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
 export const MAX_RELATED = 12;
 const CORRELATED = 0.7;
@@ -97,8 +103,8 @@ function pairsToCompare(
   const size = values.length;
   if (size <= comparedWithAll)
     return values.map((_, a) => Array.from({ length: size - a - 1 }, (__, at) => a + 1 + at));
-  const pairs = conceptPairs(described);
-  for (const [a, partners] of likelyCorrelated(values, SHORTLISTED).entries()) {
+  const pairs = conceptCandidates(described);
+  for (const [a, partners] of correlationCandidates(values, SHORTLISTED).entries()) {
     for (const b of partners) pairs[Math.min(a, b)]?.push(Math.max(a, b));
   }
   return pairs.map((partners) => new Set(partners.sort((a, b) => a - b)));
@@ -110,7 +116,7 @@ function findNeighbours(
   comparedWithAll: number,
 ): { found: Neighbours[]; concepts: ConceptLink[] } {
   const values = valuesByCountry(input);
-  const orders: RankOrder[] = values.map(rankOrder);
+  const orders: SortedSeries[] = values.map(sortByValue);
   const spearman = new Spearman(values[0]?.length ?? 0);
   const found = orders.map((): Neighbours => ({ same: [], correlated: [] }));
   const concepts: ConceptLink[] = [];

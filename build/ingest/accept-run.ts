@@ -5,12 +5,12 @@ import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { ProviderLake, RUN_DATA } from '../lake/lake.ts';
-import { Refusal } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
 /**
  * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.
- * @throws {Refusal} when the run is not held; {LockHeld} when the provider is being ingested.
+ * @throws {CommandError} when the run is not held; {LockHeld} when the provider is being ingested.
  */
 export async function acceptRun(
   dependencies: Pick<IngestDependencies, 'settings' | 'now' | 'observer'>,
@@ -24,10 +24,10 @@ export async function acceptRun(
   });
   try {
     const held = await lake.run(runId).catch(() => {
-      throw new Refusal(`${providerId} has no run ${runId}`);
+      throw new CommandError(`${providerId} has no run ${runId}`);
     });
     if (held.record.status !== 'suspicious')
-      throw new Refusal(`run ${runId} is ${held.record.status}, not held`);
+      throw new CommandError(`run ${runId} is ${held.record.status}, not held`);
     const { id, directory } = await lake.begin(dependencies.now());
     const instant = formatTimestamp(dependencies.now());
     const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();

@@ -5,16 +5,27 @@
  * succeeded becomes current, in one atomic step; an unchanged upstream costs no more than asking; a series that could
  * not be read this time keeps its last good rows; a crash leaves nothing that the next run does not put right.
  */
+
+import { createHash } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated.ts';
 import { takeLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { ProviderLake } from '../lake/lake.ts';
+import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA } from '../lake/lake.ts';
+import { LakeWriter } from '../lake/lake-writer.ts';
+import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import type { UpstreamOptions } from '../upstream/open-upstream.ts';
-import { ProviderRun } from './provider-run.ts';
+import { openUpstream, type ResolvedSource, resolveSource } from '../upstream/open-upstream.ts';
+import type { TrackedUpstream } from '../upstream/upstream.ts';
+import { finishRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './finish-run.ts';
+import { ProviderReader } from './provider-reader.ts';
 
 export interface IngestDependencies {
   settings: Pick<Settings, 'LAKE_DIR' | 'LAKE_KEEP' | 'CURATED_DIR' | 'PROVIDER_MIRROR'>;
@@ -57,4 +68,188 @@ export async function ingestProvider(
   } finally {
     await lock.release();
   }
+}
+
+class ProviderRun {
+  readonly #deps: IngestDependencies;
+  readonly #definition: ProviderDefinition;
+  readonly #lake: ProviderLake;
+  #log: Logger;
+  readonly #signal: AbortSignal;
+  readonly #source: ResolvedSource;
+  #directory = '';
+
+  constructor(deps: IngestDependencies, definition: ProviderDefinition, lake: ProviderLake) {
+    this.#deps = deps;
+    this.#definition = definition;
+    this.#lake = lake;
+    this.#log = deps.log.child({ provider: definition.id });
+    const { signal, signalFor } = deps;
+    this.#signal = AbortSignal.any([signal, signalFor?.(definition.id)].filter((one) => one !== undefined));
+    this.#source = resolveSource(definition, deps.settings);
+  }
+
+  async run(force: boolean): Promise<RunRecord> {
+    const startedAt = this.#deps.now();
+    const { id, directory } = await this.#lake.begin(startedAt);
+    this.#directory = directory;
+    const begun = emptyRecord(id, this.#definition.id, startedAt);
+    this.#deps.observer?.onRun?.(begun);
+    this.#log = this.#log.child({ run: id });
+    this.#log.info('ingestion started');
+    const outcome = await this.#attempt(force);
+    const record: RunRecord = { ...begun, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
+    const ended = await this.#end(begun, record);
+    const { status, reason, rows_written: rows, indicators } = ended;
+    this.#log.info({ status, rows, indicators, reason }, 'ingestion ended');
+    return ended;
+  }
+
+  /**
+   * Records the run. One that cannot be recorded as good is recorded as failed, without its data; those who watch are
+   * told even when nothing at all can be written.
+   */
+  async #end(begun: RunRecord, record: RunRecord): Promise<RunRecord> {
+    if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
+    try {
+      await this.#lake.finish(this.#directory, record);
+      this.#deps.observer?.onRun?.(record);
+      return record;
+    } catch (error) {
+      this.#log.error({ err: error }, 'the run cannot be recorded');
+      const { finished_at } = record;
+      const failed: RunRecord = { ...begun, status: 'failed', reason: describeError(error), finished_at };
+      await this.#dropData();
+      const isRecorded = await this.#lake.finish(this.#directory, failed).then(
+        () => true,
+        () => false,
+      );
+      this.#deps.observer?.onRun?.(failed);
+      if (isRecorded) return failed;
+      throw error;
+    }
+  }
+
+  async #attempt(force: boolean): Promise<Outcome> {
+    const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, this.#deps.upstream);
+    let isComplete = false;
+    try {
+      const outcome = await this.#ingest(upstream, force);
+      isComplete = true;
+      return outcome;
+    } catch (error) {
+      const reason = describeError(error);
+      if (this.#signal.aborted) return { status: 'cancelled', reason: 'Cancelled.', bytes: upstream.bytes };
+      this.#log.error({ err: error }, 'ingestion failed');
+      return { status: 'failed', reason, bytes: upstream.bytes };
+    } finally {
+      await upstream.close(isComplete);
+    }
+  }
+
+  async #ingest(upstream: TrackedUpstream, force: boolean): Promise<Outcome> {
+    const { curated, findConnector, settings } = this.#deps;
+    const connector = findConnector(this.#source.connector);
+    const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
+    const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
+    const previous = await this.#lastGood();
+    if (previous && !force && (await this.#nothingChanged(previous, upstream, inputs))) {
+      return unchanged(previous, upstream.bytes);
+    }
+    const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
+    try {
+      const reader = new ProviderReader({
+        definition: this.#definition,
+        curated,
+        writer,
+        log: this.#log,
+        onProgress: ({ indicators, planned, rows }) =>
+          this.#progress('reading', indicators, planned, rows, upstream.bytes),
+      });
+      await reader.readAll(
+        connector.read({
+          definition: this.#definition,
+          settings: connectorSettings,
+          upstream,
+          log: this.#log,
+          signal: this.#signal,
+        }),
+      );
+      this.#signal.throwIfAborted();
+      if (reader.catalogue.length === 0) throw new Error(nothingRead(reader));
+      const { length: done } = reader.catalogue;
+      this.#progress('writing', done, done, reader.rows, upstream.bytes);
+      return await finishRun({
+        definition: this.#definition,
+        lake: this.#lake,
+        directory: this.#directory,
+        reader,
+        writer,
+        previous,
+        bytes: upstream.bytes,
+        fetches: { inputs, files: upstream.fetched() },
+      });
+    } finally {
+      await writer.close();
+    }
+  }
+
+  /** A last good run that cannot be read any more is as good as none: this run takes its place. */
+  async #lastGood(): Promise<LakeRun | null> {
+    try {
+      return await this.#lake.current();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the last good run cannot be read');
+      return null;
+    }
+  }
+
+  async #nothingChanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
+    const known = await readFetches(previous);
+    if (known?.inputs !== inputs) return false;
+    this.#progress('asking upstream', 0, null, 0, 0);
+    return upstream.unchanged(known.files);
+  }
+
+  /** A run without a place in the lake leaves its record alone. */
+  async #dropData(): Promise<void> {
+    for (const name of RUN_DATA) {
+      await rm(join(this.#directory, name), { force: true });
+    }
+  }
+
+  #progress(step: string, done: number, total: number | null, rows: number, bytes: number): void {
+    const task = `ingest ${this.#definition.id}`;
+    this.#deps.observer?.onProgress?.({ task, step, done, total, unit: 'indicators', rows, bytes });
+  }
+}
+
+function nothingRead(reader: ProviderReader): string {
+  const [first] = reader.failed;
+  return first ? `no series could be read; ${first[0]}: ${first[1].reason}` : 'upstream has no series';
+}
+
+function parseSettings(connector: Connector, source: unknown, providerId: string): unknown {
+  const parsed = connector.settings.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `source.${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(
+    `the definition of ${providerId} does not suit connector ${connector.protocol}: ${lines.join('; ')}`,
+  );
+}
+
+/** Counts up when ingestion judges rows differently than before. */
+const INGESTION_VERSION = 3;
+
+async function inputDigest(curatedDir: string, providerId: string, source: unknown): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([INGESTION_VERSION, source]));
+  for (const file of [
+    'countries.csv',
+    'places.csv',
+    `providers/${providerId}.yaml`,
+    `overlay/${providerId}.csv`,
+  ]) {
+    hash.update(file).update(await readFile(join(curatedDir, file)).catch(() => 'absent'));
+  }
+  return hash.digest('hex');
 }

@@ -7,27 +7,10 @@
  */
 import type { RejectReason } from '../../data/schema/lake.ts';
 import type { RawObservation } from '../connectors/connector.ts';
-import { BAD, readFigure, readYear } from './numbers.ts';
+import { PROJECTED, type SeriesColumns, UNSAID } from '../lake/series-facts.ts';
+import { BAD, readFigure, readYear } from './parse-numbers.ts';
 import type { PlaceIndex } from './place-index.ts';
 import type { Rejects } from './rejects.ts';
-
-/** `projected` as a number: upstream said no, yes, nothing. */
-export const OBSERVED = 0;
-export const PROJECTED = 1;
-export const UNSAID = 2;
-
-/** Columns of one finished series, `rows` long; a missing number is NaN. */
-export interface SeriesColumns {
-  rows: number;
-  country: Int32Array;
-  year: Int32Array;
-  value: Float64Array;
-  ciLo: Float64Array;
-  ciHi: Float64Array;
-  projected: Uint8Array;
-  /** Index into the statuses of the run; 0 is none. */
-  status: Int32Array;
-}
 
 /** Values outside are rejected. */
 export interface Bounds {
@@ -39,8 +22,8 @@ export interface Bounds {
  * The series as a whole cannot be trusted: two different figures of one country and year (the message shows both), or
  * so many outside the declared bounds that the rest means something else, too.
  */
-export class UntrustedSeries extends Error {
-  override name = 'UntrustedSeries';
+export class UntrustedSeriesError extends Error {
+  override name = 'UntrustedSeriesError';
 }
 
 /** The columns that a definition may have named wrongly when not one row can be read, and where it says which they are. */
@@ -175,7 +158,7 @@ export class SeriesBuffer {
 
   /**
    * Ends the series: its rows by country and year, equal duplicates merged (and counted).
-   * @throws {UntrustedSeries} when one country and year has two different figures, a tenth is out of bounds, or not one
+   * @throws {UntrustedSeriesError} when one country and year has two different figures, a tenth is out of bounds, or not one
    * row is left because none has a known place or a year.
    */
   finish(): SeriesColumns {
@@ -184,7 +167,7 @@ export class SeriesBuffer {
     const given = this.#columns.rows;
     const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
     const most = Math.max(MOST_OUTSIDE.rows, MOST_OUTSIDE.share * (given + this.#outside));
-    if (this.#outside > most) throw new UntrustedSeries(this.#boundsFault());
+    if (this.#outside > most) throw new UntrustedSeriesError(this.#boundsFault());
     return columns;
   }
 
@@ -195,7 +178,7 @@ export class SeriesBuffer {
     const [reason, { rows, sample }] = worst;
     if (rows * 2 <= this.#refused) return;
     const fault = `no row could be kept: of ${rows} not one ${MISNAMED[reason]}, the first says "${sample}"`;
-    throw new UntrustedSeries(fault);
+    throw new UntrustedSeriesError(fault);
   }
 
   /** How many figures lie outside the bounds, with one of them. */
@@ -243,7 +226,7 @@ export class SeriesBuffer {
       kept += 1;
     }
     columns.rows = kept;
-    if (conflicts.length > 0) throw new UntrustedSeries(this.#conflictFault(conflicts));
+    if (conflicts.length > 0) throw new UntrustedSeriesError(this.#conflictFault(conflicts));
     return columns;
   }
 

@@ -3,27 +3,31 @@
  * disk when it grows, and one statement at the end sorts it, puts the words back and writes the file.
  */
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
-import type { SeriesColumns } from '../ingest/series-buffer.ts';
 import type { ColumnAppender } from '../runtime/column-appender.ts';
-import { Duck } from '../runtime/duckdb.ts';
+import { DuckSession, readSql } from '../runtime/duckdb.ts';
+import type { SeriesColumns } from './series-facts.ts';
+
+const RUN_TABLES = readSql(import.meta.url, 'sql/run-tables.sql');
+const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
+const WRITE_OBSERVATIONS_CARRYING = readSql(import.meta.url, 'sql/write-observations-carrying.sql');
 
 const TYPES = [INTEGER, SMALLINT, INTEGER, DOUBLE, DOUBLE, DOUBLE, SMALLINT, INTEGER] as const;
 
 export class LakeWriter {
-  readonly #duck: Duck;
+  readonly #duck: DuckSession;
   readonly #appender: ColumnAppender;
   readonly #slugs: string[] = [];
   #numbers = new Int32Array(0);
 
-  private constructor(duck: Duck, appender: ColumnAppender) {
+  private constructor(duck: DuckSession, appender: ColumnAppender) {
     this.#duck = duck;
     this.#appender = appender;
   }
 
   /** @param scratch a directory of its own, removed at the end. */
   static async open(scratch: string, memoryMb: number): Promise<LakeWriter> {
-    const duck = await Duck.open({ scratch, memoryMb });
-    await duck.run('lake-rows');
+    const duck = await DuckSession.open({ scratch, memoryMb });
+    await duck.run(RUN_TABLES);
     return new LakeWriter(duck, await duck.appender('lake_rows', TYPES));
   }
 
@@ -50,9 +54,9 @@ export class LakeWriter {
     await this.#words('slug', this.#slugs);
     await this.#words('country', countries);
     await this.#words('status', statuses);
-    if (!carried) return this.#duck.run('lake-write', { file });
+    if (!carried) return this.#duck.run(WRITE_OBSERVATIONS, { file });
     await this.#words('carried', carried.slugs);
-    await this.#duck.run('lake-write-carrying', { file, previous: carried.file });
+    await this.#duck.run(WRITE_OBSERVATIONS_CARRYING, { file, previous: carried.file });
   }
 
   /** Fills the dictionary: what the numbers of a column stand for. */

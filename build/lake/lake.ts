@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { type SeriesFile, seriesFile } from '../ingest/series-facts.ts';
 import { draftReplacement, replaceFile, syncDirectory, writeFlushed } from '../runtime/durable-files.ts';
+import { type SeriesFile, seriesFile } from './series-facts.ts';
 
 export const OBSERVATIONS = 'observations.parquet';
 export const REVISIONS = 'revisions.parquet';

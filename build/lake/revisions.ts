@@ -1,8 +1,11 @@
 /** What a run changed against the last good one, figure by figure: a Parquet file, and counts for the run record. */
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import type { SeriesFile } from '../ingest/series-facts.ts';
-import type { Duck } from '../runtime/duckdb.ts';
+import { type DuckSession, readSql } from '../runtime/duckdb.ts';
+import type { SeriesFile } from './series-facts.ts';
+
+const REVISIONS_SUMMARY = readSql(import.meta.url, 'sql/revisions-summary.sql');
+const WRITE_REVISIONS = readSql(import.meta.url, 'sql/write-revisions.sql');
 
 /** Slugs whose rows differ: changed, new and gone. */
 export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
@@ -15,14 +18,14 @@ export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
  * @param changed the only series to look at; the rest are known to be equal. Without any, no file is written.
  */
 export async function writeRevisions(
-  duck: Duck,
+  duck: DuckSession,
   files: { previous: string; current: string; file: string },
   changed: readonly string[],
 ): Promise<NonNullable<RunRecord['revisions']>> {
   if (changed.length === 0) return { added: 0, changed: 0, removed: 0, indicators: [] };
   const list: DuckDBValue = listValue([...changed]);
-  await duck.run('revisions', { ...files, changed: list });
-  const rows = await duck.rows('revisions-summary', { file: files.file });
+  await duck.run(WRITE_REVISIONS, { ...files, changed: list });
+  const rows = await duck.rows(REVISIONS_SUMMARY, { file: files.file });
   const indicators = rows.map((row) => ({
     slug: String(row.indicator),
     added: Number(row.added),

@@ -1,25 +1,41 @@
 /**
  * Looks a snapshot over before it is served: every figure is a row of the lake, every rank right, every file as the
- * manifest says, and nothing in it that must not leave the building. Whatever is wrong is a `SnapshotFault` and the
+ * manifest says, and nothing in it that must not leave the building. Whatever is wrong is a `SnapshotError` and the
  * snapshot is not published.
  */
+
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { MANIFEST, type Manifest } from '../../data/schema/snapshot.ts';
+import type { Curated } from '../../data/curated.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import { hashFile } from '../editions/file-writer.ts';
-import { filesOf, inBatches, numbersOf, readLakeBatch } from '../editions/materialise.ts';
-import type { PlannedIndicator, SnapshotPlan } from '../editions/plan.ts';
-import type { IndicatorCoverage } from '../editions/tables.ts';
-import type { Duck, SqlRow } from '../runtime/duckdb.ts';
+import {
+  batchIndicators,
+  filesOf,
+  numbersOf,
+  prepareTables,
+  readLakeBatch,
+} from '../editions/materialise.ts';
+import type { PlannedIndicator, SnapshotPlan } from '../editions/plan-snapshot.ts';
+import { planSnapshot } from '../editions/plan-snapshot.ts';
+import type { IndicatorCoverage } from '../editions/summary-tables.ts';
+import { loadCountrySeries, readCoverage } from '../editions/summary-tables.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
+import { SnapshotStorage } from './snapshot-storage.ts';
+
+const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
+const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');
 
 /** What is wrong with a snapshot. */
-export class SnapshotFault extends Error {
-  override name = 'SnapshotFault';
+export class SnapshotError extends Error {
+  override name = 'SnapshotError';
 }
 
 /** Holds observation files against the lake, a batch at a time. */
 export async function verifyFigures(
-  duck: Duck,
+  duck: DuckSession,
   directory: string,
   indicators: readonly PlannedIndicator[],
   coverage: ReadonlyMap<string, IndicatorCoverage>,
@@ -27,10 +43,10 @@ export async function verifyFigures(
 ): Promise<void> {
   const ids = new Map(indicators.map(({ number, id }) => [number, id]));
   let done = 0;
-  for (const batch of inBatches(indicators)) {
+  for (const batch of batchIndicators(indicators)) {
     await readLakeBatch(duck, batch);
-    await duck.run('published-batch', { files: filesOf(directory, batch) });
-    const rows = await duck.rows('verify-batch', { numbers: numbersOf(batch) });
+    await duck.run(PUBLISHED_BATCH, { files: filesOf(directory, batch) });
+    const rows = await duck.rows(VERIFY_BATCH, { numbers: numbersOf(batch) });
     for (const { number, ...facts } of rows) {
       const id = ids.get(Number(number)) ?? '';
       judge(id, facts, coverage.get(id)?.rows ?? 0);
@@ -40,15 +56,15 @@ export async function verifyFigures(
   }
 }
 
-/** @throws {SnapshotFault} unless the counts of one indicator say that all is well. */
+/** @throws {SnapshotError} unless the counts of one indicator say that all is well. */
 function judge(id: string, facts: SqlRow, covered: number): void {
   const counts = Object.entries(facts).map(([name, count]): [string, number] => [name, Number(count)]);
   const { n_rows = -1, n_expected = 0, ...faults } = Object.fromEntries(counts);
   if (n_rows !== n_expected || n_rows !== covered) {
-    throw new SnapshotFault(`${id}: ${n_rows} rows published, ${n_expected} in the lake`);
+    throw new SnapshotError(`${id}: ${n_rows} rows published, ${n_expected} in the lake`);
   }
   const fault = Object.entries(faults).find(([, count]) => count !== 0);
-  if (fault) throw new SnapshotFault(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
+  if (fault) throw new SnapshotError(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
 }
 
 /** All files below a directory, as the manifest names them. */
@@ -64,14 +80,14 @@ export async function filesBelow(directory: string): Promise<string[]> {
 export async function verifyFiles(directory: string, files: Manifest['files']): Promise<void> {
   const found = new Set((await filesBelow(directory)).filter((path) => path !== MANIFEST));
   for (const [path, { bytes, sha256 }] of Object.entries(files)) {
-    if (!found.delete(path)) throw new SnapshotFault(`${path} is missing`);
+    if (!found.delete(path)) throw new SnapshotError(`${path} is missing`);
     const actual = await hashFile(join(directory, path));
     if (actual.bytes !== bytes || actual.sha256 !== sha256) {
-      throw new SnapshotFault(`${path} has another content than its manifest says`);
+      throw new SnapshotError(`${path} has another content than its manifest says`);
     }
   }
   const [extra] = found;
-  if (extra !== undefined) throw new SnapshotFault(`${extra} is not in the manifest`);
+  if (extra !== undefined) throw new SnapshotError(`${extra} is not in the manifest`);
 }
 
 /** A run of characters that ids are made of: `a.b` does not stand in `a.b.c`. */
@@ -85,11 +101,65 @@ export async function verifyWithheld(directory: string, plan: SnapshotPlan): Pro
   for (const path of files) {
     const id =
       /^observations\/(.*)\.parquet$/.exec(path)?.[1] ?? /^routes\/indicators\/(.*)\.json/.exec(path)?.[1];
-    if (id !== undefined && withheld.has(id)) throw new SnapshotFault(`${path} must not be published`);
+    if (id !== undefined && withheld.has(id)) throw new SnapshotError(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
     const text = await readFile(join(directory, path), 'utf8');
     for (const [word] of text.matchAll(WORDS)) {
-      if (withheld.has(word)) throw new SnapshotFault(`${path} names ${word}, which must not be published`);
+      if (withheld.has(word)) throw new SnapshotError(`${path} names ${word}, which must not be published`);
     }
   }
+}
+
+const MEMORY_MB = 768;
+
+export interface Verification {
+  snapshot: string;
+  files: number;
+  /** Indicators whose every figure was found in the lake. */
+  traced: number;
+  /** Indicators that have been ingested or curated anew since, so that the lake tells another edition. */
+  outdated: number;
+}
+
+/**
+ * Holds the served snapshot against its manifest, the lake, and what must not be published.
+ * @throws {SnapshotError} with the first thing that is wrong; {CommandError} when nothing is served.
+ */
+export async function verifyPublished(
+  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR'>,
+  curated: Curated,
+): Promise<Verification> {
+  const shelf = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const id = await shelf.currentId();
+  if (id === null) throw new CommandError('no snapshot is published');
+  const { directory, manifest } = await shelf.open(id);
+  await verifyFiles(directory, manifest.files);
+  const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map());
+  const same = plan.indicators.filter(
+    (one) => manifest.files[observationsFile(one.id)]?.inputs === one.inputs,
+  );
+  const scratch = join(settings.LAKE_DIR, `.scratch-verify-${process.pid}`);
+  const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+  try {
+    await prepareTables(
+      duck,
+      plan.countries.map((country) => country.iso3),
+      same,
+    );
+    if (same.length > 0) {
+      await loadCountrySeries(duck, directory, same);
+      await verifyFigures(duck, directory, same, await readCoverage(duck, same), () => {});
+    }
+  } finally {
+    await duck.close();
+  }
+  const published = Object.keys(manifest.files).filter((file) => file.startsWith('observations/')).length;
+  const neverRedistributable = plan.withheld.filter((one) => !manifest.files[observationsFile(one)]);
+  await verifyWithheld(directory, { ...plan, withheld: neverRedistributable });
+  return {
+    snapshot: id,
+    files: Object.keys(manifest.files).length,
+    traced: same.length,
+    outdated: published - same.length,
+  };
 }

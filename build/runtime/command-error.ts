@@ -1,4 +1,4 @@
-/** What was asked cannot be done, for a reason that is nobody's fault: a sentence for the person who asked. */
-export class Refusal extends Error {
-  override name = 'Refusal';
+/** A command that cannot be carried out as asked. The message is a sentence for the person who asked. */
+export class CommandError extends Error {
+  override name = 'CommandError';
 }

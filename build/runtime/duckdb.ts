@@ -1,12 +1,11 @@
 /**
- * DuckDB as the build uses it: bounded memory and threads, statements from `.sql` files, values bound.
+ * DuckDB sessions for the build: bounded memory and threads, SQL from `.sql` files, bound values.
  *
- * Every session is in memory and spills to its own scratch directory, so nothing of it survives a crash but files that
- * the next session of the same owner removes.
+ * A session is in memory and spills to its own scratch directory. A crash leaves only that directory, which the next
+ * session with the same scratch path removes.
  */
 import { readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -20,25 +19,21 @@ export type SqlParameters = Record<string, DuckDBValue>;
 export type SqlRow = Record<string, Json>;
 
 export interface DuckOptions {
-  /** Where it spills to; made when needed and removed when the session closes. */
+  /** Spill directory; created on open, removed on close. */
   scratch: string;
   memoryMb?: number;
   threads?: number;
 }
 
-const SQL_DIRECTORY = fileURLToPath(new URL('sql/', import.meta.url));
-const statements = new Map<string, string>();
+/** Lake runs and published files never change, so their Parquet footers may be cached. */
+const SESSION = 'SET GLOBAL parquet_metadata_cache = true';
 
-/** The text of `build/sql/<name>.sql`. */
-function statement(name: string): string {
-  const known = statements.get(name);
-  if (known !== undefined) return known;
-  const text = readFileSync(`${SQL_DIRECTORY}${name}.sql`, 'utf8');
-  statements.set(name, text);
-  return text;
+/** Reads a statement from a file that lies beside the module that names it. */
+export function readSql(module: string, file: string): string {
+  return readFileSync(new URL(file, module), 'utf8');
 }
 
-export class Duck {
+export class DuckSession {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
   readonly #scratch: string;
@@ -49,7 +44,7 @@ export class Duck {
     this.#scratch = scratch;
   }
 
-  static async open({ scratch, memoryMb = 1024, threads = 2 }: DuckOptions): Promise<Duck> {
+  static async open({ scratch, memoryMb = 1024, threads = 2 }: DuckOptions): Promise<DuckSession> {
     await rm(scratch, { recursive: true, force: true });
     await mkdir(scratch, { recursive: true });
     const instance = await DuckDBInstance.create(':memory:', {
@@ -57,28 +52,24 @@ export class Duck {
       memory_limit: `${memoryMb}MB`,
       temp_directory: scratch,
     });
-    const duck = new Duck(instance, await instance.connect(), scratch);
-    await duck.run('session');
+    const duck = new DuckSession(instance, await instance.connect(), scratch);
+    await duck.run(SESSION);
     return duck;
   }
 
-  /** Runs one statement of `build/sql/`. */
-  async run(name: string, parameters?: SqlParameters): Promise<void> {
-    await this.#connection.run(statement(name), parameters);
+  async run(sql: string, parameters?: SqlParameters): Promise<void> {
+    await this.#connection.run(sql, parameters);
   }
 
-  /** Runs one statement of `build/sql/` and returns its rows; 64-bit integers come as text. */
-  async rows(name: string, parameters?: SqlParameters): Promise<SqlRow[]> {
-    const reader = await this.#connection.runAndReadAll(statement(name), parameters);
+  /** Returns the rows of a query. 64-bit integers come as text. */
+  async rows(sql: string, parameters?: SqlParameters): Promise<SqlRow[]> {
+    const reader = await this.#connection.runAndReadAll(sql, parameters);
     return reader.getRowObjectsJson();
   }
 
-  /**
-   * Hands on the result of a statement piece by piece, as columns in its own order: for figures, which JSON would turn
-   * into text, and for more rows than should lie in memory twice.
-   */
-  async eachChunk(name: string, onChunk: (columns: DuckDBValue[][], rows: number) => void): Promise<void> {
-    const result = await this.#connection.stream(statement(name));
+  /** Streams the result of a query as chunks of columns. Doubles stay doubles, which JSON rows would not keep. */
+  async eachChunk(sql: string, onChunk: (columns: DuckDBValue[][], rows: number) => void): Promise<void> {
+    const result = await this.#connection.stream(sql);
     for (;;) {
       const chunk = await result.fetchChunk();
       if (chunk === null || chunk.rowCount === 0) return;
@@ -86,7 +77,7 @@ export class Duck {
     }
   }
 
-  /** Appends whole columns of one length to a table. */
+  /** Appends whole columns of equal length to a table. */
   async fill(table: string, columns: readonly { type: DuckDBType; values: AppendColumn }[]): Promise<void> {
     const appender = await this.appender(
       table,
@@ -99,7 +90,7 @@ export class Duck {
     appender.close();
   }
 
-  /** Appends to a table column by column. */
+  /** Returns an appender for a table with the given column types. */
   async appender(table: string, types: readonly DuckDBType[]): Promise<ColumnAppender> {
     return new ColumnAppender(await this.#connection.createAppender(table), types);
   }

@@ -2,9 +2,10 @@
  * What a build tells those who watch: a terminal, a log, and Redis, where operators see it.
  * Watching never changes the outcome: an observer is told, it is not asked.
  */
+
+import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { BuildRun, RunProgress } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import type { LeftOutIndicator } from '../../data/schema/left-out.ts';
 
 export type ProgressEvent = RunProgress;
 
@@ -14,12 +15,12 @@ export interface BuildObserver {
   /** A build began or ended. */
   onBuild?(build: BuildRun): void;
   /** What the snapshot that has just been published leaves out. */
-  onLeftOut?(indicators: readonly LeftOutIndicator[]): void;
+  onExcluded?(indicators: readonly ExcludedIndicator[]): void;
   onProgress?(event: ProgressEvent): void;
 }
 
 /** Tells several. */
-export function observeAll(...observers: readonly BuildObserver[]): BuildObserver {
+export function combineObservers(...observers: readonly BuildObserver[]): BuildObserver {
   return {
     onRun: (record) => {
       for (const one of observers) one.onRun?.(record);
@@ -27,8 +28,8 @@ export function observeAll(...observers: readonly BuildObserver[]): BuildObserve
     onBuild: (build) => {
       for (const one of observers) one.onBuild?.(build);
     },
-    onLeftOut: (indicators) => {
-      for (const one of observers) one.onLeftOut?.(indicators);
+    onExcluded: (indicators) => {
+      for (const one of observers) one.onExcluded?.(indicators);
     },
     onProgress: (event) => {
       for (const one of observers) one.onProgress?.(event);

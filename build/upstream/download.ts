@@ -12,7 +12,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
-import { localFault } from '../runtime/local-fault.ts';
+import { machineFault } from '../runtime/machine-fault.ts';
 import { refusePrivateHost } from './address-guard.ts';
 import { isTransientStatus, type RetryOptions, retryDelayMs, TransientError } from './retry.ts';
 import { UpstreamError } from './upstream.ts';
@@ -82,13 +82,13 @@ export async function download(
 function asTransient(error: unknown): TransientError | null {
   if (error instanceof TransientError) return error;
   if (error instanceof UpstreamError || !(error instanceof Error)) return null;
-  if (localFault(error) !== null) return null;
+  if (machineFault(error) !== null) return null;
   if (error.cause instanceof UpstreamError) return null;
   return new TransientError(error.message, null, null, { cause: error });
 }
 
 function finalError(url: URL, error: unknown, attempts: number): unknown {
-  if (error instanceof UpstreamError || localFault(error) !== null) return error;
+  if (error instanceof UpstreamError || machineFault(error) !== null) return error;
   if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
   const reason = error instanceof Error ? error.message : String(error);
   const status = error instanceof TransientError ? error.status : null;
@@ -274,7 +274,7 @@ async function save(
   } catch (error) {
     discard(answer);
     options.signal.throwIfAborted();
-    if (error instanceof UpstreamError || localFault(error) !== null) throw error;
+    if (error instanceof UpstreamError || machineFault(error) !== null) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new BrokenOff(`the answer broke off: ${reason}`, resumeValidator(answer), { cause: error });
   }

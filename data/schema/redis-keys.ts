@@ -131,7 +131,7 @@ export const redisKeys = {
     `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
   overrides: 'overrides',
   overridden: 'overrides:was',
-  leftOut: 'left-out',
+  excluded: 'left-out',
   archive: 'archive:id',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 

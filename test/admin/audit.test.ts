@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
-import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
 import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
   indicator = first.split(',')[0] ?? '';
   [snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
-  const mirror = new RunMirror(client, () => service.clock.ms);
+  const mirror = new RunReporter(client, () => service.clock.ms);
   const finished_at = formatTimestamp(NOON);
   mirror.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
   mirror.onRun(emptyRecord('live', 'imf', NOON));

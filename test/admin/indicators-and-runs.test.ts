@@ -1,6 +1,6 @@
 /** Changing the catalogue, and seeing, starting, stopping, accepting and taking back runs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
 import { readOverrides } from '../../data/runtime/overrides.ts';
@@ -94,11 +94,11 @@ describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
 describe.each(SERVERS)('runs, on %s', (_, startServer) => {
   let service: AnyAdminService;
   let operator: Visitor;
-  let mirror: RunMirror;
+  let mirror: RunReporter;
   beforeAll(async () => {
     service = await startAdminOn(await startServer());
     operator = await service.signedIn();
-    mirror = new RunMirror(service.client, () => service.clock.ms);
+    mirror = new RunReporter(service.client, () => service.clock.ms);
   });
   afterAll(async () => {
     await mirror.close();
@@ -106,7 +106,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
   });
 
   it('GET /admin/runs: what runs with how far it is; a run that crashed is shown as failed', async () => {
-    const crashed = new RunMirror(service.client, () => service.clock.ms);
+    const crashed = new RunReporter(service.client, () => service.clock.ms);
     crashed.onRun(recordOf('gapminder', '20261121T115900Z'));
     const progress = { task: 'ingest gapminder', step: 'reading', done: 21, total: 84, unit: 'indicators' };
     crashed.onProgress(progress);

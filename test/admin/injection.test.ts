@@ -4,7 +4,7 @@
  */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { csvCell } from '../../gateway/pages/shared/csv-export.ts';
@@ -52,7 +52,7 @@ describe('markup in what is stored', () => {
     indicator = first.split(',')[0] ?? '';
     const edit = { name: EVIL, description: EVIL, unit: EVIL.slice(0, 150) };
     await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
-    const mirror = new RunMirror(client, () => NOON);
+    const mirror = new RunReporter(client, () => NOON);
     const moment = formatTimestamp(NOON);
     mirror.onRun(
       runRecord.parse({

@@ -4,10 +4,10 @@
  */
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createHandlers } from '../../build/jobs/handlers.ts';
-import { RunMirror } from '../../build/jobs/run-mirror.ts';
-import { type JobWorker, startJobWorker } from '../../build/jobs/worker-loop.ts';
-import { currentOverrides } from '../../build/runtime/redis-link.ts';
+import { createHandlers } from '../../build/jobs/job-handlers.ts';
+import { type JobWorker, startJobWorker } from '../../build/jobs/job-worker.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
+import { currentOverrides } from '../../build/runtime/redis-connection.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import { cells, World } from '../build/world.ts';
@@ -24,7 +24,7 @@ let operator: Visitor;
 let worker: JobWorker;
 let jobs: RedisClient;
 let desk: JobService;
-let mirror: RunMirror;
+let mirror: RunReporter;
 let key: string;
 
 /** What upstream says; a figure of a place is `base` and more. */
@@ -53,7 +53,7 @@ beforeAll(async () => {
   const { account_id } = await service.accounts.create(account);
   ({ key } = await service.accounts.mintKey(account_id));
   desk = new JobService(client, () => world.clock);
-  mirror = new RunMirror(client, () => world.clock);
+  mirror = new RunReporter(client, () => world.clock);
   jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
   const tools = async (signal: AbortSignal) => ({
     ...(await world.dependencies()),

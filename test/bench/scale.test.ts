@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated.ts';
-import { query } from '../build/parquet.ts';
+import { query } from '../build/parquet-readers.ts';
 import type { Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';
 import { judge, perDoubling } from './scale/table.ts';

@@ -1,7 +1,7 @@
 /** Every page and form of the operator area in a real browser, narrow and wide, light and dark. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunMirror } from '../../build/jobs/run-mirror.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
@@ -154,7 +154,7 @@ describe('the operator area', () => {
 
 /** One run that is under way, one that is held, one build. */
 async function tellRuns(service: AdminService): Promise<void> {
-  const mirror = new RunMirror(service.client, () => NOON);
+  const mirror = new RunReporter(service.client, () => NOON);
   const begun = {
     started_at: formatTimestamp(NOON - 95_000),
     finished_at: null,

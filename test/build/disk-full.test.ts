@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localFault } from '../../build/runtime/local-fault.ts';
+import { machineFault } from '../../build/runtime/machine-fault.ts';
 import type { BuildRun } from '../../data/schema/jobs.ts';
 import { Service } from '../gateway/service.ts';
-import { mountSmall, type SmallDisk } from './disk-small.ts';
+import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
+import { checkStoredState } from './stored-state.ts';
 import { SHORT, startFaultyUpstream } from './upstream/faulty-upstream.ts';
-import { checkVisible } from './visible.ts';
 import { cells, World } from './world.ts';
 
 const SIZE_BYTES = 8_000_000;
@@ -28,7 +28,7 @@ const figures = (edition: number) => ({
 });
 const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one'];
 
-const probe = mountSmall(join(tmpdir(), `almanac-probe-${process.pid}`), SIZE_BYTES);
+const probe = mountSmallDisk(join(tmpdir(), `almanac-probe-${process.pid}`), SIZE_BYTES);
 probe?.unmount();
 
 describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may not be mounted)', () => {
@@ -43,14 +43,14 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
   const answers = () =>
     Promise.all(ROUTES.map(async (route) => (await service.get(route, { key })).bytes.toString('base64')));
   const mount = (directory: string): SmallDisk => {
-    const disk = mountSmall(directory, SIZE_BYTES);
+    const disk = mountSmallDisk(directory, SIZE_BYTES);
     if (!disk) throw new Error('cannot be mounted any more');
     return disk;
   };
   /** What is left of work that ended. */
   const rubbish = async (directory: string): Promise<string[]> =>
     (await readdir(directory)).filter((name) => /^\.(building|running|scratch|lock)|\.tmp$/.test(name));
-  const look = () => checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+  const look = () => checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
 
   beforeAll(async () => {
     world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
@@ -83,7 +83,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
       outcomes.push(record?.status ?? 'none');
       if (record?.status !== 'succeeded') {
         expect(await rubbish(world.lake('atlas').directory)).toEqual([]);
-        expect(record?.reason ?? localFault(ended)).toMatch(/^The disk is full: /);
+        expect(record?.reason ?? machineFault(ended)).toMatch(/^The disk is full: /);
         expect((await world.lake('atlas').current())?.record.run_id).toBe(current);
       }
       await look();
@@ -152,7 +152,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     await look();
     if (!(ended instanceof Error)) return null;
     const reason = expect.stringMatching(/^The disk is full: /);
-    expect(localFault(ended)).toEqual(reason);
+    expect(machineFault(ended)).toEqual(reason);
     if (builds.length > 0) expect(builds.at(-1)).toMatchObject({ status: 'failed', reason });
     expect(await world.shelf.currentId()).toBe(current);
     expect(await answers()).toEqual(before);

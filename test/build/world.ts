@@ -12,7 +12,7 @@ import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
-import { type Published, SnapshotShelf } from '../../build/publish/snapshots.ts';
+import { type Published, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { loadCurated } from '../../data/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 
@@ -179,8 +179,8 @@ export class World {
     return new ProviderLake(this.settings.LAKE_DIR, id);
   }
 
-  get shelf(): SnapshotShelf {
-    return new SnapshotShelf(this.settings.SNAPSHOT_DIR);
+  get shelf(): SnapshotStorage {
+    return new SnapshotStorage(this.settings.SNAPSHOT_DIR);
   }
 
   async served(): Promise<Published> {

@@ -6,15 +6,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { localFault } from '../../build/runtime/local-fault.ts';
-import { mountSmall, type SmallDisk } from '../build/disk-small.ts';
+import { machineFault } from '../../build/runtime/machine-fault.ts';
+import { mountSmallDisk, type SmallDisk } from '../build/small-disk.ts';
+import { checkStoredState } from '../build/stored-state.ts';
 import { published, SHORT, startFaultyUpstream, upstreamFaults } from '../build/upstream/faulty-upstream.ts';
-import { checkVisible } from '../build/visible.ts';
 import { type Cell, World } from '../build/world.ts';
 import { Service } from '../gateway/service.ts';
 import type { Reporter } from './parts.ts';
 
-const CHILD = new URL('../build/build-in-child.ts', import.meta.url).pathname;
+const CHILD = new URL('../build/build-process.ts', import.meta.url).pathname;
 const KILLS = 50;
 /** Some come too late: the build has ended. */
 const MOST_ROUNDS = 80;
@@ -158,7 +158,7 @@ async function killedBuilds(report: Reporter): Promise<void> {
     const { killed, ms } = await runChild(world, FIRST_KILL_MS + Math.random() * whole_ms);
     if (killed) kills += 1;
     else whole_ms = Math.min(whole_ms, ms);
-    whole += await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    whole += await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
     const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
     const served = editionOf(json.data);
     if (served === null || served > edition) mixed += 1;
@@ -186,7 +186,7 @@ async function fullDisks(report: Reporter): Promise<void> {
   const disks: SmallDisk[] = [];
   const mount = async (world: World): Promise<void> => {
     for (const directory of [world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR]) {
-      const disk = mountSmall(directory, DISK_BYTES);
+      const disk = mountSmallDisk(directory, DISK_BYTES);
       if (disk) disks.push(disk);
       if (disk) stack.defer(async () => disk.unmount());
     }
@@ -200,7 +200,7 @@ async function fullDisks(report: Reporter): Promise<void> {
   let named = 0;
   const judge = (error: unknown, reason: string | null): void => {
     full += 1;
-    if (/^The disk is full: /.test(reason ?? localFault(error) ?? '')) named += 1;
+    if (/^The disk is full: /.test(reason ?? machineFault(error) ?? '')) named += 1;
   };
   for (const [index, pages] of FREE_PAGES.entries()) {
     world.tomorrow();
@@ -210,13 +210,13 @@ async function fullDisks(report: Reporter): Promise<void> {
     lake.empty();
     if (ended instanceof Error) judge(ended, null);
     else if (ended.status === 'failed') judge(null, ended.reason);
-    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
     world.tomorrow();
     snapshots.fill(pages * PAGE_BYTES);
     const built = await world.build().catch((error: Error) => error);
     snapshots.empty();
     if (built instanceof Error) judge(built, null);
-    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }
   const answers = await asker.stop();
   const isKept = full > 5 && named === full && asker.failed + asker.strange === 0;
@@ -243,7 +243,7 @@ async function badProviders(report: Reporter): Promise<void> {
     const { status, reason } = await world.ingest('atlas', { upstream: patient });
     upstream.spoil(null);
     if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);
-    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }
   const answers = await asker.stop();
   report(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BAD, readFigure, readYear } from '../../../build/ingest/numbers.ts';
+import { BAD, readFigure, readYear } from '../../../build/ingest/parse-numbers.ts';
 
 describe('numbers', () => {
   it.each([

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nightly } from '../../../build/nightly.ts';
 import { Service } from '../../gateway/service.ts';
-import { checkVisible } from '../visible.ts';
+import { checkStoredState } from '../stored-state.ts';
 import { World } from '../world.ts';
 import { type FaultyUpstream, SHORT, startFaultyUpstream, upstreamFaults } from './faulty-upstream.ts';
 
@@ -53,7 +53,7 @@ describe('a provider that misbehaves', () => {
       expect(record.reason).toMatch(fault.reason);
       expect(upstream.visits()).toBe(0);
       expect(await answers()).toEqual(before);
-      expect(await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR)).toBeGreaterThan(1);
+      expect(await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR)).toBeGreaterThan(1);
       expect((await world.lake('atlas').current())?.record.started_at).toBe('2026-11-20T12:00:00+00:00');
     },
   );
@@ -63,6 +63,6 @@ describe('a provider that misbehaves', () => {
     const { providers, build } = await nightly({ ...(await world.dependencies()), upstream: SHORT });
     expect(providers).toMatchObject([{ provider: 'atlas', outcome: 'succeeded' }]);
     expect(build?.counts).toMatchObject({ indicators: 2, observations: 200 });
-    await checkVisible(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   });
 });

@@ -1,0 +1,238 @@
+/**
+ * What goes into a snapshot, decided before anything is written: which providers, which of their indicators, under
+ * which names, licences and marks.
+ *
+ * The gate of what may leave the building is here. A provider must be enabled and redistributable; an indicator of it
+ * must be neither switched off nor excepted, and what is curated of it can only narrow what its provider allows. Sample
+ * providers count only while no other has anything to give.
+ */
+import { createHash } from 'node:crypto';
+import type { Curated } from '../../data/curated.ts';
+import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
+import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
+import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import type { IndicatorOverride, Overrides } from '../../data/schema/overrides.ts';
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import { compareByName } from '../../data/schema/snapshot.ts';
+import { type LakeRun, ProviderLake } from '../lake/lake.ts';
+import type { SeriesFile } from '../lake/series-facts.ts';
+
+export interface PlannedIndicator {
+  id: string;
+  /** Place of the id among all planned ones. */
+  number: number;
+  slug: string;
+  providerId: string;
+  /** The public record but for its coverage, which only the figures tell. */
+  record: Omit<IndicatorRecord, 'coverage'>;
+  topicOrder: number;
+  /** First year that is a forecast where the row does not say. */
+  projectedFrom: number;
+  /** The Parquet file of the lake with its figures. */
+  lake: string;
+  /** Rows of it there, those of countries that are not served included. */
+  lakeRows: number;
+  /** Hash of everything that its published figures are made from. */
+  inputs: string;
+}
+
+type UnnumberedIndicator = Omit<PlannedIndicator, 'number'>;
+
+export interface PlannedProvider {
+  definition: ProviderDefinition;
+  /** The run whose figures are published; null when there is none yet. */
+  run: LakeRun | null;
+  /** The newest run that succeeded or found nothing new. */
+  lastGood: RunRecord | null;
+}
+
+export interface SnapshotPlan {
+  /** Enabled countries by name. */
+  countries: CountryRecord[];
+  /** Providers that the public may know of, by id. */
+  providers: PlannedProvider[];
+  /** By name. */
+  indicators: PlannedIndicator[];
+  /** Ids of indicators that are in the lake and must not be published. */
+  withheld: string[];
+  /** The same but for what operators switched off, with the reason. */
+  excluded: ExcludedIndicator[];
+}
+
+/** Counts up when published figures are computed differently than before. */
+const MATERIALISE_VERSION = 1;
+/** Indicators without a curated place come after all that have one. */
+const UNORDERED = 1_000_000;
+/** Beyond every year; bound as a parameter, so a plain integer. */
+const NEVER_PROJECTED = 1_000_000;
+
+/** One provider with everything of its last good run. */
+interface Source {
+  provider: PlannedProvider;
+  catalogue: CatalogueEntry[];
+  series: SeriesFile;
+}
+
+/** @throws {Error} when a lake run cannot be read. */
+export async function planSnapshot(
+  lakeDir: string,
+  curated: Curated,
+  overrides: Overrides,
+): Promise<SnapshotPlan> {
+  const sources = await Promise.all(
+    [...curated.providers.values()].map((definition) => readSource(lakeDir, definition)),
+  );
+  const publishable = ({ provider }: Source): boolean =>
+    provider.definition.enabled && provider.definition.redistributable;
+  const contributes = (source: Source): boolean => publishable(source) && source.provider.run !== null;
+  const useSample = !sources.some((source) => contributes(source) && !source.provider.definition.sample);
+  const isPublic = (source: Source): boolean =>
+    publishable(source) && (useSample || !source.provider.definition.sample);
+  const countries = enabledCountries(curated);
+  const spine = countries
+    .map((country) => country.iso3)
+    .sort()
+    .join();
+  const indicators: UnnumberedIndicator[] = [];
+  const withheld: string[] = [];
+  const excluded: ExcludedIndicator[] = [];
+  for (const source of sources) {
+    for (const entry of source.catalogue) {
+      const { definition } = source.provider;
+      const planned = isPublic(source) ? planIndicator(source, entry, curated, overrides, spine) : null;
+      if (planned) {
+        indicators.push(planned);
+        continue;
+      }
+      const id = `${definition.id}.${entry.slug}`;
+      withheld.push(id);
+      if (overrides.get(id)?.enabled !== false) excluded.push(excludedIndicator(id, source, entry, curated));
+    }
+  }
+  return {
+    countries,
+    providers: sources.filter(isPublic).map((source) => source.provider),
+    indicators: numbered(indicators).sort((a, b) => compareByName(a.record, b.record)),
+    withheld: withheld.sort(),
+    excluded,
+  };
+}
+
+const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[] =>
+  indicators
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map((indicator, number) => ({ ...indicator, number }));
+
+async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Source> {
+  const lake = new ProviderLake(lakeDir, definition.id);
+  const run = await lake.current();
+  const records = await lake.records();
+  const lastGood = records.findLast(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
+  return {
+    provider: { definition, run, lastGood },
+    catalogue: run ? await lake.catalogue(run) : [],
+    series: run ? await lake.series(run) : {},
+  };
+}
+
+function enabledCountries(curated: Curated): CountryRecord[] {
+  return curated.countries
+    .filter((country) => country.enabled)
+    .map(({ enabled: _, ...record }) => record)
+    .sort((a, b) => compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }));
+}
+
+/** The indicator as it is to be published, or null when it must not be. */
+function planIndicator(
+  source: Source,
+  entry: CatalogueEntry,
+  curated: Curated,
+  overrides: Overrides,
+  spine: string,
+): UnnumberedIndicator | null {
+  const { definition, run } = source.provider;
+  const id = `${definition.id}.${entry.slug}`;
+  const overlay = curated.overlay(definition.id, entry);
+  const override = overrides.get(id) ?? {};
+  const isEnabled = override.enabled ?? overlay.enabled ?? true;
+  const facts = source.series[entry.slug];
+  if (!run || !facts || !isEnabled || overlay.redistributable === false) return null;
+  const record = recordOf(id, definition, entry, overlay, override);
+  const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
+  const madeFrom = [
+    MATERIALISE_VERSION,
+    facts.digest,
+    spine,
+    projectedFrom,
+    record.higher_is_better,
+    record.no_rank,
+  ];
+  return {
+    id,
+    slug: entry.slug,
+    providerId: definition.id,
+    record,
+    topicOrder: overlay.order ?? UNORDERED,
+    projectedFrom,
+    lake: run.observations,
+    lakeRows: facts.rows,
+    inputs: createHash('sha256').update(JSON.stringify(madeFrom)).digest('hex'),
+  };
+}
+
+function excludedIndicator(
+  id: string,
+  { provider: { definition }, series }: Source,
+  entry: CatalogueEntry,
+  curated: Curated,
+): ExcludedIndicator {
+  const overlay = curated.overlay(definition.id, entry);
+  const why = (): ExcludedIndicator['why'] => {
+    if (!definition.redistributable || overlay.redistributable === false) return 'not redistributable';
+    if (!definition.enabled) return 'provider off';
+    if (overlay.enabled === false) return 'curated away';
+    return series[entry.slug] ? 'sample only' : 'no figures';
+  };
+  return {
+    id,
+    name: overlay.name ?? entry.name,
+    unit: overlay.unit ?? entry.unit ?? '',
+    topic: overlay.topic ?? definition.default_topic,
+    provider: definition.id,
+    why: why(),
+  };
+}
+
+/** An operator's words win over curated ones, those over upstream's. An empty text is no text. */
+function recordOf(
+  id: string,
+  definition: ProviderDefinition,
+  entry: CatalogueEntry,
+  overlay: IndicatorOverlay,
+  override: IndicatorOverride,
+): Omit<IndicatorRecord, 'coverage'> {
+  const licence = overlay.licence ?? definition.licence;
+  // Another licence than the provider's has another address, or none that we know.
+  const licenceUrl = overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null);
+  const attribution = overlay.attribution ?? definition.attribution;
+  const isDisplay = definition.access_tier === 'display' || overlay.access_tier === 'display';
+  const description =
+    override.description === undefined ? (overlay.description ?? entry.description) : override.description;
+  const unit = override.unit === undefined ? (overlay.unit ?? entry.unit) : override.unit;
+  return {
+    id,
+    name: override.name ?? overlay.name ?? entry.name,
+    description: description || null,
+    unit: unit || null,
+    topic: overlay.topic ?? definition.default_topic,
+    higher_is_better: overlay.higher_is_better ?? null,
+    preferred: overlay.preferred ?? false,
+    featured: overlay.featured ?? false,
+    access_tier: isDisplay ? 'display' : 'open',
+    no_rank: overlay.no_rank ?? false,
+    licence,
+    licence_url: licenceUrl,
+    attribution,
+    provider: { id: definition.id, name: definition.name, licence, licence_url: licenceUrl, attribution },
+  };
+}

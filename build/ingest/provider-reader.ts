@@ -1,0 +1,163 @@
+/**
+ * Reads a connector's items into the lake: series by series, each judged, measured and appended. A series that fails
+ * (upstream broken, contradictory figures, an id that cannot stand in a URL) fails alone.
+ */
+import type { Logger } from 'pino';
+import type { Curated } from '../../data/curated.ts';
+import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { INDICATOR_ID } from '../../data/schema/records.ts';
+import type { SourceItem } from '../connectors/connector.ts';
+import type { LakeWriter } from '../lake/lake-writer.ts';
+import { factsOf, type SeriesFile } from '../lake/series-facts.ts';
+import { PlaceIndex } from './place-index.ts';
+import { Rejects } from './rejects.ts';
+import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
+
+export interface ReadProgress {
+  indicators: number;
+  planned: number | null;
+  rows: number;
+}
+
+/** What became of a series that could not be kept. */
+export interface FailedSeries {
+  reason: string;
+  /** Rows that were read of it and are not among the rejects: they are left out with it. */
+  rows: number;
+}
+
+export interface ReaderOptions {
+  definition: ProviderDefinition;
+  curated: Pick<Curated, 'countries' | 'places' | 'overlay'>;
+  writer: Pick<LakeWriter, 'add'>;
+  log: Logger;
+  onProgress: (progress: ReadProgress) => void;
+}
+
+export class ProviderReader {
+  readonly catalogue: CatalogueEntry[] = [];
+  readonly series: SeriesFile = {};
+  readonly failed = new Map<string, FailedSeries>();
+  readonly rejects = new Rejects();
+  readonly countries: readonly string[];
+  readonly statuses: readonly (string | null)[];
+  vintage: string | null = null;
+  /** Rows kept. */
+  rows = 0;
+  /** Rows that the connector handed on: those kept, rejected, and left out with a series that failed. */
+  rowsRead = 0;
+  readonly #seenCountries = new Set<number>();
+  readonly #options: ReaderOptions;
+  readonly #buffer: SeriesBuffer;
+  readonly #announced = new Set<string>();
+  #open: CatalogueEntry | null = null;
+  /** Rows read and rejected when the open series began. */
+  #atStart = { read: 0, rejected: 0 };
+  #planned: number | null = null;
+
+  constructor(options: ReaderOptions) {
+    const places = new PlaceIndex(options.curated, options.definition.places);
+    this.#options = options;
+    this.#buffer = new SeriesBuffer(places, this.rejects);
+    this.countries = places.countries;
+    this.statuses = this.#buffer.statuses;
+  }
+
+  /** How many countries have a row in any series. */
+  get countryCount(): number {
+    return this.#seenCountries.size;
+  }
+
+  /** Newest observed year of all series. */
+  get newestYear(): number | null {
+    const years = Object.values(this.series).flatMap(({ newest_year: year }) =>
+      year === null ? [] : [year],
+    );
+    return years.length === 0 ? null : Math.max(...years);
+  }
+
+  /** @throws {Error} when the connector breaks its contract, or whatever the connector throws. */
+  async readAll(items: AsyncIterable<SourceItem>): Promise<void> {
+    for await (const item of items) this.#take(item);
+    this.#finishSeries();
+  }
+
+  #take(item: SourceItem): void {
+    if (item.kind === 'vintage') this.vintage = item.vintage;
+    else if (item.kind === 'plan') this.#planned = item.indicators;
+    else if (item.kind === 'failed') this.#fail(item.slug, item.reason);
+    else if (item.kind === 'indicator') this.#startSeries(item.entry);
+    else this.#addRows(item);
+    if (item.kind !== 'observations') this.#report();
+  }
+
+  #fail(slug: string, reason: string): void {
+    const isOpen = this.#open?.slug === slug;
+    if (isOpen) this.#open = null;
+    if (this.series[slug]) return;
+    this.failed.set(slug, { reason, rows: isOpen ? this.#rowsOfOpen() : (this.failed.get(slug)?.rows ?? 0) });
+    this.#options.log.warn({ slug, reason }, 'indicator failed');
+  }
+
+  /** Rows of the open series that are not among the rejects. */
+  #rowsOfOpen(): number {
+    const { read, rejected } = this.#atStart;
+    return this.rowsRead - read - (this.rejects.rows - rejected);
+  }
+
+  #startSeries(entry: CatalogueEntry): void {
+    this.#finishSeries();
+    if (this.#announced.has(entry.slug)) throw new Error(`the connector announced ${entry.slug} twice`);
+    this.#announced.add(entry.slug);
+    if (!INDICATOR_ID.test(`${this.#options.definition.id}.${entry.slug}`)) {
+      this.#fail(entry.slug, 'its id cannot stand in an indicator id');
+      return;
+    }
+    const { min, max } = this.#options.curated.overlay(this.#options.definition.id, entry);
+    this.#buffer.start({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
+    this.#open = entry;
+    this.#atStart = { read: this.rowsRead, rejected: this.rejects.rows };
+  }
+
+  #addRows(item: Extract<SourceItem, { kind: 'observations' }>): void {
+    const failed = this.failed.get(item.slug);
+    this.rowsRead += item.rows.length;
+    if (failed) {
+      failed.rows += item.rows.length;
+      return;
+    }
+    if (this.#open?.slug !== item.slug)
+      throw new Error(`the connector sent rows of ${item.slug} out of turn`);
+    this.#buffer.add(item.rows);
+  }
+
+  #finishSeries(): void {
+    const entry = this.#open;
+    if (!entry) return;
+    try {
+      this.#keep(entry);
+    } catch (error) {
+      if (!(error instanceof UntrustedSeriesError)) throw error;
+      this.#fail(entry.slug, error.message);
+    }
+    this.#open = null;
+  }
+
+  #keep(entry: CatalogueEntry): void {
+    const { definition, curated, writer } = this.#options;
+    const columns = this.#buffer.finish();
+    const overlay = curated.overlay(definition.id, entry);
+    const projectedFrom = overlay.projected_from ?? definition.projected_from ?? Number.POSITIVE_INFINITY;
+    writer.add(entry.slug, columns);
+    this.catalogue.push(entry);
+    this.series[entry.slug] = factsOf(columns, this.countries, this.statuses, entry.unit, projectedFrom);
+    for (let row = 0; row < columns.rows; row += 1) this.#seenCountries.add(columns.country[row] ?? 0);
+    this.rows += columns.rows;
+  }
+
+  #report(): void {
+    const done = this.catalogue.length + this.failed.size;
+    this.#options.onProgress({ indicators: done, planned: this.#planned, rows: this.rows });
+  }
+}

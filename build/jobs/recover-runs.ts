@@ -1,0 +1,30 @@
+/** Puts the books right after a crash: at a worker's start, and when a job was lost with its worker. */
+import { existsSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { loadCurated } from '../../data/curated.ts';
+import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { ProviderLake } from '../lake/lake.ts';
+import type { RunReporter } from './run-reporter.ts';
+
+/** Recognises what crashed as failed, and tells Redis of runs that it missed. */
+export async function recoverRuns(
+  settings: Pick<Settings, 'LAKE_DIR' | 'CURATED_DIR'>,
+  mirror: RunReporter,
+  now: () => number,
+  log: Logger,
+): Promise<void> {
+  const curated = await loadCurated(settings.CURATED_DIR);
+  for (const id of curated.providers.keys()) {
+    const lake = new ProviderLake(settings.LAKE_DIR, id);
+    if (!existsSync(lake.directory)) continue;
+    try {
+      const lock = await takeLock(lake.lockFile, `provider ${id}`);
+      await lake.recover(now()).finally(() => lock.release());
+    } catch (error) {
+      // Somebody is at it: that run is alive.
+      if (!(error instanceof LockHeld)) log.error({ err: error, provider: id }, 'runs cannot be settled');
+    }
+    await mirror.backfill(await lake.records());
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * What is remembered of each series of a run, beside its rows: what the quality gates compare, and a digest by which
+ * the next run and the build see that nothing changed. `series.json` of a lake run holds it.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+/** `projected` as a number: upstream said no, yes, nothing. */
+export const OBSERVED = 0;
+export const PROJECTED = 1;
+export const UNSAID = 2;
+
+/** Columns of one finished series, `rows` long; a missing number is NaN. */
+export interface SeriesColumns {
+  rows: number;
+  country: Int32Array;
+  year: Int32Array;
+  value: Float64Array;
+  ciLo: Float64Array;
+  ciHi: Float64Array;
+  projected: Uint8Array;
+  /** Index into the statuses of the run; 0 is none. */
+  status: Int32Array;
+}
+
+export const seriesFacts = z.object({
+  rows: z.int(),
+  /** Countries with a row. */
+  countries: z.int(),
+  /** Newest year with a value that is not a forecast. */
+  newest_year: z.int().nullable(),
+  /** Of all values. */
+  median: z.number().nullable(),
+  unit: z.string().nullable(),
+  /** SHA-256 of the rows; equal rows give an equal digest on any machine. */
+  digest: z.string(),
+});
+export type SeriesFacts = z.infer<typeof seriesFacts>;
+/** By slug. */
+export const seriesFile = z.record(z.string(), seriesFacts);
+export type SeriesFile = z.infer<typeof seriesFile>;
+
+/** Packs a code into a number that does not depend on which other countries there are. */
+const pack = (iso3: string): number =>
+  (iso3.charCodeAt(0) << 16) | (iso3.charCodeAt(1) << 8) | iso3.charCodeAt(2);
+
+function digestOf(
+  columns: SeriesColumns,
+  countries: readonly string[],
+  statuses: readonly (string | null)[],
+): string {
+  const { rows } = columns;
+  const packed = countries.map(pack);
+  const hash = createHash('sha256');
+  const code = Int32Array.from({ length: rows }, (_, row) => packed[columns.country[row] ?? 0] ?? 0);
+  hash.update(code);
+  for (const column of [columns.year, columns.value, columns.ciLo, columns.ciHi, columns.projected]) {
+    hash.update(column.subarray(0, rows));
+  }
+  const marked = columns.status.subarray(0, rows);
+  if (marked.some((status) => status !== 0)) {
+    hash.update(Array.from(marked, (status) => statuses[status] ?? '').join('\n'));
+  }
+  return hash.digest('hex');
+}
+
+/** The middle value, or the mean of the two middle ones. */
+function medianOf(values: Float64Array): number | null {
+  const sorted = values.filter((value) => !Number.isNaN(value)).sort();
+  if (sorted.length === 0) return null;
+  const half = sorted.length >> 1;
+  const upper = sorted[half] ?? 0;
+  return sorted.length % 2 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2;
+}
+
+/** @param projectedFrom first year that is a forecast where rows do not say. */
+export function factsOf(
+  columns: SeriesColumns,
+  countries: readonly string[],
+  statuses: readonly (string | null)[],
+  unit: string | null,
+  projectedFrom: number,
+): SeriesFacts {
+  const { rows, country, year, value, projected } = columns;
+  const seen = new Set<number>();
+  let newest: number | null = null;
+  for (let row = 0; row < rows; row += 1) {
+    seen.add(country[row] ?? 0);
+    if (Number.isNaN(value[row])) continue;
+    const when = year[row] ?? 0;
+    const flag = projected[row];
+    const observed = flag === OBSERVED || (flag !== PROJECTED && when < projectedFrom);
+    if (observed && (newest === null || when > newest)) newest = when;
+  }
+  return {
+    rows,
+    countries: seen.size,
+    newest_year: newest,
+    median: medianOf(value.subarray(0, rows)),
+    unit,
+    digest: digestOf(columns, countries, statuses),
+  };
+}

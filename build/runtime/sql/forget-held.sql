@@ -1,2 +1,0 @@
--- Everything has been read off it; the rest of the build has its memory for batches.
-DROP TABLE held;

@@ -1,7 +1,0 @@
--- The latest figure of every indicator and country, indicator by indicator.
-SELECT
-  number, iso3,
-  latest.year AS year, latest.value AS value, latest.rank AS rank, latest.rank_delta_1y AS rank_delta_1y
-FROM held
-WHERE latest IS NOT NULL
-ORDER BY number, iso3;

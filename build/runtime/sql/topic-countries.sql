@@ -1,8 +1,0 @@
--- How many countries have a value in each topic.
-SELECT topic, count(DISTINCT iso3)::INTEGER AS n_countries
-FROM held
-JOIN planned USING (number)
-JOIN catalogue USING (id)
-WHERE n_values > 0
-GROUP BY topic
-ORDER BY topic;

@@ -1,7 +1,0 @@
-COPY (
-  SELECT id AS indicator, iso3, latest.*
-  FROM held
-  JOIN planned USING (number)
-  WHERE latest IS NOT NULL
-  ORDER BY number, iso3
-) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1);

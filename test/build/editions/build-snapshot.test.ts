@@ -1,0 +1,247 @@
+/** What a snapshot holds: figures with their ranks, and the bodies of the free routes. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  countryDetail,
+  countryRecord,
+  coverageRecord,
+  freshnessRecord,
+  indicatorDetail,
+  indicatorRecord,
+  topicRecord,
+} from '../../../data/schema/records.ts';
+import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
+import { readObservations, readWithHyparquet, readWithParquetjs } from '../parquet-readers.ts';
+import { type Cell, SERVED, type Series, World } from '../world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create();
+});
+afterEach(() => world.remove());
+
+const one: Series = {
+  name: 'One',
+  unit: 'kg',
+  cells: [
+    ['FRA', 2000, '5'],
+    ['DEU', 2000, '5'],
+    ['USA', 2000, '7.25'],
+    ['AFG', 2000, ''],
+    ['kos', 2000, '1'],
+    ['FRA', 2001, '9'],
+    ['DEU', 2001, '1'],
+    ['USA', 2001, '2'],
+    ['BRA', 2001, ''],
+    ['USA', 2003, '2'],
+  ],
+};
+
+async function publish(series: Record<string, Series>, id = 'atlas'): Promise<void> {
+  await world.publish(id, series);
+  const record = await world.ingest(id);
+  expect(record).toMatchObject({ status: 'succeeded' });
+}
+
+const observations = async (id: string) => {
+  const { directory } = await world.served();
+  return readObservations(join(directory, observationsFile(id)));
+};
+
+describe('figures', () => {
+  it('are ranked 1, 2, 2, 4 among countries with a value, the highest first, with the change of rank since the year before', async () => {
+    await publish({ one });
+    await world.build();
+    const rows = await observations('atlas.one');
+    expect(
+      rows.map(({ iso3, year, value, rank, rank_delta_1y }) => [iso3, year, value, rank, rank_delta_1y]),
+    ).toEqual([
+      ['AFG', 2000, null, null, null],
+      ['BRA', 2001, null, null, null],
+      ['DEU', 2000, 5, 2, null],
+      ['DEU', 2001, 1, 3, -1],
+      ['FRA', 2000, 5, 2, null],
+      ['FRA', 2001, 9, 1, 1],
+      ['USA', 2000, 7.25, 1, null],
+      ['USA', 2001, 2, 2, -1],
+      ['USA', 2003, 2, 1, null],
+      ['XKX', 2000, 1, 4, null],
+    ]);
+  });
+
+  it('are ranked upwards where lower is better, and not at all where a rank means nothing', async () => {
+    await world.define('atlas', {
+      indicators: { low: { higher_is_better: false }, none: { no_rank: true } },
+    });
+    const cells: Cell[] = [
+      ['FRA', 2000, 1],
+      ['DEU', 2000, 2],
+    ];
+    await publish({ low: { cells }, none: { cells } });
+    await world.build();
+    expect((await observations('atlas.low')).map(({ iso3, rank }) => [iso3, rank])).toEqual([
+      ['DEU', 2],
+      ['FRA', 1],
+    ]);
+    expect((await observations('atlas.none')).map(({ rank }) => rank)).toEqual([null, null]);
+  });
+
+  it('open in parquetjs-lite and hyparquet with equal values', async () => {
+    await publish({ one });
+    await world.build();
+    const { directory } = await world.served();
+    const file = join(directory, observationsFile('atlas.one'));
+    const rows = await readObservations(file);
+    expect(rows).toHaveLength(10);
+    expect(await readWithHyparquet(file)).toEqual(rows);
+    expect(await readWithParquetjs(file)).toEqual(rows);
+  });
+
+  it('of countries that are not served are left out and not ranked against', async () => {
+    await publish({
+      one: {
+        cells: [
+          ['ATA', 2000, 9],
+          ['FRA', 2000, 1],
+        ],
+      },
+    });
+    await world.build();
+    expect((await observations('atlas.one')).map(({ iso3, rank }) => [iso3, rank])).toEqual([['FRA', 1]]);
+  });
+
+  it('are projected from the year that is curated, where rows do not say', async () => {
+    await world.define('atlas', { indicators: { one: { projected_from: 2001 } } });
+    await publish({ one });
+    await world.build();
+    const { data } = await world.body('routes/indicators/atlas.one.json');
+    expect(data).toMatchObject({
+      coverage: { n_countries: 4, yr_min: 2000, yr_max: 2003, latest_year: 2000 },
+    });
+    expect((await observations('atlas.one')).filter(({ projected }) => projected)).toHaveLength(5);
+    const france = countryDetail.parse((await world.body('routes/countries/FRA.json')).data);
+    expect(france.topics.economy).toMatchObject([{ year: 2000, value: 5, rank: 2 }]);
+  });
+});
+
+describe('bodies', () => {
+  const meta = { generated_at: '2026-11-20T12:00:00+00:00' };
+
+  it('are whole answers of the free routes in the public shapes', async () => {
+    await publish({ one, empty: { cells: [['world', 2000, 1]] } });
+    await world.build();
+    const check = async (path: string, schema: z.ZodType, more: Record<string, unknown>) => {
+      const body = await world.body(path);
+      expect(Object.keys(body)).toEqual(['data', 'meta']);
+      expect(body.meta).toEqual({ ...meta, ...more });
+      return schema.parse(body.data);
+    };
+    const credit = { licence: 'CC BY 4.0', attribution: 'Figures of the atlas' };
+    await check(ROUTE_FILES.countries, z.array(z.strictObject(countryRecord.shape)), {
+      count: SERVED.length,
+    });
+    await check(ROUTE_FILES.coverage, z.array(z.strictObject(coverageRecord.shape)), {
+      count: SERVED.length,
+    });
+    await check(ROUTE_FILES.topics, z.array(z.strictObject(topicRecord.shape)).length(13), { count: 13 });
+    await check(ROUTE_FILES.freshness, z.array(z.strictObject(freshnessRecord.shape)), { count: 1 });
+    await check(ROUTE_FILES.indicators, z.array(z.strictObject(indicatorRecord.shape)), {
+      count: 2,
+      total: 2,
+    });
+    await check('routes/indicators/atlas.one.json', z.strictObject(indicatorDetail.shape), credit);
+    await check('routes/countries/USA.json', z.strictObject(countryDetail.shape), {
+      count: 1,
+      topic_counts: { economy: 1 },
+    });
+  });
+
+  it('stand beside equal bodies in br, zstd and gzip', async () => {
+    await publish({ one });
+    await world.build();
+    const { directory } = await world.served();
+    for (const path of [
+      ROUTE_FILES.indicators,
+      'routes/indicators/atlas.one.json',
+      'routes/countries/FRA.json',
+    ]) {
+      const read = (suffix: string) => readFile(join(directory, path + suffix));
+      const plain = await read('');
+      expect(brotliDecompressSync(await read('.br')).equals(plain)).toBe(true);
+      expect(zstdDecompressSync(await read('.zst')).equals(plain)).toBe(true);
+      expect(gunzipSync(await read('.gz')).equals(plain)).toBe(true);
+    }
+  });
+
+  it('say the coverage of an indicator without values, and none of one without rows', async () => {
+    await publish({ one, gaps: { cells: [['FRA', 2000, '']] }, empty: { cells: [['world', 2000, 1]] } });
+    await world.build();
+    const { data } = await world.body(ROUTE_FILES.indicators);
+    const coverage = new Map(
+      (data as { id: string; coverage: unknown }[]).map((record) => [record.id, record.coverage]),
+    );
+    expect(coverage.get('atlas.gaps')).toEqual({
+      n_countries: 0,
+      yr_min: null,
+      yr_max: null,
+      latest_year: null,
+    });
+    expect(coverage.get('atlas.empty')).toBeNull();
+    expect(await observations('atlas.empty')).toEqual([]);
+    const france = countryDetail.parse((await world.body('routes/countries/FRA.json')).data);
+    expect(france.topics.economy).toMatchObject([
+      { indicator: 'atlas.gaps', year: 2000, value: null, rank: null },
+      { indicator: 'atlas.one', year: 2001, value: 9, rank: 1, rank_delta_1y: 1 },
+    ]);
+  });
+
+  it('count rows of a country, and years of its values', async () => {
+    await publish({ one });
+    await world.build();
+    const { data } = await world.body(ROUTE_FILES.coverage);
+    const rows = new Map((data as { iso3: string }[]).map((record) => [record.iso3, record]));
+    expect(rows.get('USA')).toMatchObject({ n_observations: 3, n_indicators: 1, yr_min: 2000, yr_max: 2003 });
+    expect(rows.get('BRA')).toMatchObject({ n_observations: 1, n_indicators: 0, yr_min: null, yr_max: null });
+    expect(rows.get('AND')).toMatchObject({ n_observations: 0, n_indicators: 0, yr_min: null, yr_max: null });
+    expect([...rows.keys()]).toEqual([...rows.keys()].toSorted());
+  });
+
+  it('order names as people do, and the items of a country by topic, curated place and name', async () => {
+    await world.define('atlas', {
+      indicators: { b: { order: 2 }, a: { order: 3 }, c: { order: 2 }, h: { topic: 'population' } },
+    });
+    const cells: Cell[] = [['FRA', 2000, 1]];
+    await publish({
+      a: { name: 'Zebra', cells },
+      b: { name: 'Omega', cells },
+      c: { name: 'Ärger', cells },
+      d: { name: 'Alpha', cells },
+      h: { name: 'Heads', cells },
+    });
+    await world.build();
+    const france = countryDetail.parse((await world.body('routes/countries/FRA.json')).data);
+    expect(Object.keys(france.topics)).toEqual(['population', 'economy']);
+    expect(france.topics.economy?.map(({ name }) => name)).toEqual(['Ärger', 'Omega', 'Zebra', 'Alpha']);
+    const countries = (await world.body(ROUTE_FILES.countries)).data as { name: string }[];
+    const names = countries.map(({ name }) => name);
+    expect(names.indexOf('Åland Islands')).toBeLessThan(names.indexOf('Albania'));
+  });
+
+  it('tell freshness from the last good run, the unchanged one included', async () => {
+    await publish({ one });
+    world.tomorrow();
+    expect(await world.ingest('atlas')).toMatchObject({ status: 'unchanged' });
+    await world.build();
+    expect((await world.body(ROUTE_FILES.freshness)).data).toMatchObject([
+      {
+        provider_id: 'atlas',
+        last_ok_finished_at: '2026-11-21T12:00:00+00:00',
+        last_ok_rows: 10,
+        latest_data_year: 2003,
+      },
+    ]);
+  });
+});

@@ -1,0 +1,232 @@
+/** What may enter a snapshot, what two of them share, and how a damaged one is found out. */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
+import { filesBelow, verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
+import { loadCurated } from '../../../data/curated.ts';
+import { catalogueIndex, MANIFEST, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
+import { readObservations } from '../parquet-readers.ts';
+import { type Series, World } from '../world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create();
+});
+afterEach(() => world.remove());
+
+const one: Series = {
+  name: 'One',
+  unit: 'kg',
+  cells: [
+    ['FRA', 2000, '5'],
+    ['DEU', 2000, '5'],
+    ['USA', 2000, '7.25'],
+    ['AFG', 2000, ''],
+    ['kos', 2000, '1'],
+    ['FRA', 2001, '9'],
+    ['DEU', 2001, '1'],
+    ['USA', 2001, '2'],
+    ['BRA', 2001, ''],
+    ['USA', 2003, '2'],
+  ],
+};
+
+async function publish(series: Record<string, Series>, id = 'atlas'): Promise<void> {
+  await world.publish(id, series);
+  const record = await world.ingest(id);
+  expect(record).toMatchObject({ status: 'succeeded' });
+}
+
+const observations = async (id: string) => {
+  const { directory } = await world.served();
+  return readObservations(join(directory, observationsFile(id)));
+};
+
+describe('the gate', () => {
+  /** Which of the words stand anywhere in the snapshot: in a file's name or in any byte, decompressed or not. */
+  async function found(...words: string[]): Promise<string[]> {
+    const { directory } = await world.served();
+    const files = await filesBelow(directory);
+    const contents = await Promise.all(
+      files.map(async (path) => {
+        const bytes = await readFile(join(directory, path));
+        if (path.endsWith('.br')) return brotliDecompressSync(bytes);
+        if (path.endsWith('.zst')) return zstdDecompressSync(bytes);
+        return path.endsWith('.gz') ? gunzipSync(bytes) : bytes;
+      }),
+    );
+    const text = [...files, ...contents.map((bytes) => bytes.toString('latin1'))].join('\n');
+    return words.filter((word) => text.includes(word));
+  }
+  const secret: Series = { name: 'Whispered', cells: [['FRA', 2000, 123456.789]] };
+
+  it('keeps what may not be redistributed out of every byte, and lets it in when the flag is turned', async () => {
+    await world.define('vault', { redistributable: false });
+    await publish({ one });
+    await publish({ secret }, 'vault');
+    await world.build();
+    expect(await found('vault', 'Whispered', 'secret')).toEqual([]);
+    await world.define('vault', { redistributable: true });
+    await world.build();
+    expect(await found('vault.secret', 'Whispered')).toHaveLength(2);
+    await world.define('vault', { redistributable: false });
+    await world.build();
+    expect(await found('vault', 'Whispered', 'secret')).toEqual([]);
+  });
+
+  it.each([
+    ['redistributable', { redistributable: false }],
+    ['enabled', { enabled: false }],
+  ])('obeys %s of a single indicator', async (_, setting) => {
+    await publish({ one, secret });
+    await world.build();
+    expect(await found('Whispered')).toHaveLength(1);
+    await world.define('atlas', { indicators: { secret: setting } });
+    await world.build();
+    expect(await found('Whispered', 'secret')).toEqual([]);
+  });
+
+  it('is only ever narrowed by an indicator: display stays display, withheld stays withheld', async () => {
+    const wide = { indicators: { one: { access_tier: 'open', redistributable: true } } };
+    await world.define('atlas', { ...wide, access_tier: 'display' });
+    await world.define('vault', { ...wide, redistributable: false });
+    await publish({ one });
+    await publish({ one }, 'vault');
+    await world.build();
+    expect((await world.body(ROUTE_FILES.indicators)).data).toMatchObject([
+      { id: 'atlas.one', access_tier: 'display' },
+    ]);
+  });
+
+  it('obeys an operator: off, renamed, described', async () => {
+    await publish({ one, secret });
+    await world.build({
+      overrides: new Map([
+        ['atlas.secret', { enabled: false }],
+        ['atlas.one', { name: 'First', description: 'Said.', unit: '' }],
+      ]),
+    });
+    expect(await found('Whispered')).toEqual([]);
+    expect((await world.body('routes/indicators/atlas.one.json')).data).toMatchObject({
+      name: 'First',
+      description: 'Said.',
+      unit: null,
+    });
+  });
+
+  it('refuses a build that would name a withheld indicator', async () => {
+    await publish({ one: { ...one, name: 'See atlas.secret' }, secret });
+    await world.define('atlas', { indicators: { secret: { redistributable: false } } });
+    await expect(world.build()).rejects.toThrow('names atlas.secret, which must not be published');
+    expect(await world.shelf.currentId()).toBeNull();
+  });
+
+  it('lets samples in only while no other provider has anything to give', async () => {
+    await world.define('sample', { sample: true });
+    await publish({ one }, 'sample');
+    await world.build();
+    expect((await world.body(ROUTE_FILES.indicators)).meta).toMatchObject({ total: 1 });
+    await publish({ one });
+    await world.build();
+    expect((await world.body(ROUTE_FILES.indicators)).data).toMatchObject([{ id: 'atlas.one' }]);
+    expect((await world.body(ROUTE_FILES.freshness)).data).toMatchObject([{ provider_id: 'atlas' }]);
+  });
+
+  it('publishes nothing when there is nothing', async () => {
+    await expect(world.build()).rejects.toThrow(NothingToPublish);
+  });
+});
+
+describe('two builds', () => {
+  it('of the same input at the same time give equal bytes', async () => {
+    await publish({ one, two: { cells: one.cells } });
+    const first = await world.build();
+    const { directory, manifest } = await world.served();
+    const settings = { ...world.settings, SNAPSHOT_DIR: join(world.directory, 'elsewhere') };
+    const second = await world.build({ settings });
+    expect(second).toMatchObject({ snapshot: first.snapshot, reused: 0 });
+    const elsewhere = join(settings.SNAPSHOT_DIR, first.snapshot);
+    expect(await readFile(join(elsewhere, MANIFEST))).toEqual(await readFile(join(directory, MANIFEST)));
+    await verifyFiles(elsewhere, manifest.files);
+  });
+
+  it('share the files of indicators that did not change', async () => {
+    await publish({ one, two: { cells: one.cells } });
+    await world.build();
+    const before = await world.served();
+    world.tomorrow();
+    await publish({ one, two: { cells: [...one.cells, ['CHN', 2003, 1]] } });
+    const summary = await world.build();
+    const after = await world.served();
+    expect(summary).toMatchObject({ reused: 1, counts: { observations: 21 } });
+    const inode = async (directory: string, id: string) =>
+      (await stat(join(directory, observationsFile(id)))).ino;
+    expect(await inode(after.directory, 'atlas.one')).toBe(await inode(before.directory, 'atlas.one'));
+    expect(await inode(after.directory, 'atlas.two')).not.toBe(await inode(before.directory, 'atlas.two'));
+  });
+
+  it('do not share a file that was damaged since', async () => {
+    await publish({ one });
+    await world.build();
+    const before = await world.served();
+    await writeFile(join(before.directory, observationsFile('atlas.one')), 'rubbish');
+    world.tomorrow();
+    expect(await world.build()).toMatchObject({ reused: 0 });
+    expect(await observations('atlas.one')).toHaveLength(10);
+  });
+
+  it('compute ranks anew when what is better has changed', async () => {
+    await publish({ one });
+    await world.build();
+    await world.define('atlas', { indicators: { one: { higher_is_better: false } } });
+    world.tomorrow();
+    expect(await world.build()).toMatchObject({ reused: 0 });
+    expect((await observations('atlas.one')).find(({ iso3 }) => iso3 === 'XKX')).toMatchObject({ rank: 1 });
+  });
+});
+
+describe('verification', () => {
+  beforeEach(async () => {
+    await publish({ one });
+    await world.build();
+  });
+  const verify = async () => verifyPublished(world.settings, await loadCurated(world.settings.CURATED_DIR));
+
+  it('finds a sound snapshot sound', async () => {
+    const { directory, manifest } = await world.served();
+    expect(await verify()).toMatchObject({
+      traced: 1,
+      outdated: 0,
+      files: Object.keys(manifest.files).length,
+    });
+    expect(
+      catalogueIndex.parse(JSON.parse(await readFile(join(directory, 'catalogue.json'), 'utf8'))),
+    ).toBeDefined();
+  });
+
+  it.each([
+    ['a changed file', 'routes/topics.json', '{}', /another content/],
+    ['a file that nobody wrote', 'routes/more.json', '{}', /not in the manifest/],
+  ])('finds %s', async (_, path, content, fault) => {
+    const { directory } = await world.served();
+    await writeFile(join(directory, path), content);
+    await expect(verify()).rejects.toThrow(fault);
+  });
+
+  it('finds a figure that is not in the lake', async () => {
+    const { run } = await runOf('atlas');
+    await world.copy(`lake/atlas/${run}/observations.parquet`, 'kept.parquet');
+    const { query } = await import('../parquet-readers.ts');
+    await query(
+      `COPY (SELECT * REPLACE (value + 1 AS value) FROM read_parquet('${world.directory}/kept.parquet')) TO '${world.settings.LAKE_DIR}/atlas/${run}/observations.parquet'`,
+    );
+    await expect(verify()).rejects.toThrow(/atlas\.one: \d+ rows are wrong \(n_untraceable\)/);
+  });
+
+  async function runOf(id: string): Promise<{ run: string }> {
+    const current = await world.lake(id).current();
+    return { run: current?.record.run_id ?? '' };
+  }
+});

@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import { describe as describeSeries, isSameConcept } from '../../../build/editions/concept-matching.ts';
+import { findRelations, MAX_RELATED, type RelationInput } from '../../../build/editions/relations.ts';
+import type { IndicatorCoverage } from '../../../build/editions/summary-tables.ts';
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
+
+const relatedTo = (given: Parameters<typeof findRelations>[0]) => findRelations(given).related;
+
+interface Given {
+  id: string;
+  name?: string;
+  unit?: string | null;
+  topic?: string;
+  values?: number[];
+}
+
+function record({ id, name = id, unit = null, topic = 'economy' }: Given): Omit<IndicatorRecord, 'coverage'> {
+  const credit = { licence: 'CC BY 4.0', licence_url: null, attribution: 'A' };
+  return {
+    id,
+    name,
+    description: null,
+    unit,
+    topic,
+    higher_is_better: null,
+    preferred: false,
+    featured: false,
+    access_tier: 'open',
+    no_rank: false,
+    ...credit,
+    provider: { id: id.split('.')[0] ?? '', name: 'P', ...credit },
+  };
+}
+
+const iso3 = (country: number): string =>
+  `C${String.fromCharCode(65 + Math.floor(country / 26), 65 + (country % 26))}`;
+
+function input(given: Given[], links: RelationInput['links'] = []): RelationInput {
+  const cells = given.flatMap(({ id, values = [] }) =>
+    values.flatMap((value, country) => (Number.isNaN(value) ? [] : [{ id, iso3: iso3(country), value }])),
+  );
+  const coverage = new Map(
+    given.map(({ id, values = [] }): [string, IndicatorCoverage] => [
+      id,
+      {
+        rows: values.length,
+        coverage: { n_countries: values.length, yr_min: 2000, yr_max: 2000, latest_year: 2000 },
+      },
+    ]),
+  );
+  return {
+    indicators: given.map((one) => ({
+      id: one.id,
+      providerId: one.id.split('.')[0] ?? '',
+      record: record(one),
+    })),
+    coverage,
+    latest: {
+      indicator: cells.map((cell) => cell.id),
+      iso3: cells.map((cell) => cell.iso3),
+      year: cells.map(() => 2000),
+      value: cells.map((cell) => cell.value),
+      rank: cells.map(() => null),
+      rankDelta: cells.map(() => null),
+    },
+    links,
+  };
+}
+
+/** Distinct values without any order in common with 0, 1, 2, ... */
+const scattered = (size: number): number[] => Array.from({ length: size }, (_, index) => (index * 37) % 101);
+const rising = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
+const short = (found: Map<string, { id: string; relation: string }[]>, id: string): string[] =>
+  (found.get(id) ?? []).map((entry) => `${entry.id} ${entry.relation}`);
+
+describe('related indicators', () => {
+  it('come curated first, then same concept, then correlated, then of the same topic', () => {
+    const found = relatedTo(
+      input(
+        [
+          { id: 'a.one', name: 'Thing', unit: 'kg', values: rising(40) },
+          { id: 'b.one', name: 'Thing', unit: 'kg', values: rising(40) },
+          { id: 'a.near', values: rising(40).map((x) => x ** 2) },
+          { id: 'a.curated', values: scattered(40), topic: 'health' },
+          { id: 'a.topical', values: scattered(40) },
+          { id: 'a.elsewhere', values: scattered(40), topic: 'health' },
+        ],
+        [{ from: 'a.one', to: 'a.curated', relation: 'drives' }],
+      ),
+    );
+    expect(short(found, 'a.one')).toEqual([
+      'a.curated drives',
+      'b.one same_concept',
+      'a.near correlated',
+      'a.topical related',
+    ]);
+    expect(short(found, 'a.curated')[0]).toBe('a.one drives');
+  });
+
+  it('are correlated from |ρ| 0.7 over 30 common countries, downwards as well as upwards, strongest first', () => {
+    const down = rising(40).map((x) => -x);
+    const bumpy = rising(40).map((x) => (x % 8 === 0 ? 40 - x : x));
+    const found = relatedTo(
+      input([
+        { id: 'a.one', values: rising(40), topic: 'economy' },
+        { id: 'a.bumpy', values: bumpy, topic: 'health' },
+        { id: 'a.down', values: down, topic: 'energy' },
+        { id: 'a.few', values: rising(29), topic: 'trade' },
+        { id: 'a.scattered', values: scattered(40), topic: 'gender' },
+      ]),
+    );
+    expect(short(found, 'a.one')).toEqual(['a.down correlated', 'a.bumpy correlated']);
+    // Too few countries in common for a correlation, and nobody in its topic: the widest, in the order given.
+    const ids = ['a.one', 'a.bumpy', 'a.down', 'a.scattered'];
+    expect(short(found, 'a.few')).toEqual(ids.map((id) => `${id} related`));
+  });
+
+  it('fall back to the same topic by widest coverage, then to any topic, so that nobody is alone', () => {
+    const found = relatedTo(
+      input([
+        { id: 'a.one', values: [1] },
+        { id: 'a.narrow', values: scattered(3) },
+        { id: 'a.wide', values: scattered(9) },
+        { id: 'a.lonely', values: [1], topic: 'gender' },
+        { id: 'a.empty', topic: 'energy' },
+      ]),
+    );
+    expect(short(found, 'a.one')).toEqual(['a.wide related', 'a.narrow related']);
+    expect(short(found, 'a.lonely')[0]).toBe('a.wide related');
+    expect(found.get('a.empty')).not.toHaveLength(0);
+    expect(relatedTo(input([{ id: 'a.only', values: [1] }])).get('a.only')).toEqual([]);
+  });
+
+  it('are at most twelve, never itself, never twice', () => {
+    const given = Array.from({ length: 30 }, (_, index) => ({ id: `a.n${index}`, values: rising(40) }));
+    const links = [
+      { from: 'a.n0', to: 'a.n1', relation: 'first' },
+      { from: 'a.n1', to: 'a.n0', relation: 'back' },
+      { from: 'a.n0', to: 'a.gone', relation: 'nowhere' },
+    ];
+    for (const [id, entries] of relatedTo(input(given, links))) {
+      expect(entries).toHaveLength(MAX_RELATED);
+      const ids = entries.map((entry) => entry.id);
+      expect(ids).not.toContain(id);
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+
+  it('are the same every time', () => {
+    const given = Array.from({ length: 25 }, (_, index) => ({
+      id: `a.n${index}`,
+      values: rising(60).map((x) => (x * (index + 3)) % 61),
+    }));
+    expect([...relatedTo(input(given))]).toEqual([...relatedTo(input(given))]);
+  });
+});
+
+describe('one concept at two providers', () => {
+  const agree = { common: 100, rho: 0.999, medianDifference: 0.01 };
+  const same = (
+    a: [provider: string, name: string, unit: string | null],
+    b: [provider: string, name: string, unit: string | null],
+    agreement = agree,
+  ): boolean => isSameConcept(describeSeries(...a), describeSeries(...b), () => agreement);
+
+  it('has one name and unit, whatever their spelling', () => {
+    expect(same(['a', 'Rural population', 'people'], ['b', 'rural  Population', 'People'])).toBe(true);
+    expect(
+      same(['a', 'Access (% of population)', '% of population'], ['b', 'Access', 'percent of population']),
+    ).toBe(true);
+  });
+  it('or one unit and the same figures', () => {
+    expect(same(['a', 'Life expectancy', 'years'], ['b', 'Expected life at birth', 'years'])).toBe(true);
+    expect(
+      same(['a', 'Life expectancy', 'years'], ['b', 'Years lived', 'years'], {
+        ...agree,
+        medianDifference: 0.2,
+      }),
+    ).toBe(false);
+    expect(
+      same(['a', 'Life expectancy', 'years'], ['b', 'Years lived', 'years'], { ...agree, rho: 0.97 }),
+    ).toBe(false);
+    expect(
+      same(['a', 'Life expectancy', 'years'], ['b', 'Years lived', 'years'], { ...agree, common: 29 }),
+    ).toBe(false);
+  });
+  it('is not believed where the figures contradict the words', () => {
+    expect(same(['a', 'Thing', 'kg'], ['b', 'Thing', 'kg'], { ...agree, rho: 0.4 })).toBe(false);
+  });
+  it('is not another part of the whole', () => {
+    expect(same(['a', 'Life expectancy, male', 'years'], ['b', 'Life expectancy', 'years'])).toBe(false);
+    expect(same(['a', 'Urban population', 'people'], ['b', 'Rural inhabitants', 'people'])).toBe(false);
+  });
+  it('is not within one provider, nor across units', () => {
+    expect(same(['a', 'Thing', 'kg'], ['a', 'Thing', 'kg'])).toBe(false);
+    expect(same(['a', 'Thing', 'kg'], ['b', 'Thing', 'tonnes'])).toBe(false);
+    expect(same(['a', 'Some', null], ['b', 'Other', null])).toBe(false);
+  });
+});

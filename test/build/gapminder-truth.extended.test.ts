@@ -1,0 +1,76 @@
+/**
+ * The whole of Gapminder through ingestion and build, held against its files: every value as a double, read from the
+ * published Parquet by a reader that is not the writer's, and every row of the files accounted for.
+ */
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { loadCurated } from '../../data/curated.ts';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
+import { countRows, listSeries, rankFigures, readFigures, readPlaces } from '../gateway/upstream-figures.ts';
+import { describeWithMirror } from '../mirror.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf } from '../mirror-build.ts';
+import { readWithHyparquet } from './parquet-readers.ts';
+import { DATA } from './world.ts';
+
+const WHOLE_MS = 600_000;
+
+describeWithMirror('Gapminder, whole', (mirror) => {
+  let record: RunRecord;
+  let snapshot: string;
+  let served: Set<string>;
+  let lowerIsBetter: Set<string>;
+
+  beforeAll(async () => {
+    const built = await buildMirror(mirror);
+    ({ snapshot } = built);
+    record = await runOf(built, 'gapminder');
+    const curated = await loadCurated(DATA);
+    served = new Set(curated.countries.filter((country) => country.enabled).map(({ iso3 }) => iso3));
+    const entry = (slug: string) => ({
+      slug,
+      name: slug,
+      description: null,
+      unit: null,
+      source: null,
+      source_url: null,
+      tags: [],
+      licence: null,
+    });
+    lowerIsBetter = new Set(
+      listSeries(mirror)
+        .map(({ slug }) => slug)
+        .filter((slug) => curated.overlay('gapminder', entry(slug)).higher_is_better === false),
+    );
+  }, BUILD_WITHIN_MS);
+
+  const series = () => listSeries(mirror).filter(({ slug }) => slug !== 'income_mountains');
+
+  it('takes every numeric series, and accounts for every row of their files', () => {
+    expect(record).toMatchObject({ status: 'succeeded', failed_indicators: [] });
+    expect(record.indicators).toBe(series().length);
+    const rejected = Object.values(record.rejects).reduce((sum, { rows }) => sum + rows, 0);
+    const upstream = series().reduce((sum, { file }) => sum + countRows(file), 0);
+    expect(record.rows_written + rejected).toBe(upstream);
+  });
+
+  it('publishes every value as the double of the file, with its rank', { timeout: WHOLE_MS }, async () => {
+    const places = readPlaces(mirror, join(DATA, 'places.csv'));
+    let compared = 0;
+    for (const { slug, file } of series()) {
+      const published = await readWithHyparquet(join(snapshot, observationsFile(`gapminder.${slug}`)));
+      const figures = readFigures(file, slug, places, served);
+      expect(published.length, slug).toBe(figures.length);
+      const isRanked = published.some(({ rank }) => rank !== null);
+      const ranks = isRanked ? rankFigures(figures, lowerIsBetter.has(slug)) : null;
+      const wrong = published.filter(({ iso3, year, value, rank }, at) => {
+        const figure = figures[at];
+        const same = iso3 === figure?.iso3 && year === figure?.year && Object.is(value, figure?.value);
+        return !same || rank !== (ranks ? ranks.get(`${iso3} ${year}`) : null);
+      });
+      expect(wrong, slug).toEqual([]);
+      compared += published.length;
+    }
+    expect(compared).toBeGreaterThan(3_700_000);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { holdReason } from '../../../build/ingest/quality-gates.ts';
+import type { SeriesFacts } from '../../../build/lake/series-facts.ts';
+
+const gates = { max_row_drop: 0.2, max_country_drop: 0.1 };
+const facts = (more: Partial<SeriesFacts> = {}): SeriesFacts => ({
+  rows: 100,
+  countries: 10,
+  newest_year: 2020,
+  median: 5,
+  unit: 'kg',
+  digest: 'x',
+  ...more,
+});
+const side = (rows = 100, countries = 10, more: Partial<SeriesFacts> = {}) => ({
+  record: { rows_written: rows, countries },
+  series: { one: facts(more) },
+});
+
+describe('a run is held', () => {
+  it.each([
+    ['rows fall by more than allowed', side(79), /rows fell by 21\.0 % \(100 to 79; 20\.0 % is allowed\)/],
+    ['countries fall by more than allowed', side(100, 8), /countries fell by 20\.0 %/],
+    [
+      'the newest year goes back',
+      side(100, 10, { newest_year: 2019 }),
+      /one: newest year went back from 2020 to 2019/,
+    ],
+    ['no year is left', side(100, 10, { newest_year: null }), /from 2020 to none/],
+    ['the median jumps up ten times', side(100, 10, { median: 50 }), /median went from 5 to 50/],
+    ['the median falls to a tenth', side(100, 10, { median: 0.5 }), /median went from 5 to 0\.5/],
+    ['the unit changes', side(100, 10, { unit: 't' }), /unit changed from "kg" to "t"/],
+  ])('when %s', (_, after, reason) => {
+    expect(holdReason(gates, side(), after)).toMatch(reason);
+  });
+
+  it.each([
+    ['nothing changes', side()],
+    ['rows fall by what is allowed', side(80)],
+    ['countries fall by what is allowed', side(100, 9)],
+    ['the newest year moves on', side(100, 10, { newest_year: 2025 })],
+    ['the median moves by less than ten times', side(100, 10, { median: 49 })],
+    ['the median was zero or is gone', side(100, 10, { median: null })],
+    ['a series is new', { ...side(), series: { two: facts({ unit: 'm' }) } }],
+  ])('not when %s', (_, after) => {
+    expect(holdReason(gates, side(), after)).toBeNull();
+  });
+
+  it('names the first series and counts the rest', () => {
+    const names = Array.from({ length: 8 }, (_, index) => `s${index}`);
+    const many = (unit: string) => ({
+      ...side(),
+      series: Object.fromEntries(names.map((name) => [name, facts({ unit })])),
+    });
+    expect(holdReason(gates, many('kg'), many('t'))).toMatch(/s4: unit .*; and 3 more series\.$/);
+  });
+});

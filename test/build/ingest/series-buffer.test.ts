@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RawObservation } from '../../../build/connectors/connector.ts';
+import { PlaceIndex } from '../../../build/ingest/place-index.ts';
+import { Rejects } from '../../../build/ingest/rejects.ts';
+import { SeriesBuffer, UntrustedSeriesError } from '../../../build/ingest/series-buffer.ts';
+import type { Place } from '../../../data/curated.ts';
+import type { SpineCountry } from '../../../data/schema/curated.ts';
+
+const CODES = ['ZWE', 'AFG', 'FRA'];
+const country = (iso3: string): SpineCountry => ({
+  iso3,
+  iso2: null,
+  m49: null,
+  name: iso3,
+  official_name: null,
+  region: null,
+  subregion: null,
+  income_group: null,
+  wb_code: null,
+  capital: null,
+  wikidata_id: null,
+  flag_emoji: null,
+  enabled: true,
+});
+
+function resolve(_schemes: readonly string[], code: string): Place {
+  if (CODES.includes(code.toUpperCase())) return { kind: 'country', iso3: code.toUpperCase() };
+  if (code === 'world') return { kind: 'aggregate' };
+  return code === 'ussr' ? { kind: 'historical' } : { kind: 'unknown' };
+}
+
+function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = {}) {
+  const rejects = new Rejects();
+  const places = new PlaceIndex({ countries: CODES.map(country), places: { resolve, schemes: new Set() } }, [
+    'iso3',
+  ]);
+  const buffer = new SeriesBuffer(places, rejects);
+  buffer.start(bounds);
+  buffer.add(rows);
+  const columns = buffer.finish();
+  const kept = Array.from({ length: columns.rows }, (_, row) => [
+    places.countries[columns.country[row] ?? 0],
+    columns.year[row],
+    columns.value[row],
+  ]);
+  return { kept, rejects: rejects.summary(), columns, buffer };
+}
+
+describe('one series', () => {
+  it('comes out by country and year', () => {
+    const { kept } = judge([
+      { place: 'zwe', year: 2001, value: '3' },
+      { place: 'FRA', year: '2002', value: 2 },
+      { place: 'FRA', year: 2001, value: 1 },
+    ]);
+    expect(kept).toEqual([
+      ['FRA', 2001, 1],
+      ['FRA', 2002, 2],
+      ['ZWE', 2001, 3],
+    ]);
+  });
+
+  it('keeps a published gap as a row without a value', () => {
+    expect(judge([{ place: 'AFG', year: 2001, value: null }]).kept).toEqual([['AFG', 2001, Number.NaN]]);
+  });
+
+  it('counts what it leaves out, by reason, with samples', () => {
+    const { kept, rejects } = judge(
+      [
+        { place: 'world', year: 2001, value: 1 },
+        { place: 'FRA', year: 2001, value: 1, aggregate: true },
+        { place: 'ussr', year: 1980, value: 1 },
+        { place: 'Atlantis', year: 2001, value: 1 },
+        { place: 'Atlantis', year: 2002, value: 1 },
+        { place: 'FRA', year: '2001-2003', value: 1 },
+        { place: 'FRA', year: 2001, value: 'many' },
+        { place: 'FRA', year: 2001, value: 1, ci_lo: 'few' },
+        { place: 'FRA', year: 2001, value: 101 },
+        { place: 'FRA', year: 2001, value: 1, withdrawn: true },
+        { place: 'FRA', year: 2001, value: 1, other_dimension: 'SEX=FMLE' },
+      ],
+      { min: 0, max: 100 },
+    );
+    expect(kept).toEqual([]);
+    expect(rejects).toEqual({
+      aggregate_place: { rows: 2, distinct: 2, samples: ['world', 'FRA'] },
+      historical_place: { rows: 1, distinct: 1, samples: ['ussr'] },
+      unknown_place: { rows: 2, distinct: 1, samples: ['Atlantis'] },
+      bad_year: { rows: 1, distinct: 1, samples: ['2001-2003'] },
+      bad_number: { rows: 2, distinct: 2, samples: ['FRA 2001: many', 'FRA 2001: few'] },
+      out_of_bounds: { rows: 1, distinct: 1, samples: ['FRA 2001: 101'] },
+      withdrawn: { rows: 1, distinct: 1, samples: ['FRA'] },
+      other_dimension: { rows: 1, distinct: 1, samples: ['SEX=FMLE'] },
+    });
+  });
+
+  it('gives at most twenty samples and counts all that differ', () => {
+    const rows = Array.from({ length: 50 }, (_, index) => ({ place: `P${index}`, year: 2001, value: 1 }));
+    const known = { place: 'FRA', year: 2001, value: 1 };
+    const { unknown_place: unknown } = judge([...rows, ...rows, known]).rejects;
+    expect(unknown).toMatchObject({ rows: 100, distinct: 50 });
+    expect(unknown?.samples).toHaveLength(20);
+  });
+
+  it('fails when most rows have no known place or no year and none is left, not where upstream has none', () => {
+    const [code, date, text] = [
+      { place: 'Ruritania', year: 2001, value: 1 },
+      { place: 'FRA', year: '2020-01-01', value: 1 },
+      { place: 'FRA', year: 2001, value: 'Yes' },
+    ];
+    expect(() => judge([code, code, text])).toThrow(/of 2 not one names a place .* says "Ruritania"/);
+    expect(() => judge([date, date])).toThrow(
+      'no row could be kept: of 2 not one has a year, the first says "2020-01-01"',
+    );
+    for (const rows of [[], [text, text], [code, text], [date, { ...code, place: 'FRA' }]])
+      expect(() => judge(rows)).not.toThrow();
+  });
+
+  it('merges equal duplicates and counts them', () => {
+    const row = { place: 'FRA', year: 2001, value: '1.5', ci_lo: 1, ci_hi: 2 };
+    const { kept, rejects } = judge([
+      row,
+      { ...row, value: 1.5 },
+      { place: 'FRA', year: 2002, value: 0 },
+      row,
+    ]);
+    expect(kept).toEqual([
+      ['FRA', 2001, 1.5],
+      ['FRA', 2002, 0],
+    ]);
+    expect(rejects).toEqual({ duplicate_key: { rows: 2, distinct: 1, samples: ['FRA 2001'] } });
+  });
+
+  it.each([
+    [{ value: 1 }, { value: 2 }, 'FRA 2001 has two different figures: 1 and 2'],
+    [{ value: 1 }, { value: null }, 'FRA 2001 has two different figures: 1 and nothing'],
+    [{ value: 1, ci_lo: 0, ci_hi: 3 }, { value: 1 }, 'FRA 2001 has two different figures: 1 (0 to 3) and 1'],
+    [{ value: 1, projected: true }, { value: 1, projected: false }, /1 projected and 1$/],
+  ])('shows both of two different figures', (first, second, message) => {
+    const rows = [first, second].map((one) => ({ place: 'FRA', year: 2001, ...one }));
+    expect(() => judge(rows)).toThrow(UntrustedSeriesError);
+    expect(() => judge(rows)).toThrow(message);
+  });
+
+  it('is not trusted when hundreds of its figures, a tenth or more, are impossible, and says what else is wrong', () => {
+    const years = Array.from({ length: 600 }, (_, at) => 1400 + at);
+    const share = (outside: number) =>
+      years.map((year, at) => ({ place: 'FRA', year, value: at < outside ? 900 + at : 1 }));
+    const bounds = { min: 0, max: 200 };
+    expect(judge(share(100), bounds).kept).toHaveLength(500);
+    const fault = '101 figures lie outside the bounds of 0 to 200, the first FRA 1400: 900';
+    expect(() => judge(share(101), bounds)).toThrow(fault);
+    const twice = [5, null, 6].flatMap((value, at) => [
+      { place: 'FRA', year: 2001 + at, value: 4 },
+      { place: 'FRA', year: 2001 + at, value },
+    ]);
+    expect(() => judge([...twice, ...share(101)], bounds)).toThrow(
+      `FRA 2001 has two different figures: 4 and 5; so have 2 more; and ${fault}`,
+    );
+  });
+
+  it('keeps what upstream says of a figure', () => {
+    const { columns, buffer } = judge([
+      { place: 'AFG', year: 2001, value: 1, status: 'estimated' },
+      { place: 'AFG', year: 2002, value: 1 },
+      { place: 'AFG', year: 2003, value: 1, status: 'estimated' },
+    ]);
+    expect([...columns.status.subarray(0, 3)].map((status) => buffer.statuses[status])).toEqual([
+      'estimated',
+      null,
+      'estimated',
+    ]);
+  });
+
+  it('is any order of rows sorted and any subset merged, like a map by country and year', () => {
+    const row = fc.record({
+      place: fc.constantFrom(...CODES),
+      year: fc.integer({ min: 1990, max: 1999 }),
+    });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 200 }), (rows) => {
+        const figureOf = (place: string, year: number): number => year + CODES.indexOf(place) / 8;
+        const { kept } = judge(
+          rows.map(({ place, year }) => ({ place, year, value: figureOf(place, year) })),
+        );
+        const expected = [...new Set(rows.map(({ place, year }) => `${place} ${year}`))]
+          .sort()
+          .map((key) => key.split(' '))
+          .map(([place = '', year]) => [place, Number(year), figureOf(place, Number(year))]);
+        expect(kept).toEqual(expected);
+      }),
+    );
+  });
+
+  it('grows with the series', () => {
+    const rows = Array.from({ length: 40_000 }, (_, index) => ({
+      place: CODES[index % 3] ?? '',
+      year: Math.floor(index / 3) - 15_000,
+      value: index,
+    }));
+    expect(judge(rows).columns.rows).toBe(40_000);
+  });
+});

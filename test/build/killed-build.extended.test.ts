@@ -1,0 +1,107 @@
+/** "A kill of the build at any moment leaves the old snapshot serving and the next build working." */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyFiles } from '../../build/publish/verify.ts';
+import { type Series, World } from './world.ts';
+
+const CHILD = fileURLToPath(new URL('build-process.ts', import.meta.url));
+const series = (edition: number): Record<string, Series> => ({
+  one: {
+    cells: [
+      ['FRA', 2000, edition],
+      ['DEU', 2000, 2],
+    ],
+  },
+  two: {
+    cells: [
+      ['FRA', 2000, 1],
+      ['USA', 2001, edition],
+    ],
+  },
+});
+
+describe('a build that is killed', () => {
+  let world: World;
+  let edition = 1;
+  beforeAll(async () => {
+    world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
+    await publishEdition();
+    await run();
+  });
+  afterAll(() => world.remove());
+
+  async function publishEdition(): Promise<void> {
+    edition += 1;
+    world.tomorrow();
+    await world.publish('atlas', series(edition));
+  }
+
+  /** Ingests and builds in a child. Returns how it ended and what it said. */
+  async function run(kill: { line?: number; after_ms?: number } = {}) {
+    const args = [CHILD, world.directory, String(world.clock), String(kill.line ?? '')];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const saying = text(child.stdout);
+    const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
+    const [code, signal] = await once(child, 'close');
+    if (timer) clearTimeout(timer);
+    // A line that the kill cut off was not said.
+    return { code, signal, said: (await saying).split('\n').slice(0, -1) };
+  }
+
+  /** What is served is whole, and of one edition. */
+  async function expectSound(): Promise<void> {
+    const { directory, manifest } = await world.served();
+    await verifyFiles(directory, manifest.files);
+  }
+
+  async function expectNextBuildWorks(): Promise<void> {
+    await publishEdition();
+    expect(await run()).toMatchObject({ code: 0, signal: null });
+    await expectSound();
+    const names = await readdir(world.settings.SNAPSHOT_DIR);
+    expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
+    const lake = await readdir(world.lake('atlas').directory);
+    expect(lake.filter((name) => name.startsWith('.'))).toEqual([]);
+    expect((await world.body('routes/countries/FRA.json')).data).toMatchObject({
+      topics: { economy: [{ indicator: 'atlas.one', value: edition }, { indicator: 'atlas.two' }] },
+    });
+  }
+
+  it('at each thing it says, leaves the old snapshot serving and the next build working', async () => {
+    await publishEdition();
+    const { said } = await run();
+    expect(said.at(-1)).toMatch(/done$/);
+    // Every third line and the first and last ones: the moments between are met by the clock below.
+    const lines = said
+      .map((_, index) => index + 1)
+      .filter((line) => line % 3 === 1 || line >= said.length - 2);
+    let kills = 0;
+    for (const line of lines) {
+      await publishEdition();
+      const before = await world.shelf.currentId();
+      const killed = await run({ line });
+      // How often progress is told depends on the clock: a run that never said so many things ended by itself.
+      if (killed.signal === 'SIGKILL') kills += 1;
+      else expect(killed, `line ${line}`).toMatchObject({ code: 0, signal: null });
+      if (killed.signal === null) expect(killed.said.length).toBeLessThan(line);
+      await expectSound();
+      const isPublished = killed.said.some((told) => told.includes('snapshot published'));
+      if (!isPublished && line < said.length - 2) expect(await world.shelf.currentId()).toBe(before);
+    }
+    expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
+    await expectNextBuildWorks();
+  });
+
+  it('at moments that nobody chose, likewise', async () => {
+    for (const after_ms of [150, 250, 350, 450, 550, 650, 750, 850]) {
+      await publishEdition();
+      await run({ after_ms });
+      await expectSound();
+    }
+    await expectNextBuildWorks();
+  });
+});

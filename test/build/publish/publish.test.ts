@@ -1,0 +1,92 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rollback } from '../../../build/publish/snapshot-storage.ts';
+import { LockHeld, takeLock } from '../../../data/runtime/file-lock.ts';
+import { World } from '../world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create();
+  await world.publish('atlas', { one: { cells: [['FRA', 2000, 1]] } });
+  await world.ingest('atlas');
+});
+afterEach(() => world.remove());
+
+async function buildDays(days: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let day = 0; day < days; day += 1) {
+    ids.push((await world.build()).snapshot);
+    world.tomorrow();
+  }
+  return ids;
+}
+
+describe('publication', () => {
+  it('keeps the last snapshots and removes older ones', async () => {
+    const ids = await buildDays(5);
+    expect(await world.shelf.ids()).toEqual(ids.slice(2));
+    expect(await world.shelf.currentId()).toBe(ids[4]);
+  });
+
+  it('never removes the snapshot before, which gateways may still read', async () => {
+    world.settings.SNAPSHOT_KEEP = 1;
+    const ids = await buildDays(3);
+    expect(await world.shelf.ids()).toEqual(ids.slice(1));
+  });
+
+  it('goes back to the snapshot before, or to one by name, and on from there', async () => {
+    const ids = await buildDays(3);
+    expect(await rollback(world.shelf)).toBe(ids[1]);
+    expect(await rollback(world.shelf)).toBe(ids[0]);
+    await expect(rollback(world.shelf)).rejects.toThrow('no earlier snapshot');
+    expect(await rollback(world.shelf, ids[2])).toBe(ids[2]);
+    await expect(rollback(world.shelf, '20200101T000000Z-00000000')).rejects.toThrow('there is no snapshot');
+    await expect(rollback(world.shelf, '../elsewhere')).rejects.toThrow('no snapshot id');
+    expect(await world.shelf.currentId()).toBe(ids[2]);
+  });
+
+  it('of the same content at the same time changes nothing', async () => {
+    const first = await world.build();
+    expect((await world.build()).snapshot).toBe(first.snapshot);
+    expect(await world.shelf.ids()).toEqual([first.snapshot]);
+  });
+
+  it('is not seen and is cleared away when it was only half done', async () => {
+    const { snapshot } = await world.build();
+    const half = [
+      join(world.settings.SNAPSHOT_DIR, '.building-1'),
+      join(world.settings.SNAPSHOT_DIR, '20300101T000000Z-00000000'),
+    ];
+    for (const directory of half) {
+      await mkdir(directory);
+      await writeFile(join(directory, 'catalogue.json'), '{}');
+    }
+    await writeFile(join(world.settings.SNAPSHOT_DIR, 'current.x.tmp'), 'half');
+    expect(await world.shelf.ids()).toEqual([snapshot]);
+    world.tomorrow();
+    const next = await world.build();
+    expect((await readdir(world.settings.SNAPSHOT_DIR)).sort()).toEqual([snapshot, next.snapshot, 'current']);
+  });
+
+  it('goes on when the pointer leads nowhere', async () => {
+    const { snapshot } = await world.build();
+    await rm(join(world.settings.SNAPSHOT_DIR, snapshot), { recursive: true });
+    world.tomorrow();
+    const next = await world.build();
+    expect(await world.shelf.currentId()).toBe(next.snapshot);
+  });
+
+  it('is never done by two at once', async () => {
+    const lock = await takeLock(world.shelf.lockFile, 'the snapshot');
+    await expect(world.build()).rejects.toThrow(LockHeld);
+    await lock.release();
+    await world.build();
+  });
+
+  it('is stopped between two steps', async () => {
+    await expect(world.build({ signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+    expect(await world.shelf.currentId()).toBeNull();
+    await world.build();
+  });
+});
