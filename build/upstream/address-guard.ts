@@ -1,7 +1,6 @@
 /**
- * Keeps a provider from leading the build into the network it runs in: a redirect to a private address, or to a name
- * that resolves to one, is refused. Only the very origin that the definition or PROVIDER_MIRROR names, scheme, host and
- * port, may lie there: it was put there on purpose. Its neighbours on the same host were not.
+ * Prevents server-side request forgery: refuses redirects to private addresses and to names that resolve to one. Only
+ * the configured origin itself (scheme, host and port) may have a private address.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
@@ -37,12 +36,11 @@ for (const [address, bits] of [
   privateRanges.addSubnet(address, bits, 'ipv6');
 }
 
-/** Whether an address belongs to no one on the public internet. */
+/** Whether an IP address is not routable on the public internet. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 0) return false;
-  // IPv4 in disguise, like the translated ranges above: nobody serves data there, and a block list takes such a range
-  // for all of IPv4.
+  // IPv4-mapped addresses are refused as a whole: as a subnet of the block list they would match every IPv4 address.
   if (/^::ffff:/i.test(address)) return true;
   return privateRanges.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
@@ -50,8 +48,8 @@ export function isPrivateAddress(address: string): boolean {
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 /**
- * @param origin the origin that was configured
- * @throws {UpstreamError} when a URL names a private address itself, or a host that only exists locally.
+ * @param origin the configured origin
+ * @throws {UpstreamError} when another URL names a private address or `localhost`.
  */
 export function refusePrivateHost(url: URL, origin: URL): void {
   if (url.origin === origin.origin) return;
@@ -63,14 +61,14 @@ export function refusePrivateHost(url: URL, origin: URL): void {
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
-/** A DNS look-up that refuses private answers. */
+/** A DNS look-up that fails on private addresses. */
 export function guardedLookup(hostname: string, options: LookupOptions, callback: LookupCallback): void {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, []);
-    const bad = addresses.find((one) => isPrivateAddress(one.address));
-    if (bad) {
+    const refused = addresses.find((one) => isPrivateAddress(one.address));
+    if (refused) {
       return callback(
-        new UpstreamError(`${hostname} resolves to the private address ${bad.address}: refused`),
+        new UpstreamError(`${hostname} resolves to the private address ${refused.address}: refused`),
         [],
       );
     }
@@ -80,13 +78,13 @@ export function guardedLookup(hostname: string, options: LookupOptions, callback
   });
 }
 
-/** Connects to the configured origin wherever it lies, and to all others through `guardedLookup`. */
+/** Connects to the configured origin at any address, and to all others through `guardedLookup`. */
 export function guardedConnect(origin: URL): buildConnector.connector {
-  const toOrigin = buildConnector({});
-  const toOthers = buildConnector({ lookup: guardedLookup });
+  const connectToOrigin = buildConnector({});
+  const connectToOthers = buildConnector({ lookup: guardedLookup });
   return (options, callback) => {
     const port = options.port === '' || options.port === undefined ? '' : `:${options.port}`;
     const target = URL.parse(`${options.protocol}//${options.hostname}${port}`);
-    (target?.origin === origin.origin ? toOrigin : toOthers)(options, callback);
+    (target?.origin === origin.origin ? connectToOrigin : connectToOthers)(options, callback);
   };
 }

@@ -1,8 +1,7 @@
 /**
- * Upstream files out of directories: a mirror of an origin, or data that ship inside npm packages.
+ * Upstream files in a directory: a mirror of an origin, or npm packages that contain data.
  *
- * A reference is a relative URL; its names are decoded, its query dropped. Whatever leads out of the directory, by
- * `..`, by an absolute name or by a symbolic link, is refused.
+ * References that leave the directory (`..`, an absolute path, a symbolic link) are refused.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
@@ -10,8 +9,8 @@ import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
-/** The path below the base that a reference names. @throws {UpstreamError} for one that is no relative path. */
-export function decodeReference(reference: string): string {
+/** @throws {UpstreamError} for a reference that is no relative path. */
+function decodeReference(reference: string): string {
   const bare = reference.replace(/[?#].*$/s, '');
   let path: string;
   try {
@@ -19,12 +18,12 @@ export function decodeReference(reference: string): string {
   } catch {
     throw new UpstreamError(`"${reference}" is not a relative URL`);
   }
-  const steps = path.split(/[/\\]/);
+  const segments = path.split(/[/\\]/);
   if (
     path === '' ||
     path.includes('\0') ||
-    steps.includes('..') ||
-    steps[0] === '' ||
+    segments.includes('..') ||
+    segments[0] === '' ||
     /^[a-z]+:/i.test(path)
   ) {
     throw new UpstreamError(`"${reference}" does not name a file below the provider's base`);
@@ -37,7 +36,7 @@ export interface DirectoryOptions {
   signal: AbortSignal;
 }
 
-/** The validator of a file that a connector asked for and that was not there. */
+/** The validator of a requested file that does not exist. */
 const ABSENT = 'absent';
 
 export class DirectoryUpstream implements TrackedUpstream {
@@ -56,7 +55,7 @@ export class DirectoryUpstream implements TrackedUpstream {
     try {
       const path = await realpath(wanted);
       if (!path.startsWith((await realpath(this.#root)) + sep)) {
-        throw new UpstreamError(`"${reference}" leads out of the mirror`);
+        throw new UpstreamError(`"${reference}" is outside the mirror`);
       }
       const { size, mtime } = await stat(path);
       if (size > this.#options.maxFileBytes)
@@ -101,5 +100,5 @@ export class DirectoryUpstream implements TrackedUpstream {
   async close(): Promise<void> {}
 }
 
-/** The directory that packages are installed in: where a provider whose data ship in packages is read from. */
+/** Where npm packages are installed. */
 export const PACKAGES_ROOT = resolve(fileURLToPath(new URL('../../node_modules', import.meta.url)));

@@ -1,10 +1,9 @@
 /**
- * One file over HTTP onto disk: conditional, bounded, retried, resumed where the server allows it.
+ * Downloads one file to disk: conditional, bounded, retried, resumed.
  *
- * Everything a server may do wrong ends in an `UpstreamError` with a sentence: too many redirects or one into a private
- * network, an HTML page in place of data, more bytes than allowed (counted after decompression), a connection that
- * breaks off time and again or only drips, a length that is announced and not kept. A partial download is continued only when the server proves by its validator (`If-Range`)
- * that the file is still the same.
+ * Every server fault ends in an `UpstreamError` that names it: too many redirects, a redirect into a private network, an
+ * HTML page instead of data, too many bytes (after decompression), repeated disconnects, too low a throughput, a wrong
+ * Content-Length. A partial download is resumed only under `If-Range`.
  */
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -24,38 +23,38 @@ export interface Validators {
 
 export interface DownloadOptions extends RetryOptions {
   dispatcher: Dispatcher;
-  /** Whose network may be private: the provider's own base. */
+  /** The configured origin, which alone may have a private address. */
   origin: URL;
   maxFileBytes: number;
   maxRedirects: number;
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
-  /** A body is given up when it has come slower than this for so long, whatever it still sends. */
-  slowest: { bytesPerS: number; graceMs: number };
-  /** How often servers have sent bytes past the end that they announced, over all downloads so far. Asking is knowing. */
-  surplus: () => number;
+  /** A body with a lower average throughput is aborted once the grace period is over. */
+  minThroughput: { bytesPerS: number; graceMs: number };
+  /** Responses so far, over all downloads, with bytes beyond their Content-Length. A call acknowledges them. */
+  countExcessResponses: () => number;
   userAgent: string;
   signal: AbortSignal;
 }
 
 export type DownloadResult = { kind: 'unchanged' } | ({ kind: 'file'; bytes: number } & Validators);
 
-interface Answer {
+interface HttpResponse {
   status: number;
   header(name: string): string | null;
   body: Readable;
 }
 
-/** What is known of a download that broke off. */
-interface Partial {
+/** An interrupted download. */
+interface PartialDownload {
   bytes: number;
   validator: string | null;
 }
 
 /**
  * Downloads `url` to `file`.
- * @param known validators of the copy at hand: an unchanged file is not sent again.
- * @throws {UpstreamError} after the last attempt, at once for what another attempt would not mend.
+ * @param known validators of the cached copy: an unchanged file is not transferred again.
+ * @throws {UpstreamError} after the last attempt, or at once when a retry cannot help.
  */
 export async function download(
   url: URL,
@@ -63,23 +62,23 @@ export async function download(
   known: Validators | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  let partial: Partial = { bytes: 0, validator: null };
+  let partial: PartialDownload = { bytes: 0, validator: null };
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await downloadOnce(url, file, known, partial, options);
     } catch (error) {
       options.signal.throwIfAborted();
-      const failure = asTransient(error);
+      const failure = toTransientError(error);
       const delay = failure && retryDelayMs(failure, attempt, options);
-      if (!failure || delay === null) throw finalError(url, error, attempt + 1);
-      partial = await partialOf(file, failure);
+      if (!failure || delay === null) throw toFinalError(url, error, attempt + 1);
+      partial = await measurePartial(file, failure);
       await options.sleep(delay, options.signal);
     }
   }
 }
 
-/** An error of the network counts as passing; what this module refused does not. */
-function asTransient(error: unknown): TransientError | null {
+/** Network errors are transient; refusals by this module and faults of this machine are not. */
+function toTransientError(error: unknown): TransientError | null {
   if (error instanceof TransientError) return error;
   if (error instanceof UpstreamError || !(error instanceof Error)) return null;
   if (machineFault(error) !== null) return null;
@@ -87,7 +86,7 @@ function asTransient(error: unknown): TransientError | null {
   return new TransientError(error.message, null, null, { cause: error });
 }
 
-function finalError(url: URL, error: unknown, attempts: number): unknown {
+function toFinalError(url: URL, error: unknown, attempts: number): unknown {
   if (error instanceof UpstreamError || machineFault(error) !== null) return error;
   if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
   const reason = error instanceof Error ? error.message : String(error);
@@ -98,11 +97,11 @@ function finalError(url: URL, error: unknown, attempts: number): unknown {
   });
 }
 
-/** A length that is too short cuts a file where it may still look whole: what came of it cannot be kept. */
-export const SURPLUS = 'the answer goes on past the length that it announces';
+/** A too short Content-Length truncates a file that may still parse, so such a download is never kept. */
+export const EXCESS_BYTES_MESSAGE = 'the response is longer than its Content-Length';
 
-/** A body that broke off and can be continued leaves its validator on the failure. */
-class BrokenOff extends TransientError {
+/** A body was interrupted; the validator is set when it can be resumed. */
+class InterruptedBodyError extends TransientError {
   readonly validator: string | null;
   constructor(message: string, validator: string | null, options?: ErrorOptions) {
     super(message, null, null, options);
@@ -110,48 +109,50 @@ class BrokenOff extends TransientError {
   }
 }
 
-async function partialOf(file: string, failure: TransientError): Promise<Partial> {
-  if (!(failure instanceof BrokenOff) || failure.validator === null) return { bytes: 0, validator: null };
-  const size = await stat(file).then(
-    (found) => found.size,
-    () => 0,
-  );
-  return { bytes: size, validator: failure.validator };
+async function measurePartial(file: string, failure: TransientError): Promise<PartialDownload> {
+  if (!(failure instanceof InterruptedBodyError) || failure.validator === null) {
+    return { bytes: 0, validator: null };
+  }
+  const found = await stat(file).catch(() => null);
+  return { bytes: found?.size ?? 0, validator: failure.validator };
 }
 
 async function downloadOnce(
   url: URL,
   file: string,
   known: Validators | null,
-  partial: Partial,
+  partial: PartialDownload,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  const resuming = partial.bytes > 0 && partial.validator !== null;
-  const answer = await follow(url, requestHeaders(known, resuming ? partial : null, options), options);
-  if (answer.status === 304 && known) {
-    answer.body.resume();
+  const isResuming = partial.bytes > 0 && partial.validator !== null;
+  const headers = requestHeaders(known, isResuming ? partial : null, options);
+  const response = await followRedirects(url, headers, options);
+  if (response.status === 304 && known) {
+    response.body.resume();
     return { kind: 'unchanged' };
   }
-  checkAnswer(url, answer);
-  const continues = answer.status === 206;
-  if (continues && !continuesAt(answer, partial.bytes)) {
-    discard(answer);
-    throw new UpstreamError(`${url.host}${url.pathname}: an answer to another range than asked for`);
+  checkResponse(url, response);
+  const isResumed = response.status === 206;
+  if (isResumed && !startsAt(response, partial.bytes)) {
+    discard(response);
+    throw new UpstreamError(`${url.host}${url.pathname}: a 206 response for another range`);
   }
-  const from = continues ? partial.bytes : 0;
-  const surplus = options.surplus();
-  await save(url, answer, file, from, options);
-  if (options.surplus() > surplus) throw new TransientError(SURPLUS, null, null);
+  const from = isResumed ? partial.bytes : 0;
+  const excessBefore = options.countExcessResponses();
+  await save(url, response, file, from, options);
+  if (options.countExcessResponses() > excessBefore) {
+    throw new TransientError(EXCESS_BYTES_MESSAGE, null, null);
+  }
   const { size } = await stat(file);
   return {
     kind: 'file',
     bytes: size,
-    etag: answer.header('etag'),
-    last_modified: answer.header('last-modified'),
+    etag: response.header('etag'),
+    last_modified: response.header('last-modified'),
   };
 }
 
-function requestHeaders(known: Validators | null, partial: Partial | null, options: DownloadOptions) {
+function requestHeaders(known: Validators | null, partial: PartialDownload | null, options: DownloadOptions) {
   const headers: Record<string, string> = { 'user-agent': options.userAgent, accept: '*/*' };
   if (partial?.validator) {
     return { ...headers, range: `bytes=${partial.bytes}-`, 'if-range': partial.validator };
@@ -164,12 +165,16 @@ function requestHeaders(known: Validators | null, partial: Partial | null, optio
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Sends the request and follows redirects, checking every step. */
-async function follow(url: URL, headers: Record<string, string>, options: DownloadOptions): Promise<Answer> {
+/** Sends the request and follows redirects, checking the target of each. */
+async function followRedirects(
+  url: URL,
+  headers: Record<string, string>,
+  options: DownloadOptions,
+): Promise<HttpResponse> {
   let target = url;
   for (let step = 0; step <= options.maxRedirects; step += 1) {
     refusePrivateHost(target, options.origin);
-    const answer = await request(target, {
+    const response = await request(target, {
       method: 'GET',
       headers,
       dispatcher: options.dispatcher,
@@ -178,18 +183,18 @@ async function follow(url: URL, headers: Record<string, string>, options: Downlo
       bodyTimeout: options.bodyTimeoutMs,
     });
     const header = (name: string): string | null => {
-      const value = answer.headers[name];
+      const value = response.headers[name];
       return (Array.isArray(value) ? value[0] : value) ?? null;
     };
-    const location = REDIRECTS.has(answer.statusCode) ? header('location') : null;
-    if (location === null) return { status: answer.statusCode, header, body: answer.body };
-    await answer.body.dump();
-    target = redirectTarget(location, target);
+    const location = REDIRECTS.has(response.statusCode) ? header('location') : null;
+    if (location === null) return { status: response.statusCode, header, body: response.body };
+    await response.body.dump();
+    target = resolveRedirect(location, target);
   }
   throw new UpstreamError(`${url.host}${url.pathname}: more than ${options.maxRedirects} redirects`);
 }
 
-function redirectTarget(location: string, from: URL): URL {
+function resolveRedirect(location: string, from: URL): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (!target || !/^https?:$/.test(target.protocol)) {
     throw new UpstreamError(`${from.host}${from.pathname} redirects to "${location}": refused`);
@@ -200,82 +205,84 @@ function redirectTarget(location: string, from: URL): URL {
   return target;
 }
 
-function checkAnswer(url: URL, answer: Answer): void {
+function checkResponse(url: URL, response: HttpResponse): void {
   const where = `${url.host}${url.pathname}`;
   const refuse = (error: Error): never => {
-    discard(answer);
+    discard(response);
     throw error;
   };
-  if (isTransientStatus(answer.status)) {
-    refuse(new TransientError(`answered ${answer.status}`, answer.status, answer.header('retry-after')));
+  if (isTransientStatus(response.status)) {
+    refuse(new TransientError(`HTTP ${response.status}`, response.status, response.header('retry-after')));
   }
-  if (answer.status !== 200 && answer.status !== 206) {
-    refuse(new UpstreamError(`${where}: answered ${answer.status}`, answer.status));
+  if (response.status !== 200 && response.status !== 206) {
+    refuse(new UpstreamError(`${where}: HTTP ${response.status}`, response.status));
   }
-  const type = answer.header('content-type') ?? '';
+  const type = response.header('content-type') ?? '';
   if (/^(text\/html|application\/xhtml)/i.test(type) && !/\.html?$/i.test(url.pathname)) {
-    refuse(new UpstreamError(`${where}: an HTML page in place of data`, answer.status));
+    refuse(new UpstreamError(`${where}: an HTML page instead of data`, response.status));
   }
 }
 
-/** Ends a body that nobody reads on; its protest at that has no listener but this one. */
-function discard(answer: Answer): void {
-  answer.body.on('error', () => {}).destroy();
+/** Destroys an unread body and ignores the error that this emits. */
+function discard(response: HttpResponse): void {
+  response.body.on('error', () => {}).destroy();
 }
 
-function continuesAt(answer: Answer, bytes: number): boolean {
-  const range = /^bytes (\d+)-/.exec(answer.header('content-range') ?? '');
+function startsAt(response: HttpResponse, bytes: number): boolean {
+  const range = /^bytes (\d+)-/.exec(response.header('content-range') ?? '');
   return range !== null && Number(range[1]) === bytes;
 }
 
-/** A strong validator is needed to continue a body; a compressed one cannot be continued. */
-function resumeValidator(answer: Answer): string | null {
-  if (answer.header('content-encoding') || answer.header('accept-ranges') !== 'bytes') return null;
-  const etag = answer.header('etag');
-  return etag && !etag.startsWith('W/') ? etag : answer.header('last-modified');
+/** The validator to resume a body with: it must be strong. A compressed body cannot be resumed. */
+function resumeValidator(response: HttpResponse): string | null {
+  if (response.header('content-encoding') || response.header('accept-ranges') !== 'bytes') return null;
+  const etag = response.header('etag');
+  return etag && !etag.startsWith('W/') ? etag : response.header('last-modified');
 }
 
-/** Passes a body on while it is neither too large nor too slow. */
-function limited(url: URL, from: number, options: DownloadOptions): Transform {
+/** Fails a body that is too large or too slow. */
+function limitBody(url: URL, from: number, options: DownloadOptions): Transform {
   const where = `${url.host}${url.pathname}`;
-  const { maxFileBytes, slowest } = options;
-  const begun = options.now();
+  const { maxFileBytes, minThroughput } = options;
+  const startedAt = options.now();
   let bytes = from;
-  const faultOf = (): UpstreamError | null => {
+  const findFault = (): UpstreamError | null => {
     if (bytes > maxFileBytes) return new UpstreamError(`${where}: larger than ${maxFileBytes} bytes`);
-    const passed_ms = options.now() - begun;
-    const least = (slowest.bytesPerS * passed_ms) / 1000;
-    if (passed_ms <= slowest.graceMs || bytes - from >= least) return null;
-    const seconds = Math.round(passed_ms / 1000);
+    const elapsedMs = options.now() - startedAt;
+    const requiredBytes = (minThroughput.bytesPerS * elapsedMs) / 1000;
+    if (elapsedMs <= minThroughput.graceMs || bytes - from >= requiredBytes) return null;
+    const seconds = Math.round(elapsedMs / 1000);
     return new UpstreamError(`${where}: too slow: ${bytes - from} bytes in ${seconds} s`);
   };
   return new Transform({
     transform(chunk: Uint8Array, _encoding, done) {
       bytes += chunk.length;
-      done(faultOf(), chunk);
+      done(findFault(), chunk);
     },
   });
 }
 
 async function save(
   url: URL,
-  answer: Answer,
+  response: HttpResponse,
   file: string,
   from: number,
   options: DownloadOptions,
 ): Promise<void> {
-  const limit = limited(url, from, options);
+  const limit = limitBody(url, from, options);
   const output = createWriteStream(file, { flags: from > 0 ? 'a' : 'w' });
-  const encoding = answer.header('content-encoding')?.toLowerCase() ?? 'identity';
+  const encoding = response.header('content-encoding')?.toLowerCase() ?? 'identity';
   try {
-    if (encoding === 'gzip') await pipeline(answer.body, createGunzip(), limit, output);
-    else if (encoding === 'identity' || encoding === '') await pipeline(answer.body, limit, output);
-    else throw new UpstreamError(`${url.host}${url.pathname}: content coding ${encoding} was not asked for`);
+    if (encoding === 'gzip') await pipeline(response.body, createGunzip(), limit, output);
+    else if (encoding === 'identity' || encoding === '') await pipeline(response.body, limit, output);
+    else throw new UpstreamError(`${url.host}${url.pathname}: unrequested content encoding ${encoding}`);
   } catch (error) {
-    discard(answer);
+    discard(response);
     options.signal.throwIfAborted();
     if (error instanceof UpstreamError || machineFault(error) !== null) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new BrokenOff(`the answer broke off: ${reason}`, resumeValidator(answer), { cause: error });
+    throw new InterruptedBodyError(`the response ended early: ${reason}`, resumeValidator(response), {
+      cause: error,
+    });
   }
 }

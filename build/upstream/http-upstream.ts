@@ -1,93 +1,91 @@
 /**
- * Upstream files over HTTP, through a copy on disk.
+ * Upstream files over HTTP, through a cache on disk.
  *
- * Every file is downloaded whole before a connector sees a byte of it, so a connector never works on half a file and
- * never holds a connection open. Copies stay until the next run, which asks with their validators and reads them again
- * when the server says 304. Each file is asked for once a run; a run that was broken off is continued where it was (see
- * `unfinished-run.ts`).
+ * A file is downloaded completely before a connector reads it. Each file is requested at most once per run. The next run
+ * revalidates the cached copies and reads them again after a 304. A run that was interrupted is resumed for an hour.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { replaceFile } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { guardedConnect } from './address-guard.ts';
-import { type DownloadOptions, download, SURPLUS } from './download.ts';
-import { HostGate, type PolitenessOptions } from './politeness.ts';
+import { type DownloadOptions, download, EXCESS_BYTES_MESSAGE } from './download.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
 export interface HttpOptions {
-  /** Ends in `/`; every file lies below it. */
+  /** Ends in `/`; every reference resolves below it. */
   base: string;
-  /** Where copies are kept, of this provider alone. */
+  /** The cache directory of this provider. */
   cache: string;
   maxFileBytes: number;
   signal: AbortSignal;
-  userAgent?: string;
   headersTimeoutMs?: number;
   bodyTimeoutMs?: number;
-  slowest?: DownloadOptions['slowest'];
-  maxRedirects?: number;
-  politeness?: PolitenessOptions;
+  minThroughput?: DownloadOptions['minThroughput'];
   retry?: Partial<RetryOptions>;
   now?: () => number;
 }
 
-const copyRecord = z.object({
+const cachedCopy = z.object({
   url: z.string(),
   etag: z.string().nullable(),
   last_modified: z.string().nullable(),
   bytes: z.int(),
 });
-type CopyRecord = z.infer<typeof copyRecord>;
+type CachedCopy = z.infer<typeof cachedCopy>;
+type FetchedCopy = CachedCopy & { path: string; changed: boolean };
 
-const PROBES = 4;
-/** Far below any provider that works: a megabyte in a quarter of an hour. */
-const SLOWEST = { bytesPerS: 1_000, graceMs: 120_000 };
+/** Requests in flight to one provider. */
+const MAX_CONCURRENT_REQUESTS = 4;
+const MAX_REDIRECTS = 5;
+const USER_AGENT = 'Almanac/1.0 (nightly country statistics)';
+/** A megabyte in a quarter of an hour: far below any provider that works. */
+const MIN_THROUGHPUT = { bytesPerS: 1_000, graceMs: 120_000 };
 
 export class HttpUpstream implements TrackedUpstream {
   readonly #base: URL;
   readonly #cache: string;
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
-  readonly #gate: HostGate;
+  readonly #limit = pLimit(MAX_CONCURRENT_REQUESTS);
   readonly #log = new FetchLog();
-  readonly #unfinished: ResumableRun;
-  /** Connections on which a server went on sending when its answer was over. */
-  #surplus = 0;
-  /** Of these, those that a download met, and began anew. */
-  #met = 0;
-  /** Files that were asked for in this run already. */
-  readonly #fresh = new Map<string, Promise<CopyRecord & { path: string; changed: boolean }>>();
+  readonly #resumableRun: ResumableRun;
+  /** Connections on which a server sent bytes beyond the end of a response. */
+  #excessResponses = 0;
+  /** The part of these that a download has already seen and retried. */
+  #retriedExcess = 0;
+  /** The requests of this run by URL. */
+  readonly #requests = new Map<string, Promise<FetchedCopy>>();
 
   constructor(options: HttpOptions) {
-    const retry = { ...RETRY_DEFAULTS, ...options.retry };
     this.#base = new URL(options.base);
     this.#cache = options.cache;
-    this.#unfinished = new ResumableRun(options.cache, options.now ?? Date.now);
+    this.#resumableRun = new ResumableRun(options.cache, options.now ?? Date.now);
     this.#agent = new Agent({ connect: guardedConnect(this.#base) });
     this.#agent.on('disconnect', (_origin, _targets, error) => {
-      if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#surplus += 1;
+      if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#excessResponses += 1;
     });
-    this.#gate = new HostGate(options.politeness ?? { concurrency: 4, intervalMs: 0 }, retry);
     this.#options = {
-      ...retry,
+      ...RETRY_DEFAULTS,
+      ...options.retry,
       dispatcher: this.#agent,
       origin: this.#base,
       maxFileBytes: options.maxFileBytes,
-      maxRedirects: options.maxRedirects ?? 5,
+      maxRedirects: MAX_REDIRECTS,
       headersTimeoutMs: options.headersTimeoutMs ?? 60_000,
       bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
-      slowest: options.slowest ?? SLOWEST,
-      surplus: () => {
-        this.#met = this.#surplus;
-        return this.#surplus;
+      minThroughput: options.minThroughput ?? MIN_THROUGHPUT,
+      countExcessResponses: () => {
+        this.#retriedExcess = this.#excessResponses;
+        return this.#excessResponses;
       },
-      userAgent: options.userAgent ?? 'Almanac/1.0 (nightly country statistics)',
+      userAgent: USER_AGENT,
       signal: options.signal,
     };
   }
@@ -95,95 +93,92 @@ export class HttpUpstream implements TrackedUpstream {
   /** @throws {UpstreamError} for a reference that leaves the provider's base. */
   #resolve(reference: string): URL {
     const url = URL.canParse(reference, this.#base.href) ? new URL(reference, this.#base) : null;
-    const below = url?.origin === this.#base.origin && url.pathname.startsWith(this.#base.pathname);
-    // `%2e%2e%2f` is data to us and a step upwards to some servers.
-    if (!url || !below || /%2f|%5c|(^|\/)(\.|%2e){2}(\/|$)/i.test(url.pathname)) {
+    const isBelowBase = url?.origin === this.#base.origin && url.pathname.startsWith(this.#base.pathname);
+    // Some servers decode `%2e%2e%2f` into a step upwards.
+    if (!url || !isBelowBase || /%2f|%5c|(^|\/)(\.|%2e){2}(\/|$)/i.test(url.pathname)) {
       throw new UpstreamError(`"${reference}" does not name a file below the provider's base`);
     }
     return url;
   }
 
-  #fetch(reference: string): Promise<CopyRecord & { path: string; changed: boolean }> {
+  #fetch(reference: string): Promise<FetchedCopy> {
     const url = this.#resolve(reference);
-    let pending = this.#fresh.get(url.href);
+    let pending = this.#requests.get(url.href);
     if (!pending) {
-      pending = this.#gate.run(this.#options.signal, () => this.#ask(url));
-      this.#fresh.set(url.href, pending);
-      // The caller awaits it too; this one only keeps a failure that nobody awaits yet from ending the process.
-      pending.catch(() => this.#fresh.delete(url.href));
+      pending = this.#limit(() => this.#revalidate(url));
+      this.#requests.set(url.href, pending);
+      // The caller awaits the promise too; this handler only prevents an unhandled rejection before it does.
+      pending.catch(() => this.#requests.delete(url.href));
     }
     return pending;
   }
 
-  async #ask(url: URL): Promise<CopyRecord & { path: string; changed: boolean }> {
+  async #revalidate(url: URL): Promise<FetchedCopy> {
     await mkdir(this.#cache, { recursive: true });
-    const name = createHash('sha256').update(url.href).digest('hex');
-    const path = join(this.#cache, name);
-    const known = await this.#copyAt(path, url);
-    const isOfThisRun = await this.#unfinished.holds(path);
-    if (known && isOfThisRun) return { ...known, path, changed: true };
+    const path = join(this.#cache, createHash('sha256').update(url.href).digest('hex'));
+    const known = await this.#readCopy(path, url);
+    const isOfResumedRun = await this.#resumableRun.includes(path);
+    if (known && isOfResumedRun) return { ...known, path, changed: true };
     const draft = `${path}.part`;
     const result = await download(url, draft, known, this.#options);
-    if (result.kind === 'unchanged' && known) return { ...known, path, changed: false };
-    if (result.kind === 'unchanged')
-      throw new UpstreamError(`${url.href}: not modified, but there is no copy`);
+    if (result.kind === 'unchanged') {
+      if (known) return { ...known, path, changed: false };
+      throw new UpstreamError(`${url.href}: not modified, but there is no cached copy`);
+    }
     const { etag, last_modified, bytes } = result;
-    const record: CopyRecord = { url: url.href, etag, last_modified, bytes };
-    // The record goes first, so that a crash in between leaves no body under the validators of another.
+    const copy: CachedCopy = { url: url.href, etag, last_modified, bytes };
+    // The old record is removed first, so that a crash in between leaves no body under the validators of another.
     await rm(`${path}.json`, { force: true });
     await rename(draft, path);
-    await replaceFile(`${path}.json`, JSON.stringify(record));
-    return { ...record, path, changed: true };
+    await replaceFile(`${path}.json`, JSON.stringify(copy));
+    return { ...copy, path, changed: true };
   }
 
-  async #copyAt(path: string, url: URL): Promise<CopyRecord | null> {
+  async #readCopy(path: string, url: URL): Promise<CachedCopy | null> {
     const text = await readFile(`${path}.json`, 'utf8').catch(() => null);
     if (text === null) return null;
-    const parsed = copyRecord.safeParse(JSON.parse(text));
+    const parsed = cachedCopy.safeParse(JSON.parse(text));
     return parsed.success && parsed.data.url === url.href ? parsed.data : null;
   }
 
-  async #read(reference: string): Promise<string> {
+  async #fetchLogged(reference: string): Promise<string> {
     const copy = await this.#fetch(reference).catch((error: unknown) => {
-      // What could not be read must be asked for again next time: without a validator it counts as changed.
+      // Without a validator the file counts as changed, so the next run requests it again.
       this.#log.add({ reference, validator: null, last_modified: null, bytes: 0 });
       throw error;
     });
-    this.#log.add({
-      reference,
-      validator: copy.etag ?? copy.last_modified,
-      last_modified: copy.last_modified,
-      bytes: copy.bytes,
-    });
+    const { etag, last_modified, bytes } = copy;
+    this.#log.add({ reference, validator: etag ?? last_modified, last_modified, bytes });
     return copy.path;
   }
 
   async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    return createReadStream(await this.#read(reference), {
-      signal: this.#options.signal,
-      highWaterMark: 1 << 18,
-    });
+    const path = await this.#fetchLogged(reference);
+    return createReadStream(path, { signal: this.#options.signal, highWaterMark: 1 << 18 });
   }
 
   async text(reference: string): Promise<string> {
-    return readFile(await this.#read(reference), { encoding: 'utf8', signal: this.#options.signal });
+    const path = await this.#fetchLogged(reference);
+    return readFile(path, { encoding: 'utf8', signal: this.#options.signal });
   }
 
   fetched(): FetchedFile[] {
-    if (this.#surplus > this.#met) throw new UpstreamError(`${this.#base.host}: ${SURPLUS}`);
+    if (this.#excessResponses > this.#retriedExcess) {
+      throw new UpstreamError(`${this.#base.host}: ${EXCESS_BYTES_MESSAGE}`);
+    }
     return this.#log.list();
   }
 
-  /** Asks for each file with the validators at hand; stops at the first that has changed. */
+  /** Revalidates the files; stops at the first that has changed. */
   async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
     if (files.length === 0 || files.some((file) => file.validator === null)) return false;
-    let same = true;
-    await inParallel(files, PROBES, async (file) => {
-      if (!same) return;
+    let isSame = true;
+    await inParallel(files, MAX_CONCURRENT_REQUESTS, async (file) => {
+      if (!isSame) return;
       const copy = await this.#fetch(file.reference);
-      if (copy.changed && (copy.etag ?? copy.last_modified) !== file.validator) same = false;
+      if (copy.changed && (copy.etag ?? copy.last_modified) !== file.validator) isSame = false;
     });
-    return same;
+    return isSame;
   }
 
   get bytes(): number {
@@ -192,10 +187,10 @@ export class HttpUpstream implements TrackedUpstream {
 
   async close(complete = false): Promise<void> {
     await this.#agent.close();
-    if (!this.#options.signal.aborted) await this.#unfinished.end();
+    if (!this.#options.signal.aborted) await this.#resumableRun.end();
     if (!complete) return;
     const used = new Set<string>();
-    for (const pending of this.#fresh.values()) {
+    for (const pending of this.#requests.values()) {
       const copy = await pending.catch(() => null);
       if (copy) used.add(copy.path);
     }
@@ -206,51 +201,49 @@ export class HttpUpstream implements TrackedUpstream {
   }
 }
 
-/**
- * What a run that was broken off had fetched already, so that paging goes on where it was instead of at page one.
- *
- * A file beside the copies says when the unfinished run began: it appears with the first fetch and goes when the run
- * comes to an end of its own, good or bad. A crash or a cancellation leaves it, and for an hour the next run takes the
- * copies made since as they are; pages of different hours are never mixed.
- */
-
-const MARK = '.unfinished';
+const RUN_MARKER = '.unfinished';
 const RESUMABLE_MS = 3_600_000;
 
-export class ResumableRun {
+/**
+ * The copies that an interrupted run has fetched, so that paging resumes instead of restarting at page one.
+ *
+ * A marker file beside the copies holds the start time of the run. It is created by the first fetch and deleted when the
+ * run ends, successfully or not. A crash or a cancellation leaves it, and for an hour the next run takes copies made
+ * since then without a request; pages of different hours never mix.
+ */
+class ResumableRun {
   readonly #directory: string;
   readonly #now: () => number;
-  #since: Promise<number | null> | null = null;
+  #resumedFrom: Promise<number | null> | null = null;
 
   constructor(directory: string, now: () => number) {
     this.#directory = directory;
     this.#now = now;
   }
 
-  /** Whether a copy is of the run that this one continues. */
-  async holds(copy: string): Promise<boolean> {
-    this.#since ??= this.#begin();
-    const since = await this.#since;
-    if (since === null) return false;
-    const made = await stat(copy).catch(() => null);
-    return made !== null && made.mtimeMs >= since;
+  /** Whether the interrupted run made this copy. */
+  async includes(copyPath: string): Promise<boolean> {
+    this.#resumedFrom ??= this.#begin();
+    const resumedFrom = await this.#resumedFrom;
+    if (resumedFrom === null) return false;
+    const copy = await stat(copyPath).catch(() => null);
+    return copy !== null && copy.mtimeMs >= resumedFrom;
   }
 
   /**
-   * When the run that is continued began, by the clock of the file system: it runs some milliseconds behind ours, and
-   * copies are dated by it. Null when this run begins anew.
+   * The start of the run to resume; null when this run starts afresh. The marker's mtime is used because the file
+   * system's clock, which also dates the copies, lags some milliseconds behind ours.
    */
   async #begin(): Promise<number | null> {
-    const mark = join(this.#directory, MARK);
-    const since = Number(await readFile(mark, 'utf8').catch(() => 'NaN'));
-    if (this.#now() - since < RESUMABLE_MS) return (await stat(mark)).mtimeMs;
+    const marker = join(this.#directory, RUN_MARKER);
+    const startedAt = Number(await readFile(marker, 'utf8').catch(() => 'NaN'));
+    if (this.#now() - startedAt < RESUMABLE_MS) return (await stat(marker)).mtimeMs;
     await mkdir(this.#directory, { recursive: true });
-    await writeFile(mark, String(this.#now()));
+    await writeFile(marker, String(this.#now()));
     return null;
   }
 
-  /** The run came to its end: nothing is left to go on with. */
   async end(): Promise<void> {
-    await rm(join(this.#directory, MARK), { force: true });
+    await rm(join(this.#directory, RUN_MARKER), { force: true });
   }
 }

@@ -1,4 +1,10 @@
-/** Opens the upstream of one provider: its origin, a mirror of it, or the packages that carry its data. */
+/**
+ * Resolves where a provider is read from, and opens it.
+ *
+ * The definition names the origin; PROVIDER_MIRROR replaces every origin. A mirror URL serves the same protocol below
+ * `/<path>/`. A mirror directory holds files; where its layout differs from the origin's, the definition's `mirror`
+ * names the connector or the settings that read it.
+ */
 import { join } from 'node:path';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
@@ -6,50 +12,20 @@ import { DirectoryUpstream, PACKAGES_ROOT } from './directory-upstream.ts';
 import { type HttpOptions, HttpUpstream } from './http-upstream.ts';
 import type { TrackedUpstream } from './upstream.ts';
 
-/** No upstream file of country statistics comes near it; a server that sends more is broken or hostile. */
+/** Far above any file of country statistics. */
 const MAX_FILE_BYTES = 1_000_000_000;
 
 export type UpstreamOptions = Partial<
-  Pick<
-    HttpOptions,
-    'maxFileBytes' | 'retry' | 'politeness' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'slowest'
-  >
+  Pick<HttpOptions, 'maxFileBytes' | 'retry' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'minThroughput'>
 >;
 
-export function openUpstream(
-  source: ResolvedSource,
-  providerDirectory: string,
-  signal: AbortSignal,
-  options: UpstreamOptions = {},
-): TrackedUpstream {
-  const { maxFileBytes = MAX_FILE_BYTES, ...http } = options;
-  const { base } = source;
-  if (base.kind === 'directory') return new DirectoryUpstream(base.path, { maxFileBytes, signal });
-  if (base.kind === 'none') return new DirectoryUpstream(PACKAGES_ROOT, { maxFileBytes, signal });
-  return new HttpUpstream({
-    base: base.url,
-    cache: join(providerDirectory, '.copies'),
-    maxFileBytes,
-    signal,
-    ...http,
-  });
-}
-
-/**
- * Where a provider is read from, and by which connector.
- *
- * The definition names the true origin. PROVIDER_MIRROR replaces every origin: a URL stands in for it and speaks the
- * same protocol below `/<path>/`, so the same connector reads it; a directory holds files, and where those have another
- * layout than the origin serves, the definition's `mirror` says which connector or settings read them instead.
- */
-
 export interface ResolvedSource {
-  /** Name of the connector, and its settings as the definition gives them (not yet checked). */
+  /** The connector's protocol, and its settings as the definition states them, not yet validated. */
   connector: string;
   source: Record<string, unknown>;
   /**
-   * `url`: an absolute address ending in `/`. `directory`: an absolute path. `none`: the data ship inside packages.
-   * References of the connector are relative to it.
+   * What references are relative to. `url`: an absolute URL ending in `/`. `directory`: an absolute path. `none`: the
+   * data ship in npm packages.
    */
   base: { kind: 'url'; url: string } | { kind: 'directory'; path: string } | { kind: 'none' };
 }
@@ -57,10 +33,7 @@ export interface ResolvedSource {
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text);
 const withSlash = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
 
-/**
- * Chooses connector, settings and base of one provider.
- * A definition without an origin has nothing to mirror: it is the same under every setting.
- */
+/** Chooses connector, settings and base of one provider. A definition without an origin ignores PROVIDER_MIRROR. */
 export function resolveSource(
   definition: Pick<ProviderDefinition, 'id' | 'connector' | 'source' | 'origin' | 'mirror'>,
   settings: Pick<Settings, 'PROVIDER_MIRROR'>,
@@ -78,4 +51,17 @@ export function resolveSource(
   return mirror.connector === undefined
     ? { connector, source: { ...source, ...mirror.source }, base }
     : { connector: mirror.connector, source: mirror.source, base };
+}
+
+/** Opens a resolved source. `providerDirectory` holds the cache of HTTP downloads. */
+export function openUpstream(
+  { base }: ResolvedSource,
+  providerDirectory: string,
+  signal: AbortSignal,
+  { maxFileBytes = MAX_FILE_BYTES, ...http }: UpstreamOptions = {},
+): TrackedUpstream {
+  if (base.kind === 'directory') return new DirectoryUpstream(base.path, { maxFileBytes, signal });
+  if (base.kind === 'none') return new DirectoryUpstream(PACKAGES_ROOT, { maxFileBytes, signal });
+  const cache = join(providerDirectory, '.copies');
+  return new HttpUpstream({ base: base.url, cache, maxFileBytes, signal, ...http });
 }

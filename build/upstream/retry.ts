@@ -1,12 +1,12 @@
 /**
- * When to ask a server again, and how long to wait before: exponential backoff with full jitter, or what the server
- * says in Retry-After when that is longer. A server that wants us to wait for very long is not asked again tonight.
+ * When to retry a request and how long to wait before: exponential backoff with full jitter, or Retry-After where that
+ * is longer. A Retry-After beyond the limit ends the attempts.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface RetryOptions {
   attempts: number;
-  /** Upper bound of the first wait; it doubles each time. */
+  /** Upper bound of the first delay; it doubles with each attempt. */
   baseDelayMs: number;
   maxDelayMs: number;
   /** A longer Retry-After ends the attempts. */
@@ -27,7 +27,7 @@ export const RETRY_DEFAULTS: RetryOptions = {
   sleep: (ms, signal) => wait(ms, undefined, { signal }),
 };
 
-/** A failure that may go away by itself. */
+/** A failure that a retry may resolve. */
 export class TransientError extends Error {
   override name = 'TransientError';
   readonly retryAfter: string | null;
@@ -42,7 +42,7 @@ export class TransientError extends Error {
 export const isTransientStatus = (status: number): boolean =>
   status === 408 || status === 429 || status >= 500;
 
-/** Retry-After in milliseconds from now: seconds or a date; null when absent or unreadable. */
+/** Parses Retry-After (seconds or a date) into milliseconds from now; null when absent or malformed. */
 export function retryAfterMs(header: string | null, now: number): number | null {
   if (header === null) return null;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
@@ -50,11 +50,11 @@ export function retryAfterMs(header: string | null, now: number): number | null 
   return Number.isFinite(date) ? Math.max(0, date - now) : null;
 }
 
-/** How long to wait after the given failed attempt (counted from 0); null when it is not worth waiting. */
+/** The delay after a failed attempt (counted from 0); null when no further attempt is made. */
 export function retryDelayMs(failure: TransientError, attempt: number, options: RetryOptions): number | null {
   if (attempt + 1 >= options.attempts) return null;
-  const asked = retryAfterMs(failure.retryAfter, options.now()) ?? 0;
-  if (asked > options.maxRetryAfterMs) return null;
+  const requested = retryAfterMs(failure.retryAfter, options.now()) ?? 0;
+  if (requested > options.maxRetryAfterMs) return null;
   const ceiling = Math.min(options.maxDelayMs, options.baseDelayMs * 2 ** attempt);
-  return Math.max(asked, Math.round(options.random() * ceiling));
+  return Math.max(requested, Math.round(options.random() * ceiling));
 }

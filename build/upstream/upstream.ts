@@ -1,23 +1,41 @@
-/**
- * What a run read upstream, and the question whether any of it has changed since.
- *
- * A validator is whatever tells two versions of a file apart without reading them: an ETag or Last-Modified of a
- * server, size and time of a file. A file without one counts as changed.
- */
+/** The interface to a provider's files, and the record of what a run has read, which tells whether anything changed. */
 import { z } from 'zod';
 
 /**
- * Reads upstream files by a reference relative to the provider's origin, from the origin or from PROVIDER_MIRROR.
- * A reference is a relative URL: names are percent-encoded (`encodeURIComponent` each) and a query may follow. A
- * mirror that is a directory decodes the names and drops the query.
+ * Reads upstream files from the origin or from PROVIDER_MIRROR. A reference is a URL relative to the provider's origin:
+ * path segments are percent-encoded, and a query may follow. A mirror directory decodes the segments and ignores the
+ * query.
  */
 export interface Upstream {
-  /** Bytes of one file as a stream. Throws UpstreamError after its retries. */
-  stream(path: string): Promise<AsyncIterable<Uint8Array>>;
-  /** A small file whole, as text. */
-  text(path: string): Promise<string>;
+  /** The bytes of one file. Throws UpstreamError after the retries. */
+  stream(reference: string): Promise<AsyncIterable<Uint8Array>>;
+  /** A small file as text. Throws UpstreamError after the retries. */
+  text(reference: string): Promise<string>;
 }
 
+/** An upstream file is unavailable. The message names the file and the reason; operators see it, the public does not. */
+export class UpstreamError extends Error {
+  override name = 'UpstreamError';
+  /** The HTTP status, or null without a response. */
+  readonly status: number | null;
+  constructor(message: string, status: number | null = null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** Encodes a file path as a reference. */
+export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+const HTTP_NOT_FOUND = 404;
+
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && error.status === HTTP_NOT_FOUND;
+
+/**
+ * A file that a run has read. The validator distinguishes two versions without reading them: an ETag, Last-Modified, or
+ * size and time of a file on disk. A file without one counts as changed.
+ */
 export const fetchedFile = z.object({
   reference: z.string(),
   validator: z.string().nullable(),
@@ -28,22 +46,22 @@ export type FetchedFile = z.infer<typeof fetchedFile>;
 
 export interface TrackedUpstream extends Upstream {
   /**
-   * Everything that was read so far, in the order of reading, each file once.
-   * @throws {UpstreamError} when it has turned out since that what was read cannot have been whole.
+   * The files read so far in order of first reading, each once.
+   * @throws {UpstreamError} when a file has since turned out to be truncated.
    */
   fetched(): FetchedFile[];
-  /** Whether every one of these files is as it was. */
+  /** Whether none of these files has changed. */
   unchanged(files: readonly FetchedFile[]): Promise<boolean>;
   /** Bytes read so far. */
   readonly bytes: number;
   /**
-   * Ends connections.
-   * @param complete whether all was read that the provider has, so that copies of anything else can go. Default: no.
+   * Closes connections.
+   * @param complete whether the run read everything the provider has, so that other cached copies can be deleted
    */
   close(complete?: boolean): Promise<void>;
 }
 
-/** Remembers files by reference, each once. */
+/** The files of a run by reference. */
 export class FetchLog {
   readonly #files = new Map<string, FetchedFile>();
   bytes = 0;
@@ -58,20 +76,9 @@ export class FetchLog {
   }
 }
 
-/** The newest Last-Modified of some files as an ISO date-time, or null when none was told. */
+/** The newest Last-Modified of the files as an ISO date-time; null when none has one. */
 export function newestModification(files: readonly FetchedFile[]): string | null {
   const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
   const known = times.filter((time) => Number.isFinite(time));
   return known.length === 0 ? null : new Date(Math.max(...known)).toISOString();
-}
-
-/** An upstream file could not be had. The message says which and why; it is shown to operators, not to the public. */
-export class UpstreamError extends Error {
-  override name = 'UpstreamError';
-  /** The HTTP status, where there was an answer. */
-  readonly status: number | null;
-  constructor(message: string, status: number | null = null, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
 }

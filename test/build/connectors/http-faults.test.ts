@@ -91,7 +91,7 @@ const lasting: [string, Fault['do'], string][] = [
     'private',
   ],
   ['HTML in place of JSON', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
-  ['HTTP 500 without end', { status: 500, body: '' }, 'answered 500'],
+  ['HTTP 500 without end', { status: 500, body: '' }, 'HTTP 500'],
   ['a connection that always breaks', 'cut', 'tried 3 times'],
 ];
 

@@ -42,9 +42,9 @@ describe('a mirror directory', () => {
     await expect(open().text(reference)).rejects.toThrow(/does not name a file|is not a relative URL/);
   });
 
-  it('refuses a link that leads out of it', async () => {
+  it('refuses a symbolic link to a file outside', async () => {
     await symlink(join(directory, 'secret'), join(root, 'link'));
-    await expect(open().text('link')).rejects.toThrow('leads out of the mirror');
+    await expect(open().text('link')).rejects.toThrow('is outside the mirror');
   });
 
   it('says what is not there, and what is too large', async () => {

@@ -48,7 +48,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     name: 'answers 503',
     spoil: (_, response) => void response.writeHead(503).end(),
     status: 'failed',
-    reason: /answered 503 \(tried 3 times\)/,
+    reason: /HTTP 503 \(tried 3 times\)/,
   },
   {
     name: 'never answers',
@@ -67,7 +67,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     },
     status: 'failed',
     reason: /datapackage\.json: too slow: \d+ bytes in \d+ s/,
-    patience: { slowest: { bytesPerS: 1_000_000, graceMs: 40 } },
+    patience: { minThroughput: { bytesPerS: 1_000_000, graceMs: 40 } },
   },
   {
     name: 'breaks off half-way',
@@ -76,7 +76,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       response.write(body.slice(0, body.length / 2), () => response.destroy());
     },
     status: 'failed',
-    reason: /the answer broke off: .*\(tried 3 times\)/,
+    reason: /the response ended early: .*\(tried 3 times\)/,
   },
   {
     name: 'announces more than it sends',
@@ -85,7 +85,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       response.write(body);
     },
     status: 'failed',
-    reason: /the answer broke off: Body Timeout Error \(tried 3 times\)/,
+    reason: /the response ended early: Body Timeout Error \(tried 3 times\)/,
     patience: { bodyTimeoutMs: 150 },
   },
   {
@@ -96,13 +96,13 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       void response;
     },
     status: 'failed',
-    reason: /goes on past the length that it announces/,
+    reason: /is longer than its Content-Length/,
   },
   {
     name: 'sends an HTML page',
     spoil: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE),
     status: 'failed',
-    reason: /datapackage\.json: an HTML page in place of data/,
+    reason: /datapackage\.json: an HTML page instead of data/,
   },
   {
     name: 'sends an HTML page that says it is CSV',

@@ -30,7 +30,7 @@ describe('what passes is tried again', () => {
 
   it('not for ever: the error says how often', async () => {
     scripted.handler = (_, response) => response.writeHead(503).end();
-    await expect(read('a.csv')).rejects.toThrow(/\/data\/a\.csv: answered 503 \(tried 5 times\)/);
+    await expect(read('a.csv')).rejects.toThrow(/\/data\/a\.csv: HTTP 503 \(tried 5 times\)/);
     expect(scripted.requests).toHaveLength(5);
   });
 
@@ -43,7 +43,7 @@ describe('what passes is tried again', () => {
     expect(scripted.waits).toEqual([7000]);
     scripted.handler = (_, response) => response.writeHead(503, { 'retry-after': '86400' }).end();
     scripted.requests.length = 0;
-    await expect(read('b.csv')).rejects.toThrow('answered 503');
+    await expect(read('b.csv')).rejects.toThrow('HTTP 503');
     expect(scripted.requests).toHaveLength(1);
   });
 
@@ -128,7 +128,7 @@ describe('a download that breaks off', () => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('some', () => setImmediate(() => response.destroy()));
     };
-    await expect(read('a.csv')).rejects.toThrow(/broke off.*tried 5 times/);
+    await expect(read('a.csv')).rejects.toThrow(/ended early.*tried 5 times/);
   });
 });
 
@@ -159,10 +159,10 @@ describe('a server that is broken or hostile', () => {
     expect(await read('a.csv')).toBe('/elsewhere/b.csv');
   });
 
-  it('sends an HTML page in place of data', async () => {
+  it('sends an HTML page instead of data', async () => {
     scripted.handler = (_, response) =>
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Sorry</h1>');
-    await expect(read('a.csv')).rejects.toThrow('an HTML page in place of data');
+    await expect(read('a.csv')).rejects.toThrow('an HTML page instead of data');
   });
 
   it('sends more than allowed, told or untold, packed or unpacked', async () => {
@@ -179,9 +179,9 @@ describe('a server that is broken or hostile', () => {
 
   it('sends what is not gzip as gzip, or a coding that nobody asked for', async () => {
     scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain');
-    await expect(read('a.csv')).rejects.toThrow('broke off');
+    await expect(read('a.csv')).rejects.toThrow('ended early');
     scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('plain');
-    await expect(read('b.csv')).rejects.toThrow('content coding br was not asked for');
+    await expect(read('b.csv')).rejects.toThrow('unrequested content encoding br');
   });
 
   it('sends gzip that is good', async () => {
