@@ -1,5 +1,5 @@
 /** What the routes of the operator area are given. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { JobService } from '../data/runtime/jobs.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
@@ -11,7 +11,7 @@ import type { RequestStore } from '../gateway/accounts/privacy/requests.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import type { Archive } from '../gateway/archive/archive.ts';
-import type { PageView, Site } from '../gateway/pages/shared/site.ts';
+import type { PageView, ProtectedArea } from '../gateway/pages/shared/protected-area.ts';
 import type { AccountIndex } from './account-index.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
 import type { OperatorStore } from './operators.ts';
@@ -37,7 +37,7 @@ export interface AdminDependencies {
 }
 
 export interface AdminArea extends AdminDependencies {
-  site: Site;
+  site: ProtectedArea;
   sessions: SessionStore;
   operators: OperatorStore;
   throttle: Throttle;
@@ -66,19 +66,7 @@ export function auditedChange<Outcome>(
   return area.audit.attempt(whole, work, told, name);
 }
 
-export const actorOf = (request: FastifyRequest): string => request.person?.email ?? '';
-
-/** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
-export async function redirectWithNotice(
-  area: AdminArea,
-  reply: FastifyReply,
-  path: string,
-  notice: string,
-): Promise<FastifyReply> {
-  const { webSession } = reply.request;
-  if (webSession) await area.sessions.leaveNotice(webSession, notice);
-  return reply.redirect(path, 303);
-}
+export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';
 
 /** Name under which an account's changes stand in the audit log. */
 export const accountSubject = (account_id: string): string => `account ${account_id}`;

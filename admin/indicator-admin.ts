@@ -12,7 +12,7 @@ import { type ExcludedIndicator, leftOutIndicators } from '../data/schema/exclud
 import type { IndicatorOverride } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
-import { PageProblem } from '../gateway/pages/shared/page-problem.ts';
+import { PageError } from '../gateway/pages/shared/forms.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
 const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
@@ -74,7 +74,7 @@ export class IndicatorAdmin {
     return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
   }
 
-  /** @throws {PageProblem} 404 when it is neither published nor changed. */
+  /** @throws {PageError} 404 when it is neither published nor changed. */
   async get(id: string): Promise<AdminIndicator> {
     const [overrides, kept] = await Promise.all([
       readOverrides(this.#redis),
@@ -83,7 +83,7 @@ export class IndicatorAdmin {
     const record = this.#snapshot()?.catalogue.indicators.get(id)?.record;
     const served = factsOf(record);
     const original = parseFacts(kept ?? undefined) ?? served;
-    if (!original) throw new PageProblem(404, `There is no indicator ${id}.`);
+    if (!original) throw new PageError(404, `There is no indicator ${id}.`);
     return deskIndicator(original, served, overrides.get(id) ?? {}, record?.access_tier);
   }
 

@@ -14,10 +14,9 @@ import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
 import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
 import { hashPassword, isPassword, PASSWORD_LENGTH } from '../gateway/accounts/sign-in/passwords.ts';
-import type { Session } from '../gateway/accounts/sign-in/sessions.ts';
+import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Candidate } from '../gateway/accounts/sign-in/sign-in.ts';
 import { checkedEmail } from '../gateway/accounts/validation.ts';
-import type { Person } from '../gateway/pages/shared/site.ts';
 
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
@@ -78,14 +77,14 @@ export class OperatorStore {
   }
 
   /** The operator of a session, unless its sessions have been ended. */
-  async personOf({ subject, epoch }: Session): Promise<Person | null> {
+  async personOf({ subject, epoch }: Session): Promise<SignedInUser | null> {
     const operator = await this.#redis.hgetall(redisKeys.operator(subject));
     if (!operator.email || operator.epoch !== epoch || !isRole(operator.role)) return null;
     return {
       subject,
       email: operator.email,
       role: operator.role,
-      mayChange: operator.role === 'operator',
+      canWrite: operator.role === 'operator',
     };
   }
 

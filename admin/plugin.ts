@@ -12,8 +12,12 @@ import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { RequestStore } from '../gateway/accounts/privacy/requests.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
-import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
-import { installSite, pageViews, type Site } from '../gateway/pages/shared/site.ts';
+import {
+  createPageViews,
+  installProtectedArea,
+  type ProtectedArea,
+  signInRoutes,
+} from '../gateway/pages/shared/protected-area.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
@@ -50,12 +54,12 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
   const operators = new OperatorStore(redis, now);
-  const site: Site = {
+  const site: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
     cookie: 'almanac_admin',
     sessions,
-    findPerson: (session) => operators.personOf(session),
+    findUser: (session) => operators.personOf(session),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,
@@ -74,17 +78,17 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     jobs: new JobService(redis, now),
     runs: new RunStore(redis, now),
     providers: providerReader(dependencies.curatedDir),
-    view: pageViews(site),
+    view: createPageViews(site),
   };
   app.register(
     async (scope) => {
-      await installSite(scope, site);
+      await installProtectedArea(scope, site);
       signInRoutes(scope, site, {
         realm: 'operator',
         throttle: area.throttle,
-        find: (address) => operators.candidate(address),
+        findCandidate: (address) => operators.candidate(address),
         endSessions: (subject) => operators.endSessions(subject),
-        outside: `${ADMIN_ROOT}/`,
+        signedOutPath: `${ADMIN_ROOT}/`,
       });
       for (const install of ROUTES) install(scope, area);
     },

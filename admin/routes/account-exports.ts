@@ -5,7 +5,7 @@ import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.
 import { isGap } from '../../gateway/archive/page.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { type Cell, type Rows, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { PageProblem } from '../../gateway/pages/shared/page-problem.ts';
+import { PageError } from '../../gateway/pages/shared/forms.ts';
 import { type AdminArea, accountSubject } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';
@@ -75,7 +75,7 @@ export async function accountExports(
     ]);
     return send('usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
   }
-  throw new PageProblem(422, `format: there is no list "${format}"`);
+  throw new PageError(422, `format: there is no list "${format}"`);
 }
 
 /** The whole ledger, newest first, read a piece at a time; a line says what is missing. */

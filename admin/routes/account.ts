@@ -15,16 +15,9 @@ import { CREDITS_AT_MOST } from '../../gateway/accounts/validation.ts';
 import type { UsageReport } from '../../gateway/metering/metering.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
-import { readFields, text, verbatim } from '../../gateway/pages/shared/fields.ts';
-import { link } from '../../gateway/pages/shared/paging.ts';
-import {
-  type AdminArea,
-  accountSubject,
-  actorOf,
-  auditedChange,
-  redirectWithNotice,
-  userPath,
-} from '../context.ts';
+import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, accountSubject, actorOf, auditedChange, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 
 const LEDGER_PAGE = 25;
@@ -36,9 +29,9 @@ const query = z.object({
     .string()
     .regex(/^(\d+-\d+)?$/)
     .default(''),
-  format: text(20),
+  format: textField(20),
 });
-const creditsForm = z.object({ delta: verbatim(100), reason: text(500), idem: text(100) });
+const creditsForm = z.object({ delta: untrimmedField(100), reason: textField(500), idem: textField(100) });
 
 interface AccountPage {
   account: AccountRecord;
@@ -85,7 +78,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       keys,
       ledger: shown,
       gap: isLast ? (ledger.gap?.says ?? null) : null,
-      older: last ? `${link(path, { before: last })}#ledger` : null,
+      older: last ? `${withQuery(path, { before: last })}#ledger` : null,
       orders,
       audit: changes.entries,
       auditGap: changes.gap?.says ?? null,
@@ -101,7 +94,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get<{ Params: { id: string } }>('/users/:id', async (request, reply) => {
     const { id } = request.params;
-    const { before, format } = readFields(query, request.query);
+    const { before, format } = parseFields(query, request.query);
     if (format !== '') return accountExports(area, reply, await accounts.get(id), format);
     return page(reply, id, freshForm(), before);
   });
@@ -120,20 +113,20 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
         () => accounts[move](account_id),
         (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
       );
-      return redirectWithNotice(area, reply, userPath(account_id), `The account is ${after.state}.`);
+      return redirectWithFlash(area, reply, userPath(account_id), `The account is ${after.state}.`);
     });
   }
 
   scope.post<{ Params: { id: string } }>('/users/:id/credits', async (request, reply) => {
     const { id } = request.params;
-    const sent = readFields(creditsForm, request.body);
+    const sent = parseFields(creditsForm, request.body);
     const refuse = (status: number, problem: string): Promise<FastifyReply> =>
       page(reply.code(status), id, { ...sent, idem: sent.idem || randomUUID(), problem });
     const delta = checkedDelta(sent.delta);
     if (typeof delta === 'string') return refuse(422, delta);
     try {
       const notice = await adjust(id, delta, sent, request);
-      return await redirectWithNotice(area, reply, userPath(id), notice);
+      return await redirectWithFlash(area, reply, userPath(id), notice);
     } catch (error) {
       if (!(error instanceof AccountError) || ['account_unknown', 'unavailable'].includes(error.code))
         throw error;

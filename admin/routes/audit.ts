@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/accounts/audit/audit-log.ts';
 import { isGap } from '../../gateway/archive/page.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields } from '../../gateway/pages/shared/fields.ts';
-import { link } from '../../gateway/pages/shared/paging.ts';
+import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';
@@ -15,8 +14,8 @@ const query = z.object({
     .string()
     .regex(/^(\d+-\d+)?$/)
     .default(''),
-  limit: count(1, 500, 100),
-  format,
+  limit: integerField(1, 500, 100),
+  format: formatField,
 });
 
 interface AuditPage {
@@ -47,7 +46,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
   const view = viewOf<AuditPage>('audit.njk');
 
   scope.get('/audit', async (request, reply) => {
-    const { before, limit, format } = readFields(query, request.query);
+    const { before, limit, format } = parseFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit));
     await audit.settle();
     const { entries, gap } = await audit.page({ limit: limit + 1, ...(before !== '' && { before }) });
@@ -57,7 +56,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
     return view(reply, 'Audit log', {
       audit: shown,
       gap: isLast ? (gap?.says ?? null) : null,
-      older: last ? link(PATH, { before: last, limit }) : null,
+      older: last ? withQuery(PATH, { before: last, limit }) : null,
       csv: `${PATH}?format=csv`,
     });
   });

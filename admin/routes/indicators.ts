@@ -5,10 +5,18 @@ import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { type ExcludedIndicator, LEFT_OUT_REASONS } from '../../data/schema/excluded-indicator.ts';
 import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import { difference } from '../../gateway/pages/shared/formats.ts';
-import { link, type Pager, pager } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, actorOf, auditedChange, redirectWithNotice } from '../context.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { difference } from '../../gateway/pages/shared/template-filters.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type AdminIndicator, EDITABLE, type Editable } from '../indicator-admin.ts';
 
 const PATH = '/admin/indicators';
@@ -16,18 +24,18 @@ const STATES = ['enabled', 'disabled', 'edited', 'unpublished', 'display only', 
 const AUDIT_PAGE = 20;
 
 const query = z.object({
-  q: text(200),
-  topic: text(50),
-  provider: text(100),
-  state: text(50),
-  limit: count(1, 500, 50),
-  offset: count(0, 10_000_000, 0),
-  format,
+  q: textField(200),
+  topic: textField(50),
+  provider: textField(100),
+  state: textField(50),
+  limit: integerField(1, 500, 50),
+  offset: integerField(0, 10_000_000, 0),
+  format: formatField,
 });
 type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'>;
 
-const editForm = z.object({ name: text(500), description: text(10_000), unit: text(200) });
-const toggleForm = z.object({ to: text(20) });
+const editForm = z.object({ name: textField(500), description: textField(10_000), unit: textField(200) });
+const toggleForm = z.object({ to: textField(20) });
 
 /** A row of the list. One that is left out has no page, for no operator can change that. */
 type Listed = Pick<AdminIndicator, 'id' | 'name' | 'unit' | 'topic' | 'provider'> & {
@@ -97,7 +105,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   const editView = area.view<EditPage>('indicator.njk');
 
   scope.get('/indicators', async (request, reply) => {
-    const { limit, offset, format, ...filters } = readFields(query, request.query);
+    const { limit, offset, format, ...filters } = parseFields(query, request.query);
     const [desk, excluded] = await Promise.all([indicators.list(), indicators.excluded()]);
     const known = new Set(desk.map(({ id }) => id));
     // What is left out comes last; until the next build it may still be on the desk.
@@ -111,8 +119,8 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
       indicators: found.slice(offset, offset + limit),
-      pager: pager(PATH, filters, { total: found.length, limit, offset }),
-      csv: link(PATH, { ...filters, format: 'csv' }),
+      pager: createPager(PATH, filters, { total: found.length, limit, offset }),
+      csv: withQuery(PATH, { ...filters, format: 'csv' }),
     });
   });
 
@@ -140,11 +148,11 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
   scope.post<{ Params: { id: string } }>('/indicators/:id', async (request, reply) => {
     const { id } = request.params;
-    const sent = readFields(editForm, request.body);
+    const sent = parseFields(editForm, request.body);
     if (sent.name === '') return editPage(reply.code(422), id, sent, 'A name is needed.');
     const before = await indicators.get(id);
     if (EDITABLE.every((field) => before[field] === sent[field]))
-      return redirectWithNotice(area, reply, pathOf(id), 'Nothing was changed.');
+      return redirectWithFlash(area, reply, pathOf(id), 'Nothing was changed.');
     await auditedChange(
       area,
       request,
@@ -162,11 +170,11 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   /** A form that says what it wants does nothing when sent twice; without a word it turns round what is. */
   scope.post<{ Params: { id: string } }>('/indicators/:id/toggle', async (request, reply) => {
     const { id } = request.params;
-    const { to } = readFields(toggleForm, request.body);
+    const { to } = parseFields(toggleForm, request.body);
     const before = await indicators.get(id);
     const enabled = to === '' ? !before.enabled : to === 'enabled';
     if (enabled === before.enabled)
-      return redirectWithNotice(
+      return redirectWithFlash(
         area,
         reply,
         pathOf(id),
@@ -184,7 +192,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
   async function rebuilt(request: FastifyRequest, reply: FastifyReply, path: string, done: string) {
     await jobs.rebuild({ by: actorOf(request) });
-    return redirectWithNotice(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
+    return redirectWithFlash(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
   }
 }
 

@@ -3,9 +3,15 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import { link } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, accountSubject, auditedChange, redirectWithNotice, userPath } from '../context.ts';
+import {
+  formatField,
+  integerField,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, accountSubject, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
@@ -22,7 +28,7 @@ const MOVES = {
   refunded: [],
 } as const satisfies Record<OrderState, readonly { to: OrderState; label: string }[]>;
 
-const query = z.object({ status: text(50), limit: count(1, 1_000, 100), format });
+const query = z.object({ status: textField(50), limit: integerField(1, 1_000, 100), format: formatField });
 const form = z.object({ to: z.enum(['paid', 'failed', 'cancelled', 'refunded']) });
 
 interface OrdersPage {
@@ -57,7 +63,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
   }
 
   scope.get('/orders', async (request, reply) => {
-    const { status, limit, format } = readFields(query, request.query);
+    const { status, limit, format } = parseFields(query, request.query);
     if (format === 'csv')
       return sendCsv(
         reply,
@@ -75,12 +81,12 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
         user: userPath(order.account_id),
         moves: MOVES[order.state],
       })),
-      csv: link(PATH, { status, format: 'csv' }),
+      csv: withQuery(PATH, { status, format: 'csv' }),
     });
   });
 
   scope.post<{ Params: { id: string } }>('/orders/:id/move', async (request, reply) => {
-    const { to } = readFields(form, request.body);
+    const { to } = parseFields(form, request.body);
     const before = await area.accounts.getOrder(request.params.id);
     const { order_id, account_id, state } = before;
     const { order, balance } = await auditedChange(
@@ -99,7 +105,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           : null,
     );
     const short = order.shortfall > 0 ? ` ${order.shortfall} credits had been spent and stay.` : '';
-    return redirectWithNotice(
+    return redirectWithFlash(
       area,
       reply,
       PATH,

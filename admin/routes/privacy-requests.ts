@@ -6,19 +6,13 @@ import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { SubjectRequest } from '../../gateway/accounts/privacy/requests.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import {
-  type AdminArea,
-  accountSubject,
-  actorOf,
-  auditedChange,
-  redirectWithNotice,
-  userPath,
-} from '../context.ts';
+import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, accountSubject, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
-const query = z.object({ format });
-const closeForm = z.object({ status: text(50), note: text(2_000) });
+const query = z.object({ format: formatField });
+const closeForm = z.object({ status: textField(50), note: textField(2_000) });
 
 interface QueuedRequest extends Omit<SubjectRequest, 'note'> {
   age_days: number;
@@ -55,14 +49,14 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
   }
 
   scope.get('/gdpr', async (request, reply) => {
-    const { format } = readFields(query, request.query);
+    const { format } = parseFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, (await queue()).map(row));
     return page(reply);
   });
 
   scope.post<{ Params: { id: string } }>('/gdpr/:id/close', async (request, reply) => {
     const { id } = request.params;
-    const { status, note } = readFields(closeForm, request.body);
+    const { status, note } = parseFields(closeForm, request.body);
     const before = await area.requests.get(id);
     if (status !== 'done' && status !== 'failed')
       return page(reply.code(422), 'A request is closed as done or as failed, nothing else.', { id, note });
@@ -79,7 +73,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
       () => area.requests.close(id, status, { note, by: actorOf(request) }),
       ({ changed }) => (changed ? {} : null),
     );
-    return redirectWithNotice(area, reply, PATH, `Request ${id} is ${status}.`);
+    return redirectWithFlash(area, reply, PATH, `Request ${id} is ${status}.`);
   });
 }
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { format, readFields } from '../../gateway/pages/shared/fields.ts';
+import { formatField, parseFields } from '../../gateway/pages/shared/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 import type { Discrepancy } from '../reconcile/compare.ts';
 import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
@@ -11,7 +11,7 @@ import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.
 const PATIENCE_MS = 3_000;
 const SHOWN = 500;
 
-const query = z.object({ format });
+const query = z.object({ format: formatField });
 
 interface ReconcilePage {
   last: Reconciliation | null;
@@ -25,7 +25,7 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<ReconcilePage>('reconcile.njk');
 
   scope.get('/reconcile', async (request, reply) => {
-    const { format } = readFields(query, request.query);
+    const { format } = parseFields(query, request.query);
     await area.reconciler.refresh(PATIENCE_MS);
     const { last, progress } = area.reconciler;
     const found = last?.discrepancies ?? [];

@@ -7,10 +7,18 @@ import type { RunLogLine } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import { PageProblem } from '../../gateway/pages/shared/page-problem.ts';
-import { link, type Pager, pager } from '../../gateway/pages/shared/paging.ts';
-import { type AdminArea, actorOf, auditedChange, redirectWithNotice } from '../context.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  PageError,
+  type Pager,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 
@@ -39,11 +47,11 @@ function follow(reply: FastifyReply, path: string, asked: '' | 'yes', isUnderWay
 }
 
 const query = z.object({
-  subject: text(100),
+  subject: textField(100),
   follow: followField,
-  limit: count(1, 500, 50),
-  offset: count(0, 1_000_000, 0),
-  format,
+  limit: integerField(1, 500, 50),
+  offset: integerField(0, 1_000_000, 0),
+  format: formatField,
 });
 
 const followQuery = z.object({ follow: followField });
@@ -74,7 +82,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const runView = area.view<RunPage>('run.njk');
 
   scope.get('/runs', async (request, reply) => {
-    const { subject, limit, offset, format, follow: asked } = readFields(query, request.query);
+    const { subject, limit, offset, format, follow: asked } = parseFields(query, request.query);
     const of = subject === '' ? {} : { subject };
     if (format === 'csv') {
       const { runs: all } = await runs.list({ ...of, limit: EXPORTED_AT_MOST });
@@ -93,26 +101,26 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       runs: shown,
       follow: follow(
         reply,
-        link(PATH, { subject }),
+        withQuery(PATH, { subject }),
         asked,
         shown.some(({ status }) => status === 'running'),
       ),
       snapshots: await listSnapshots(area.snapshotDir),
-      pager: pager(PATH, { subject }, { total, limit, offset }),
-      csv: link(PATH, { subject, format: 'csv' }),
+      pager: createPager(PATH, { subject }, { total, limit, offset }),
+      csv: withQuery(PATH, { subject, format: 'csv' }),
     });
   });
 
   async function find(subject: string, id: string): Promise<StoredRun> {
     const run = await runs.get(subject, id);
-    if (!run) throw new PageProblem(404, `There is no run ${id} of ${subject}.`);
+    if (!run) throw new PageError(404, `There is no run ${id} of ${subject}.`);
     return run;
   }
 
   scope.get<RunParams>('/runs/:subject/:run', async (request, reply) => {
     const { subject, run: id } = request.params;
     const run = await find(subject, id);
-    const { follow: asked } = readFields(followQuery, request.query);
+    const { follow: asked } = parseFields(followQuery, request.query);
     return runView(reply, `${subject}, run ${id}`, {
       facts: summariseRun(run, now()),
       run,
@@ -124,7 +132,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
     const { id } = request.params;
-    if (!(await area.providers()).has(id)) throw new PageProblem(404, `There is no provider ${id}.`);
+    if (!(await area.providers()).has(id)) throw new PageError(404, `There is no provider ${id}.`);
     const asked = await auditedChange(
       area,
       request,
@@ -132,13 +140,13 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
       ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
     );
-    return redirectWithNotice(area, reply, PATH, answerTo(id, asked));
+    return redirectWithFlash(area, reply, PATH, answerTo(id, asked));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/accept', async (request, reply) => {
     const { subject, run: id } = request.params;
     const run = await find(subject, id);
-    if (run.status !== 'suspicious') throw new PageProblem(409, `Run ${id} is ${run.status}, not held.`);
+    if (run.status !== 'suspicious') throw new PageError(409, `Run ${id} is ${run.status}, not held.`);
     const asked = await auditedChange(
       area,
       request,
@@ -146,7 +154,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       () => area.jobs.accept(subject, id, { by: actorOf(request) }),
       ({ state }) => (state === 'queued' ? {} : null),
     );
-    return redirectWithNotice(area, reply, PATH, answerTo(subject, asked));
+    return redirectWithFlash(area, reply, PATH, answerTo(subject, asked));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/cancel', async (request, reply) => {
@@ -163,14 +171,14 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     const said = isAsked
       ? 'The run is asked to end; it will within seconds.'
       : 'The run had ended before it could be cancelled.';
-    return redirectWithNotice(area, reply, path, said);
+    return redirectWithFlash(area, reply, path, said);
   });
 
   scope.post('/rebuild', async (request, reply) => {
     await auditedChange(area, request, { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT }, () =>
       area.jobs.rebuild({ by: actorOf(request) }),
     );
-    return redirectWithNotice(area, reply, PATH, 'A rebuild is queued.');
+    return redirectWithFlash(area, reply, PATH, 'A rebuild is queued.');
   });
 
   scope.post<{ Params: { id: string } }>('/snapshots/:id/rollback', (request, reply) =>
@@ -180,7 +188,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   async function rollBack(request: Parameters<typeof actorOf>[0], reply: FastifyReply, id: string) {
     const snapshots = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
     if (!snapshots.some((snapshot) => snapshot.id === id))
-      throw new PageProblem(404, `There is no snapshot ${id}.`);
+      throw new PageError(404, `There is no snapshot ${id}.`);
     const before = snapshots.find(({ current }) => current)?.id ?? null;
     await auditedChange(
       area,
@@ -193,7 +201,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       },
       () => area.jobs.rollback(id, { by: actorOf(request) }),
     );
-    return redirectWithNotice(area, reply, PATH, `Snapshot ${id} will be served within seconds.`);
+    return redirectWithFlash(area, reply, PATH, `Snapshot ${id} will be served within seconds.`);
   }
 }
 

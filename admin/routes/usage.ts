@@ -8,12 +8,11 @@ import type { UsageCounts, UsageReport } from '../../gateway/metering/metering.t
 import { foldUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart, type Point } from '../../gateway/pages/shared/chart.ts';
 import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields } from '../../gateway/pages/shared/fields.ts';
-import { link } from '../../gateway/pages/shared/paging.ts';
+import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/usage';
-const query = z.object({ days: count(1, 365, 30), format });
+const query = z.object({ days: integerField(1, 365, 30), format: formatField });
 const SERIES = [
   ['requests', 'Requests'],
   ['errors', 'Errors'],
@@ -33,7 +32,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
   const view = viewOf<UsagePage>('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
-    const { days, format } = readFields(query, request.query);
+    const { days, format } = parseFields(query, request.query);
     const { daily, endpoints, totals } = await readTotalUsage(redis, now(), days);
     if (format === 'csv') {
       const rows = daily.map(({ date, requests, errors, rows, credits }) => [
@@ -57,7 +56,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
       charts,
       endpoints,
       totals,
-      csv: link(PATH, { days, format: 'csv' }),
+      csv: withQuery(PATH, { days, format: 'csv' }),
     });
   });
 }

@@ -3,19 +3,26 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { AccountRecord } from '../../gateway/accounts/records.ts';
 import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { count, format, readFields, text } from '../../gateway/pages/shared/fields.ts';
-import { link, type Pager, pager } from '../../gateway/pages/shared/paging.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/users';
 const EXPORT_AT_ONCE = 500;
 
 const query = z.object({
-  q: text(200),
-  status: text(50),
-  limit: count(1, 500, 50),
-  offset: count(0, 100_000_000, 0),
-  format,
+  q: textField(200),
+  status: textField(50),
+  limit: integerField(1, 500, 50),
+  offset: integerField(0, 100_000_000, 0),
+  format: formatField,
 });
 
 interface UsersPage {
@@ -31,7 +38,7 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<UsersPage>('users.njk');
 
   scope.get('/users', async (request, reply) => {
-    const { q, status, limit, offset, format } = readFields(query, request.query);
+    const { q, status, limit, offset, format } = parseFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'accounts', COLUMNS, exported(area, q, status));
     const { total, ids } = await area.index.search({ q, state: status, limit, offset });
     const accounts = await Promise.all(ids.map((id) => area.accounts.get(id)));
@@ -40,8 +47,8 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
       ...filters,
       limit,
       accounts,
-      pager: pager(PATH, filters, { total, limit, offset }),
-      csv: link(PATH, { ...filters, format: 'csv' }),
+      pager: createPager(PATH, filters, { total, limit, offset }),
+      csv: withQuery(PATH, { ...filters, format: 'csv' }),
     });
   });
 }

@@ -9,10 +9,9 @@
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { Person } from '../pages/shared/site.ts';
 import type { AccountRecord } from './records.ts';
 import { accountFrom } from './redis-mappers.ts';
-import type { Session } from './sign-in/sessions.ts';
+import type { Session, SignedInUser } from './sign-in/sessions.ts';
 import type { Candidate } from './sign-in/sign-in.ts';
 import { expectAccount, unavailable } from './validation.ts';
 
@@ -41,12 +40,12 @@ export class People {
   }
 
   /** The person of a session, unless its sessions were ended. */
-  async personOf({ subject, epoch: began_in }: Session): Promise<Person | null> {
+  async personOf({ subject, epoch: began_in }: Session): Promise<SignedInUser | null> {
     const { account, epoch } = await this.#read(subject);
     if (!account || epoch !== began_in) return null;
     const { state, tier, email } = account;
-    const only = state === 'closed' ? { onlyPage: RIGHTS_PAGE } : {};
-    return { subject, email, role: state === 'active' ? tier : state, mayChange: true, ...only };
+    const only = state === 'closed' ? { restrictedTo: RIGHTS_PAGE } : {};
+    return { subject, email, role: state === 'active' ? tier : state, canWrite: true, ...only };
   }
 
   async #read(account_id: string): Promise<Login> {

@@ -1,7 +1,7 @@
 /** Who gets in, what a stranger learns (nothing), and what no other site can make an operator's browser do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SESSION_LIFE, SessionStore } from '../../gateway/accounts/sign-in/sessions.ts';
-import { localPath } from '../../gateway/pages/shared/local-path.ts';
+import { safeRedirectPath } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 
 const COOKIE = 'almanac_admin';
@@ -80,7 +80,7 @@ describe('the operator area and strangers', () => {
     expect(asked.html).toContain('value="/admin/users?q=a&amp;status=active"');
     const answer = await visitor.signIn(ADDRESS, PASSWORD, '/admin/users?q=a&status=active');
     expect(answer.location).toBe('/admin/users?q=a&status=active');
-    expect(localPath('/admin', '/admin')).toBe('/admin');
+    expect(safeRedirectPath('/admin', '/admin')).toBe('/admin');
   });
 
   it('takes no form from another site: no token, another session’s token, a made-up one', async () => {

@@ -70,7 +70,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByLabel('Password').fill(PASSWORD);
     const mail = world.mailbox.next(EMAIL);
     await button('Create the account').click();
-    await heading('Look into your mail');
+    await heading('Check your e-mail');
     await inspect(page, 'account-mailed');
     await page.goto(String((await mail).link));
     await inspect(page, 'account-confirm');
@@ -117,7 +117,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
     await page.getByRole('link', { name: 'Back to the order' }).click();
     await inspect(page, 'account-order');
-    const [placed] = await world.area.accounts.listOrders(
+    const [placed] = await world.context.accounts.listOrders(
       (await world.accounts.findByEmail(EMAIL)).account_id,
     );
     await world.accounts.moveOrder(String(placed?.order_id), 'paid');
@@ -176,7 +176,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByText('Your erasure is asked for').waitFor();
     await inspect(page, 'account-data');
     const { account_id } = await world.accounts.findByEmail(EMAIL);
-    const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+    const erasure = (await world.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
     const command = [
       'gateway/accounts/cli/main.ts',
       'erase',

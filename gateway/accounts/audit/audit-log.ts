@@ -14,7 +14,6 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
 import type { Gap } from '../../archive/page.ts';
 import type { Fields } from '../../archive/rows.ts';
-import { PageProblem } from '../../pages/shared/page-problem.ts';
 import { AccountError } from '../records.ts';
 import { unavailable } from '../validation.ts';
 import { type AuditQuery, readAuditPage } from './audit-history.ts';
@@ -70,7 +69,7 @@ const NOT_CONFIRMED = 'not confirmed: the process ended before it could tell';
 
 /** Nothing was changed, for sure. */
 const isRefusal = (error: unknown): boolean =>
-  error instanceof PageProblem || (error instanceof AccountError && error.code !== 'unavailable');
+  error instanceof AccountError ? error.code !== 'unavailable' : error instanceof Error && 'status' in error;
 
 export class AuditLog {
   readonly #redis: RedisClient;
@@ -94,7 +93,7 @@ export class AuditLog {
   /**
    * Carries out a change, with its entry.
    * @param asked the entry as far as it is known before; its `after` is what is wanted.
-   * @param work makes the change. When it is refused (an `AccountError`, a `PageProblem`) there is no entry.
+   * @param work makes the change. When it is refused (an `AccountError`, an error with a `status`) there is no entry.
    * @param told what the entry says of the outcome; null when nothing was changed, and there is no entry either.
    * @param name as in `record`
    */

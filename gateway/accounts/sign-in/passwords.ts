@@ -6,7 +6,7 @@
  * sign-ins waits for itself and not for the public routes; beyond a few seconds' worth of waiting it is turned away.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { PageProblem } from '../../pages/shared/page-problem.ts';
+import { AccountError } from '../records.ts';
 
 export const PASSWORD_LENGTH = { least: 8, most: 200 } as const;
 
@@ -23,7 +23,7 @@ const waiting: (() => void)[] = [];
 
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (waiting.length >= WAITING_AT_MOST)
-    throw new PageProblem(503, 'Very many people are signing in at this moment; try again shortly.');
+    throw new AccountError('unavailable', 'Too many sign-ins at the moment. Try again shortly.');
   if (running >= AT_ONCE) await new Promise<void>((start) => waiting.push(start));
   running += 1;
   try {

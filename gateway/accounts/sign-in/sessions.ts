@@ -28,6 +28,18 @@ export interface Session {
   notice: string | null;
 }
 
+/** The user of a session. */
+export interface SignedInUser {
+  /** Account id, or e-mail address of an operator. */
+  subject: string;
+  email: string;
+  /** Shown beside the address, such as `viewer`. */
+  role: string;
+  canWrite: boolean;
+  /** The only page of a user whose account is closed; other pages redirect to it. */
+  restrictedTo?: string;
+}
+
 const digestOf = (id: string): string => createHash('sha256').update(id).digest('hex');
 
 export class SessionStore {

@@ -1,5 +1,5 @@
-/** What the routes of the account pages are given. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+/** The services that the routes of the account pages use, and what several of them share. */
+import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
@@ -17,18 +17,18 @@ import type { RequestStore } from '../../accounts/privacy/requests.ts';
 import type { AccountRecord, PaymentId } from '../../accounts/records.ts';
 import type { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
-import { PageProblem } from '../shared/page-problem.ts';
-import type { PageView, Site } from '../shared/site.ts';
+import { PageError } from '../shared/forms.ts';
+import type { PageView, ProtectedArea } from '../shared/protected-area.ts';
 
 export const ACCOUNT_ROOT = '/account';
 
-export interface AccountArea {
+export interface AccountContext {
   redis: RedisClient;
   settings: Settings;
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
-  site: Site;
+  site: ProtectedArea;
   sessions: SessionStore;
   throttle: Throttle;
   audit: AuditLog;
@@ -40,58 +40,50 @@ export interface AccountArea {
   requests: RequestStore;
   rights: SubjectRights;
   jobs: Jobs;
-  /** Ways to pay that the settings allow, the preferred one first. */
+  /** Payment methods that the settings allow, the preferred one first. */
   payments: ReadonlyMap<PaymentId, PaymentMethod>;
   publicUrl: () => string;
-  view<Context extends object>(template: string): PageView<Context>;
+  view<Data extends object>(template: string): PageView<Data>;
 }
 
-/** The id of the account that is signed in. */
+/** The id of the signed-in account. */
 export function accountIdOf(request: FastifyRequest): string {
-  if (!request.person) throw new PageProblem(401, 'Sign in first.');
-  return request.person.subject;
+  if (!request.user) throw new PageError(401, 'Sign in first.');
+  return request.user.subject;
 }
 
-export const accountOf = (area: AccountArea, request: FastifyRequest): Promise<AccountRecord> =>
-  area.accounts.get(accountIdOf(request));
+export const accountOf = (context: AccountContext, request: FastifyRequest): Promise<AccountRecord> =>
+  context.accounts.get(accountIdOf(request));
 
-export interface Note {
+interface AccountAction {
   action: string;
   before?: Facts;
   after?: Facts;
 }
 
-/** The person appears as the account: an erasure leaves no address. */
-function entryOf(request: FastifyRequest, account_id: string, { action, before = {}, after = {} }: Note) {
+/** Users appear under their account id, so that an erasure leaves no e-mail address in the audit log. */
+function auditEntry(
+  request: FastifyRequest,
+  account_id: string,
+  { action, before = {}, after = {} }: AccountAction,
+) {
   const subject = subjectOf(account_id);
   return { by: subject, action, subject, before, after, reason: '', request_id: request.id };
 }
 
-/** Notes what a person did to their account, where only the doing told which account that is. */
-export const note = (
-  area: AccountArea,
+/** Audits an action after it was done, where the action itself tells which account it concerns. */
+export const recordAction = (
+  context: AccountContext,
   request: FastifyRequest,
   account_id: string,
-  said: Note,
-): Promise<void> => area.audit.record(entryOf(request, account_id, said));
+  action: AccountAction,
+): Promise<void> => context.audit.record(auditEntry(request, account_id, action));
 
-/** Carries out what a person does to their own account, with its entry in the audit log; see `AuditLog.attempt`. */
-export const change = <Outcome>(
-  area: AccountArea,
+/** Changes the signed-in account and audits the change; see `AuditLog.attempt`. */
+export const auditedChange = <Outcome>(
+  context: AccountContext,
   request: FastifyRequest,
-  asked: Note,
+  action: AccountAction,
   work: () => Promise<Outcome>,
   told: (outcome: Outcome) => Told | null = () => ({}),
-): Promise<Outcome> => area.audit.attempt(entryOf(request, accountIdOf(request), asked), work, told);
-
-/** After a form was taken: to a page that says what was done, so that reloading it does nothing twice. */
-export async function goOn(
-  area: AccountArea,
-  reply: FastifyReply,
-  path: string,
-  notice: string | null = null,
-): Promise<FastifyReply> {
-  const { webSession } = reply.request;
-  if (webSession && notice !== null) await area.sessions.leaveNotice(webSession, notice);
-  return reply.redirect(path, 303);
-}
+): Promise<Outcome> => context.audit.attempt(auditEntry(request, accountIdOf(request), action), work, told);

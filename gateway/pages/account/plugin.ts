@@ -1,6 +1,6 @@
 /**
  * The account pages: `/account`, from sign-up to erasure, server-rendered and without scripts. Sessions, tokens of
- * forms, headers and throttling are those of `gateway/pages/shared/site.ts`.
+ * forms, headers and throttling are those of `gateway/pages/shared/protected-area.ts`.
  *
  * A page shows and changes only what belongs to the account that is signed in; another's key, order or request is not
  * there.
@@ -27,14 +27,13 @@ import { RequestStore } from '../../accounts/privacy/requests.ts';
 import { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { Throttle } from '../../accounts/sign-in/throttle.ts';
 import type { Archive } from '../../archive/archive.ts';
-import { installSite, pageViews, type Site } from '../shared/site.ts';
-import { ACCOUNT_ROOT, type AccountArea } from './context.ts';
-import { entryRoutes } from './routes/entry.ts';
+import { createPageViews, installProtectedArea, type ProtectedArea } from '../shared/protected-area.ts';
+import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
 import { keysRoutes } from './routes/keys.ts';
 import { ordersRoutes } from './routes/orders.ts';
-import { passwordRoutes } from './routes/passwords.ts';
-import { rightsRoutes } from './routes/rights.ts';
+import { privacyRoutes } from './routes/privacy.ts';
+import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
@@ -54,7 +53,7 @@ export interface AccountPagesDependencies {
 }
 
 export interface AccountPages {
-  area: AccountArea;
+  context: AccountContext;
   stripe: StripePayment | null;
   /** What a worker does for these pages. */
   handlers: JobHandlers;
@@ -85,23 +84,23 @@ export function createAccountPages(dependencies: AccountPagesDependencies): Acco
   const onboarding = new Onboarding({ accounts, people, links, mailer, jobs, freeGrant, publicUrl });
   const stripe = stripePayment(settings, { accounts, audit, publicUrl, now, log });
   const sessions = new SessionStore(redis, now, 'account');
-  const site: Site = {
+  const site: ProtectedArea = {
     root: ACCOUNT_ROOT,
     name: 'Almanac',
     cookie: 'almanac_account',
     sessions,
-    findPerson: (session) => people.personOf(session),
+    findUser: (session) => people.personOf(session),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,
   };
   const methods = [...(stripe ? [stripe] : []), invoicePayment];
-  const area: AccountArea = {
+  const context: AccountContext = {
     ...{ redis, settings, now, log, site, sessions, audit, accounts, packs, people },
     ...{ onboarding, alerts, requests, rights, jobs, publicUrl },
     throttle: new Throttle(redis, now),
     payments: new Map(methods.map((method) => [method.id, method])),
-    view: pageViews(site),
+    view: createPageViews(site),
   };
   const handlers = accountHandlers({
     accounts,
@@ -114,28 +113,30 @@ export function createAccountPages(dependencies: AccountPagesDependencies): Acco
     mailer,
     publicUrl,
   });
-  return { area, stripe, handlers };
+  return { context, stripe, handlers };
 }
 
 const ROUTES = [
-  entryRoutes,
-  passwordRoutes,
+  signInRoutes,
+  signUpRoutes,
+  confirmRoutes,
+  passwordResetRoutes,
   homeRoutes,
   keysRoutes,
   usageRoutes,
   walletRoutes,
   ordersRoutes,
-  rightsRoutes,
+  privacyRoutes,
 ];
 
 /** Mounts the pages. Their stylesheet is served by whoever owns the instance; see `gateway/pages/shared/stylesheet.ts`. */
-export function registerAccountPages(app: FastifyInstance, { area, stripe }: AccountPages): void {
+export function registerAccountPages(app: FastifyInstance, { context, stripe }: AccountPages): void {
   app.register(
     async (scope) => {
-      await installSite(scope, area.site);
-      for (const install of ROUTES) install(scope, area);
+      await installProtectedArea(scope, context.site);
+      for (const install of ROUTES) install(scope, context);
     },
     { prefix: ACCOUNT_ROOT },
   );
-  if (stripe) installStripeWebhook(app, stripe, area.log);
+  if (stripe) installStripeWebhook(app, stripe, context.log);
 }

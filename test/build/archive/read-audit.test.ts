@@ -27,7 +27,7 @@ describe('history of a person over archive and live', () => {
   beforeAll(async () => {
     world = await startAccountPages({ settings: { AUDIT_LIVE_DAYS: '2', LEDGER_LIVE_DAYS: '2' } });
     archiveDir = world.settings.ARCHIVE_DIR;
-    audit = world.area.audit;
+    audit = world.context.audit;
     ann = await world.customer('Ann Archived');
     const seen = new Map<string, AuditEntry>();
     const { key } = await world.makeKey(ann, { label: 'a name of hers' });
@@ -78,9 +78,9 @@ describe('history of a person over archive and live', () => {
   });
 
   it('gives a person everything that is held, archive included', async () => {
-    const { area, clock } = world;
+    const { context, clock } = world;
     const archive = new Archive(archiveDir);
-    const held = { ...area, archive, now: () => clock.ms };
+    const held = { ...context, archive, now: () => clock.ms };
     const data = await heldData(held, ann.account_id);
     await archive.close();
     const text = JSON.parse(JSON.stringify(data));
@@ -105,8 +105,8 @@ describe('history of a person over archive and live', () => {
 
   it('names nobody in the archive, so that an erasure need not reach it', async () => {
     const { name, email } = await world.accounts.get(ann.account_id);
-    const { request_id } = await world.area.requests.open(ann.account_id, 'erasure');
-    await world.area.rights.erase(request_id, 'command line');
+    const { request_id } = await world.context.requests.open(ann.account_id, 'erasure');
+    await world.context.rights.erase(request_id, 'command line');
     world.clock.ms += 10 * DAY_MS;
     await night();
     const rows = [
@@ -120,7 +120,7 @@ describe('history of a person over archive and live', () => {
     expect(text).toContain(ann.account_id);
     for (const word of [name, email, 'a name of hers']) expect(text).not.toContain(word);
     const { credits } = await world.accounts.get(ann.account_id);
-    const ledger = await world.area.accounts.ledger(ann.account_id);
+    const ledger = await world.context.accounts.ledger(ann.account_id);
     expect(ledger.reduce((sum, { delta }) => sum + delta, 0)).toBe(credits.balance);
   });
 

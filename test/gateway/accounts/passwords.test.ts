@@ -1,7 +1,8 @@
 /** Hashing is slow on purpose: that must not become a way to bring the service down. */
 import { expect, test } from 'vitest';
+import { AccountError } from '../../../gateway/accounts/records.ts';
 import { hashPassword, isPassword } from '../../../gateway/accounts/sign-in/passwords.ts';
-import { PageProblem } from '../../../gateway/pages/shared/page-problem.ts';
+import { toPageError } from '../../../gateway/pages/shared/protected-area.ts';
 
 test('a password is recognised by its hash, and no other', async () => {
   const stored = await hashPassword('correct horse');
@@ -15,7 +16,7 @@ test('a flood waits for itself up to a bound; who comes later is told to come ag
   const tries = await Promise.allSettled(Array.from({ length: 130 }, () => isPassword('x', null)));
   const refused = tries.filter((one) => one.status === 'rejected');
   expect(refused).toHaveLength(28);
-  for (const { reason } of refused) expect(reason).toMatchObject({ status: 503 });
-  expect(refused.every(({ reason }) => reason instanceof PageProblem)).toBe(true);
+  expect(refused.every(({ reason }) => reason instanceof AccountError)).toBe(true);
+  for (const { reason } of refused) expect(toPageError(reason)).toMatchObject({ status: 503 });
   expect(await isPassword('x', null)).toBe(false);
 });

@@ -18,7 +18,7 @@ import { readPacks } from '../../../gateway/accounts/orders/packs.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
 import { buildApp } from '../../../gateway/app.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
-import type { AccountArea } from '../../../gateway/pages/account/context.ts';
+import type { AccountContext } from '../../../gateway/pages/account/context.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { type Page, Visitor } from '../../admin/harness.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../redis.ts';
@@ -52,7 +52,7 @@ export class AccountWorld {
   readonly url: string;
   readonly redis: RedisClient;
   readonly accounts: AccountStore;
-  readonly area: AccountArea;
+  readonly context: AccountContext;
   readonly handlers: JobHandlers;
   readonly mailbox: Mailbox;
   readonly settings: Settings;
@@ -67,7 +67,7 @@ export class AccountWorld {
     this.url = parts.url;
     this.redis = parts.redis;
     this.accounts = parts.accounts;
-    this.area = parts.service.pages.area;
+    this.context = parts.service.pages.context;
     this.handlers = parts.service.pages.handlers;
     this.mailbox = parts.mailbox;
     this.settings = parts.settings;

@@ -3,8 +3,8 @@ import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
+import { type OpenWorld, PLACES } from './deployments.ts';
 import { type AccountWorld, PASSWORD } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
 import { startSmtp } from './smtp.ts';
 
 let world: AccountWorld;
@@ -48,16 +48,16 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
 
   it('the night carries out the erasures that are ready, without anybody asking', async () => {
     const { account_id } = await world.customer();
-    const { request_id } = await world.area.requests.open(account_id, 'erasure');
-    await world.area.rights.prepare(request_id);
+    const { request_id } = await world.context.requests.open(account_id, 'erasure');
+    await world.context.rights.prepare(request_id);
     const jobs = new JobQueue(world.redis);
     // A night every second: the bound is for a machine that is busy.
     await jobs.schedule('* * * * * *');
-    await expect.poll(async () => (await world.area.requests.get(request_id)).status).toBe('done');
+    await expect.poll(async () => (await world.context.requests.get(request_id)).status).toBe('done');
     await jobs.schedule('off');
     await jobs.close();
     expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
-    const [entry] = await world.area.audit.of(`account ${account_id}`, { limit: 1 });
+    const [entry] = await world.context.audit.of(`account ${account_id}`, { limit: 1 });
     expect(entry).toMatchObject({ action: 'account.erase', by: 'nightly batch' });
   });
 });

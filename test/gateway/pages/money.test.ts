@@ -1,8 +1,8 @@
 /** Issue 5, items 3 to 5: usage, wallet, orders. Stripe's part of orders stands in stripe.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
+import { PLACES, useWorld } from './deployments.ts';
 import type { AccountWorld, Customer } from './harness.ts';
-import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 let ann: Customer;
@@ -76,7 +76,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const dora = await world.customer('Dora');
       await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
-        for await (const account_id of world.area.alerts.crossed())
+        for await (const account_id of world.context.alerts.crossed())
           await world.handlers['low-balance']({ account_id });
         return world.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
       };

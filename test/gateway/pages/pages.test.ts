@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { tokenOf, wordsOf } from '../../admin/harness.ts';
+import { PLACES, useWorld } from './deployments.ts';
 import { type AccountWorld, type Customer, PASSWORD } from './harness.ts';
-import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 let ann: Customer;
@@ -77,7 +77,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const ready = world.mailbox.next(eve.email);
       await eve.visitor.submit('/account/data', '/account/data/export', {});
       expect((await ready).subject).toBe('Your data is ready');
-      const [request] = await world.area.requests.listOf(eve.account_id);
+      const [request] = await world.context.requests.listOf(eve.account_id);
       expect(request).toMatchObject({ kind: 'export', status: 'ready' });
       const path = `/account/data/${request?.request_id}/download`;
       expect((await bob.visitor.get(path)).status).toBe(404);
@@ -89,14 +89,14 @@ describe.each(PLACES)('on $name', ({ open }) => {
         ledger: [{ kind: 'grant', delta: 1000 }],
       });
       expect(file.html).not.toMatch(/digest|scrypt|password/i);
-      expect((await world.area.requests.get(String(request?.request_id))).status).toBe('done');
+      expect((await world.context.requests.get(String(request?.request_id))).status).toBe('done');
       expect((await eve.visitor.get(path)).status).toBe(200);
     });
 
     it('asked for twice are one request', async () => {
       const frank = await world.customer('Frank');
-      const { request_id } = await world.area.requests.open(frank.account_id, 'erasure');
-      expect((await world.area.requests.open(frank.account_id, 'erasure')).request_id).toBe(request_id);
+      const { request_id } = await world.context.requests.open(frank.account_id, 'erasure');
+      expect((await world.context.requests.open(frank.account_id, 'erasure')).request_id).toBe(request_id);
     });
 
     it('an erasure takes the password, is planned by the system, and only carried out by the night', async () => {
@@ -105,11 +105,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const ask = (password: string) =>
         gina.visitor.submit('/account/data', '/account/data/erasure', { password });
       expect((await ask('wrong')).status).toBe(422);
-      expect(await world.area.requests.listOf(gina.account_id)).toEqual([]);
+      expect(await world.context.requests.listOf(gina.account_id)).toEqual([]);
       expect((await ask(PASSWORD)).status).toBe(303);
-      const [request] = await world.area.requests.listOf(gina.account_id);
+      const [request] = await world.context.requests.listOf(gina.account_id);
       await world.handlers.prepare({ request_id: String(request?.request_id) });
-      expect((await world.area.requests.get(String(request?.request_id))).plan).toContain('revokes 1 keys');
+      expect((await world.context.requests.get(String(request?.request_id))).plan).toContain(
+        'revokes 1 keys',
+      );
       expect((await world.call(key, '/v1/ping')).status).toBe(200);
       await world.handlers.erase({});
       expect((await world.call(key, '/v1/ping')).status).toBe(401);
@@ -149,13 +151,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const ready = world.mailbox.next(ivy.email);
       await visitor.submit('/account/data', '/account/data/export', {});
       await ready;
-      const [file] = await world.area.requests.listOf(ivy.account_id);
+      const [file] = await world.context.requests.listOf(ivy.account_id);
       const held = await visitor.get(`/account/data/${file?.request_id}/download`);
       expect(JSON.parse(held.html)).toMatchObject({ account: { state: 'closed', email: ivy.email } });
       await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
-      const asked = await world.area.requests.listOf(ivy.account_id);
+      const asked = await world.context.requests.listOf(ivy.account_id);
       const erasure = asked.find(({ kind }) => kind === 'erasure');
-      await world.area.rights.erase(String(erasure?.request_id), 'test');
+      await world.context.rights.erase(String(erasure?.request_id), 'test');
       expect((await visitor.get('/account/data')).status).toBe(401);
       expect((await world.signIn(world.visitor(), ivy.email)).status).toBe(401);
     });
@@ -230,7 +232,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     });
 
     it('changes are in the audit log, without an address', async () => {
-      const entries = await world.area.audit.of(`account ${ann.account_id}`);
+      const entries = await world.context.audit.of(`account ${ann.account_id}`);
       expect(entries.map(({ action }) => action)).toEqual(
         expect.arrayContaining(['account.confirm', 'key.create', 'key.revoke']),
       );

@@ -7,8 +7,8 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { tokenOf } from '../../admin/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
+import { type OpenWorld, PLACES } from './deployments.ts';
 import { type AccountWorld, PASSWORD } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
 import { deliver, eventText, StripeStandIn, stripeSettings } from './stripe-stand-in.ts';
 
 let world: AccountWorld;
@@ -64,7 +64,7 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
             return ((await mail).link ?? '').split('/').at(-1) ?? '';
           }),
         );
-        const works = [...tokens, ...tokens].map((token) => () => world.area.onboarding.confirm(token));
+        const works = [...tokens, ...tokens].map((token) => () => world.context.onboarding.confirm(token));
         const outcomes = await race(s, lag, works);
         expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
         const { account_id, credits } = await world.accounts.findByEmail(email);
@@ -137,28 +137,28 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const email = freshEmail();
         const { account_id } = await world.accounts.create({ email, verified: true, credits: 5, by: 'test' });
-        await world.area.people.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        await world.context.people.setPassword(account_id, 'scrypt$1$1$1$a$b');
         const { key } = await world.accounts.mintKey(account_id, { label: 'a name' });
         const { order_id } = await world.accounts.order(account_id, 'starter');
-        const { request_id } = await world.area.requests.open(account_id, 'erasure');
+        const { request_id } = await world.context.requests.open(account_id, 'erasure');
         const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
         await race<unknown>(s, lag, [
-          () => world.area.rights.erase(request_id, 'test'),
-          () => calm(world.area.rights.erase(request_id, 'test')),
+          () => world.context.rights.erase(request_id, 'test'),
+          () => calm(world.context.rights.erase(request_id, 'test')),
           () => calm(world.accounts.grant(account_id, { credits: 50, by: 'test' })),
           () => calm(world.accounts.moveOrder(order_id, 'paid')),
-          () => calm(world.area.people.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => calm(world.context.people.setPassword(account_id, 'scrypt$1$1$1$c$d')),
           () => calm(world.accounts.mintKey(account_id, { label: 'another name' })),
           () => world.call(key),
         ]);
         const after = await world.accounts.get(account_id);
         expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
         await expect(world.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
-        expect(await world.area.people.passwordOf(account_id)).toBeNull();
+        expect(await world.context.people.passwordOf(account_id)).toBeNull();
         for (const { label, state } of await world.accounts.listKeys(account_id))
           expect([label, state]).toEqual(['', 'revoked']);
         expect((await world.call(key)).status).toBe(401);
-        expect((await world.area.requests.get(request_id)).status).toBe('done');
+        expect((await world.context.requests.get(request_id)).status).toBe('done');
         await agree(account_id);
       }),
       { numRuns },
@@ -167,14 +167,14 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
 
   it('of one address, a new sign-up during its erasure makes another account', async () => {
     const { account_id, email } = await world.customer();
-    const { request_id } = await world.area.requests.open(account_id, 'erasure');
-    await world.area.rights.erase(request_id, 'test');
+    const { request_id } = await world.context.requests.open(account_id, 'erasure');
+    await world.context.rights.erase(request_id, 'test');
     const visitor = world.visitor();
     const link = await world.signUp(visitor, email, 'Ann again', PASSWORD);
     await visitor.submit(link, link, {});
     const again = await world.accounts.findByEmail(email);
     expect(again.account_id).not.toBe(account_id);
-    await world.area.rights.erase(request_id, 'test');
+    await world.context.rights.erase(request_id, 'test');
     expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
 
@@ -184,8 +184,8 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
     await world.accounts.moveOrder(order_id, 'paid');
     const { key } = await world.accounts.mintKey(account_id);
     for (let call = 0; call < 3; call++) expect((await world.call(key)).status).toBe(200);
-    const { request_id } = await world.area.requests.open(account_id, 'erasure');
-    await grantDuring(account_id, () => world.area.rights.erase(request_id, 'test'));
+    const { request_id } = await world.context.requests.open(account_id, 'erasure');
+    await grantDuring(account_id, () => world.context.rights.erase(request_id, 'test'));
     const entries = await world.accounts.ledger(account_id);
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
     expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
@@ -200,8 +200,8 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
 /** Grants in the middle of an erasure: once before it closes the account, and once after, which is refused. */
 async function grantDuring(account_id: string, erase: () => Promise<unknown>): Promise<void> {
   const grant = () => world.accounts.grant(account_id, { credits: 50, by: 'test' });
-  const close = world.area.accounts.close.bind(world.area.accounts);
-  const closing = vi.spyOn(world.area.accounts, 'close').mockImplementationOnce(async (id) => {
+  const close = world.context.accounts.close.bind(world.context.accounts);
+  const closing = vi.spyOn(world.context.accounts, 'close').mockImplementationOnce(async (id) => {
     await grant();
     const closed = await close(id);
     await expect(grant()).rejects.toMatchObject({ code: 'account_state' });

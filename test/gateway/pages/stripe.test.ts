@@ -1,8 +1,8 @@
 /** Issue 5, item 5: Stripe Checkout, its webhooks signed by the official package's helper, its API by a stand-in. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
+import { type OpenWorld, PLACES } from './deployments.ts';
 import type { AccountWorld, Customer } from './harness.ts';
-import { type OpenWorld, PLACES } from './places.ts';
 import {
   deliver,
   eventText,
@@ -97,7 +97,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect(await send(paid(session))).toBe(200);
       expect(await stateOf(order_id)).toBe('paid');
       expect(await world.balance(account_id)).toBe(10_000);
-      expect(await world.area.audit.of(`order ${order_id}`)).toMatchObject([
+      expect(await world.context.audit.of(`order ${order_id}`)).toMatchObject([
         { by: 'stripe', action: 'order.paid' },
       ]);
     });

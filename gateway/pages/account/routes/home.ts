@@ -5,13 +5,13 @@ import { ACTIVE_KEYS_AT_MOST, type AccountRecord } from '../../../accounts/recor
 import { hashPassword, isPassword } from '../../../accounts/sign-in/passwords.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
-import { readFields, verbatim } from '../../shared/fields.ts';
-import { holdSession } from '../../shared/site.ts';
-import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../context.ts';
-import { passwordProblem } from './mail-pace.ts';
+import { parseFields, untrimmedField } from '../../shared/forms.ts';
+import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { passwordProblem } from './sign-in.ts';
 
 const DAYS_SHOWN = 30;
-const passwordForm = z.object({ current: verbatim(1_000), password: verbatim(1_000) });
+const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
 
 interface HomePage {
   account: AccountRecord;
@@ -22,17 +22,17 @@ interface HomePage {
   problem: string;
 }
 
-export function homeRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<HomePage>('home.njk');
+export function homeRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<HomePage>('home.njk');
 
   const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
     const [account, keys, orders, usage, requests] = await Promise.all([
-      accountOf(area, request),
-      area.accounts.listKeys(account_id),
-      area.accounts.listOrders(account_id),
-      readUsage(area.redis, account_id, DAYS_SHOWN, area.now()),
-      area.requests.listOf(account_id),
+      accountOf(context, request),
+      context.accounts.listKeys(account_id),
+      context.accounts.listOrders(account_id),
+      readUsage(context.redis, account_id, DAYS_SHOWN, context.now()),
+      context.requests.listOf(account_id),
     ]);
     const points = usage.daily.map(({ date, credits }) => ({ label: date, value: credits }));
     return view(reply, 'Overview', {
@@ -50,11 +50,11 @@ export function homeRoutes(scope: FastifyInstance, area: AccountArea): void {
   scope.get('/', (request, reply) => show(request, reply));
 
   scope.post('/password', async (request, reply) => {
-    const { current, password } = readFields(passwordForm, request.body);
+    const { current, password } = parseFields(passwordForm, request.body);
     const account_id = accountIdOf(request);
     const problem = passwordProblem(password);
     if (problem !== null) return show(request, reply.code(422), problem);
-    const wait_ms = await area.throttle.attempt('account-password', account_id, {
+    const wait_ms = await context.throttle.attempt('account-password', account_id, {
       free: 5,
       longest_ms: 300_000,
     });
@@ -63,25 +63,25 @@ export function homeRoutes(scope: FastifyInstance, area: AccountArea): void {
       reply.header('Retry-After', wait_s);
       return show(request, reply.code(429), `Too many attempts. Try again in ${wait_s} s.`);
     }
-    if (!(await isPassword(current, await area.people.passwordOf(account_id))))
+    if (!(await isPassword(current, await context.people.passwordOf(account_id))))
       return show(request, reply.code(422), 'The current password is not right.');
-    await area.throttle.forgive('account-password', account_id);
+    await context.throttle.forgive('account-password', account_id);
     const hashed = await hashPassword(password);
-    await change(area, request, { action: 'account.password' }, () =>
-      area.people.setPassword(account_id, hashed),
+    await auditedChange(context, request, { action: 'account.password' }, () =>
+      context.people.setPassword(account_id, hashed),
     );
     return beginAnew(request, reply);
   });
 
   /** The change ended every session; the one who made it goes on in a new one. */
   const beginAnew = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { email } = await accountOf(area, request);
-    const candidate = await area.people.candidate(email);
+    const { email } = await accountOf(context, request);
+    const candidate = await context.people.candidate(email);
     if (candidate) {
-      const session = await area.sessions.begin(candidate.subject, candidate.epoch);
-      await area.sessions.leaveNotice(session, 'Your password is changed. All other sessions were ended.');
-      holdSession(reply, area.site, session);
+      const session = await context.sessions.begin(candidate.subject, candidate.epoch);
+      await context.sessions.leaveNotice(session, 'Your password is changed. All other sessions were ended.');
+      setSessionCookie(reply, context.site, session);
     }
-    return goOn(area, reply, '/account/');
+    return redirectWithFlash(context, reply, '/account/');
   };
 }

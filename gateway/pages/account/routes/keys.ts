@@ -3,11 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import { ACTIVE_KEYS_AT_MOST, AccountError, type KeyRecord } from '../../../accounts/records.ts';
-import { readFields, text } from '../../shared/fields.ts';
-import { type AccountArea, accountIdOf, change, goOn } from '../context.ts';
+import { parseFields, textField } from '../../shared/forms.ts';
+import { redirectWithFlash } from '../../shared/protected-area.ts';
+import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 
 const LABEL_AT_MOST = 100;
-const keyForm = z.object({ label: text(LABEL_AT_MOST), expires: text(10) });
+const keyForm = z.object({ label: textField(LABEL_AT_MOST), expires: textField(10) });
 
 interface KeysPage {
   keys: KeyRecord[];
@@ -16,21 +17,21 @@ interface KeysPage {
   form: { label: string; expires: string; problem: string };
 }
 
-export function keysRoutes(scope: FastifyInstance, area: AccountArea): void {
-  makeRoutes(scope, area);
-  revokeRoutes(scope, area);
+export function keysRoutes(scope: FastifyInstance, context: AccountContext): void {
+  makeRoutes(scope, context);
+  revokeRoutes(scope, context);
 }
 
-function makeRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<KeysPage>('keys.njk');
-  const made = area.view<{ key: string; key_id: string; label: string; curl: string }>('key-made.njk');
+function makeRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<KeysPage>('keys.njk');
+  const made = context.view<{ key: string; key_id: string; label: string; curl: string }>('key-made.njk');
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
     form = { label: '', expires: '', problem: '' },
   ): Promise<FastifyReply> => {
-    const keys = (await area.accounts.listKeys(accountIdOf(request))).toReversed();
+    const keys = (await context.accounts.listKeys(accountIdOf(request))).toReversed();
     const active = keys.filter(({ state }) => state === 'active').length;
     return view(reply, 'Keys', { keys, active, most: ACTIVE_KEYS_AT_MOST, form });
   };
@@ -38,17 +39,17 @@ function makeRoutes(scope: FastifyInstance, area: AccountArea): void {
   scope.get('/keys', (request, reply) => show(request, reply));
 
   scope.post('/keys', async (request, reply) => {
-    const { label, expires } = readFields(keyForm, request.body);
+    const { label, expires } = parseFields(keyForm, request.body);
     try {
       const expires_at_ms = endOf(expires);
-      const { key, key_id } = await change(
-        area,
+      const { key, key_id } = await auditedChange(
+        context,
         request,
         { action: 'key.create', after: { expires_at_ms } },
-        () => area.accounts.mintKey(accountIdOf(request), { label, expires_at_ms }),
+        () => context.accounts.mintKey(accountIdOf(request), { label, expires_at_ms }),
         (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
       );
-      const curl = `curl -H 'Authorization: Bearer ${key}' ${area.publicUrl()}/v1/ping`;
+      const curl = `curl -H 'Authorization: Bearer ${key}' ${context.publicUrl()}/v1/ping`;
       return made(reply, 'Your new key', { key, key_id, label, curl });
     } catch (error) {
       if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
@@ -66,13 +67,13 @@ function endOf(day: string): number | null {
   return begin_ms + DAY_MS;
 }
 
-function revokeRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<{ key: KeyRecord }>('key-revoke.njk');
+function revokeRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<{ key: KeyRecord }>('key-revoke.njk');
   const path = '/keys/:key_id/revoke';
 
   const own = async (request: FastifyRequest): Promise<KeyRecord> => {
     const { key_id } = request.params as { key_id: string };
-    const keys = await area.accounts.listKeys(accountIdOf(request));
+    const keys = await context.accounts.listKeys(accountIdOf(request));
     const key = keys.find((candidate) => candidate.key_id === key_id);
     if (!key) throw new AccountError('key_unknown', `You have no key with the id ${key_id}.`);
     return key;
@@ -83,7 +84,9 @@ function revokeRoutes(scope: FastifyInstance, area: AccountArea): void {
   scope.post(path, async (request, reply) => {
     const { key_id, state } = await own(request);
     const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
-    await change(area, request, { action: 'key.revoke', ...facts }, () => area.accounts.revokeKey(key_id));
-    return goOn(area, reply, '/account/keys', `Key ${key_id} is revoked.`);
+    await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
+      context.accounts.revokeKey(key_id),
+    );
+    return redirectWithFlash(context, reply, '/account/keys', `Key ${key_id} is revoked.`);
   });
 }

@@ -10,11 +10,11 @@ import {
   PaymentUnavailable,
 } from '../../../accounts/orders/payment.ts';
 import { AccountError, type AccountRecord, type OrderRecord, PAYMENTS } from '../../../accounts/records.ts';
-import { readFields, text } from '../../shared/fields.ts';
-import { PageProblem } from '../../shared/page-problem.ts';
-import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../context.ts';
+import { PageError, parseFields, textField } from '../../shared/forms.ts';
+import { redirectWithFlash } from '../../shared/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
-const orderForm = z.object({ pack: text(100), payment: z.enum(PAYMENTS) });
+const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENTS) });
 
 interface OrdersPage {
   packs: readonly CreditPack[];
@@ -37,14 +37,14 @@ interface InvoicePage {
   path: string;
 }
 
-export function ordersRoutes(scope: FastifyInstance, area: AccountArea): void {
-  listRoutes(scope, area);
-  orderRoutes(scope, area);
-  invoiceRoutes(scope, area);
+export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
+  listRoutes(scope, context);
+  orderRoutes(scope, context);
+  invoiceRoutes(scope, context);
 }
 
 /** The order of the path, when it belongs to who is signed in. */
-async function ownOrder({ accounts }: AccountArea, request: FastifyRequest): Promise<OrderRecord> {
+async function ownOrder({ accounts }: AccountContext, request: FastifyRequest): Promise<OrderRecord> {
   const { order_id } = request.params as { order_id: string };
   const order = await accounts.getOrder(order_id);
   if (order.account_id !== accountIdOf(request))
@@ -52,34 +52,34 @@ async function ownOrder({ accounts }: AccountArea, request: FastifyRequest): Pro
   return order;
 }
 
-function methodOf({ payments }: AccountArea, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
+function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
   const method = payments.get(payment);
-  if (!method) throw new PageProblem(409, 'This way of paying is not offered any more; place a new order.');
+  if (!method) throw new PageError(409, 'This way of paying is not offered any more; place a new order.');
   return method;
 }
 
-function listRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<OrdersPage>('orders.njk');
-  const leaving = leavingView(area);
+function listRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<OrdersPage>('orders.njk');
+  const leaving = leavingView(context);
 
   scope.get('/orders', async (request, reply) => {
-    const orders = await area.accounts.listOrders(accountIdOf(request));
+    const orders = await context.accounts.listOrders(accountIdOf(request));
     return view(reply, 'Orders', {
-      packs: area.packs,
-      payments: [...area.payments.values()],
+      packs: context.packs,
+      payments: [...context.payments.values()],
       orders: orders.map((order) => ({ ...order, path: orderPath(order.order_id) })),
     });
   });
 
   scope.post('/orders', async (request, reply) => {
-    const { pack, payment } = readFields(orderForm, request.body);
-    methodOf(area, { payment });
+    const { pack, payment } = parseFields(orderForm, request.body);
+    methodOf(context, { payment });
     const account_id = accountIdOf(request);
-    const order = await change(
-      area,
+    const order = await auditedChange(
+      context,
       request,
       { action: 'order.place', after: { pack, payment } },
-      () => area.accounts.order(account_id, pack, payment),
+      () => context.accounts.order(account_id, pack, payment),
       ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
     );
     return leaving(request, reply, order);
@@ -87,70 +87,74 @@ function listRoutes(scope: FastifyInstance, area: AccountArea): void {
 }
 
 /** Begins the payment of an order: to a page of ours at once, to somebody else's site with a page in between. */
-function leavingView(area: AccountArea) {
-  const view = area.view<{ order: OrderRecord; url: string; path: string }>('pay-elsewhere.njk');
+function leavingView(context: AccountContext) {
+  const view = context.view<{ order: OrderRecord; url: string; path: string }>('pay-elsewhere.njk');
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
-    const { url, elsewhere } = await begin(area, request, order);
-    if (!elsewhere) return goOn(area, reply, url);
+    const { url, elsewhere } = await begin(context, request, order);
+    if (!elsewhere) return redirectWithFlash(context, reply, url);
     return view(reply, 'Pay', { order, url, path: orderPath(order.order_id) });
   };
 }
 
-async function begin(area: AccountArea, request: FastifyRequest, order: OrderRecord): Promise<Checkout> {
+async function begin(
+  context: AccountContext,
+  request: FastifyRequest,
+  order: OrderRecord,
+): Promise<Checkout> {
   try {
-    return await methodOf(area, order).begin(order, await accountOf(area, request));
+    return await methodOf(context, order).begin(order, await accountOf(context, request));
   } catch (error) {
-    if (error instanceof PaymentUnavailable) throw new PageProblem(503, error.message);
+    if (error instanceof PaymentUnavailable) throw new PageError(503, error.message);
     throw error;
   }
 }
 
-function orderRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<OrderPage>('order.njk');
-  const leaving = leavingView(area);
+function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<OrderPage>('order.njk');
+  const leaving = leavingView(context);
 
   scope.get('/orders/:order_id', async (request, reply) => {
-    const order = await ownOrder(area, request);
+    const order = await ownOrder(context, request);
     const { order_id, payment } = order;
     return view(reply, 'Order', {
       order,
       path: orderPath(order_id),
       invoice: invoicePath(order_id),
-      payment: area.payments.get(payment)?.label ?? payment,
+      payment: context.payments.get(payment)?.label ?? payment,
     });
   });
 
   scope.post('/orders/:order_id/pay', async (request, reply) => {
-    const order = await ownOrder(area, request);
-    if (order.state !== 'pending') throw new PageProblem(409, `This order is ${order.state}.`);
+    const order = await ownOrder(context, request);
+    if (order.state !== 'pending') throw new PageError(409, `This order is ${order.state}.`);
     return leaving(request, reply, order);
   });
 
   scope.post('/orders/:order_id/cancel', async (request, reply) => {
-    const { order_id, state, payment } = await ownOrder(area, request);
+    const { order_id, state, payment } = await ownOrder(context, request);
     // Its session may be being paid at this moment; it ends there, and Stripe tells.
-    if (payment !== 'invoice') throw new PageProblem(409, 'Cancel this order where it is paid.');
+    if (payment !== 'invoice') throw new PageError(409, 'Cancel this order where it is paid.');
     const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
-    await change(
-      area,
+    await auditedChange(
+      context,
       request,
       { action: 'order.cancel', ...facts },
-      () => area.accounts.moveOrder(order_id, 'cancelled'),
+      () => context.accounts.moveOrder(order_id, 'cancelled'),
       ({ changed }) => (changed ? {} : null),
     );
-    return goOn(area, reply, orderPath(order_id), 'The order is cancelled.');
+    return redirectWithFlash(context, reply, orderPath(order_id), 'The order is cancelled.');
   });
 }
 
-function invoiceRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<InvoicePage>('invoice.njk');
-  const { INVOICE_FROM, INVOICE_PAY_TO } = area.settings;
+function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<InvoicePage>('invoice.njk');
+  const { INVOICE_FROM, INVOICE_PAY_TO } = context.settings;
 
   scope.get('/orders/:order_id/invoice', async (request, reply) => {
-    const order = await ownOrder(area, request);
+    const order = await ownOrder(context, request);
     return view(reply, `Invoice ${order.order_id}`, {
       order,
-      account: await accountOf(area, request),
+      account: await accountOf(context, request),
       seller: INVOICE_FROM.split('\n'),
       pay_to: INVOICE_PAY_TO,
       path: orderPath(order.order_id),

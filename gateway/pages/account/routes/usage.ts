@@ -6,10 +6,10 @@ import type { UsageCounts, UsageReport } from '../../../metering/metering.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
-import { count, format, readFields } from '../../shared/fields.ts';
-import { type AccountArea, accountIdOf, accountOf } from '../context.ts';
+import { formatField, integerField, parseFields } from '../../shared/forms.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
-const query = z.object({ days: count(1, 90, 30), format });
+const query = z.object({ days: integerField(1, 90, 30), format: formatField });
 const SPANS = [1, 7, 30, 90];
 
 interface UsagePage {
@@ -23,19 +23,19 @@ interface UsagePage {
   csv: string;
 }
 
-export function usageRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<UsagePage>('usage.njk');
+export function usageRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<UsagePage>('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
-    const { days, format: wanted } = readFields(query, request.query);
+    const { days, format: wanted } = parseFields(query, request.query);
     const account_id = accountIdOf(request);
-    const now_ms = area.now();
-    const { totals, daily, endpoints } = await readUsage(area.redis, account_id, days, now_ms);
+    const now_ms = context.now();
+    const { totals, daily, endpoints } = await readUsage(context.redis, account_id, days, now_ms);
     if (wanted === 'csv') {
       const rows = daily.map((day): Cell[] => [day.date, day.requests, day.errors, day.rows, day.credits]);
       return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
     }
-    const { tier } = await accountOf(area, request);
+    const { tier } = await accountOf(context, request);
     const drawn = (name: keyof UsageCounts, title: string): Chart =>
       barChart(
         name,
@@ -53,7 +53,7 @@ export function usageRoutes(scope: FastifyInstance, area: AccountArea): void {
         drawn('rows', 'Rows'),
         drawn('errors', 'Errors'),
       ],
-      windows: await readWindows(area.redis, area.settings, account_id, tier, now_ms),
+      windows: await readWindows(context.redis, context.settings, account_id, tier, now_ms),
       tier,
       csv: `/account/usage?days=${days}&format=csv`,
     });

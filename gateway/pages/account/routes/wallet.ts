@@ -5,9 +5,9 @@ import { wholeLedger } from '../../../accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../../accounts/records.ts';
 import { isGap } from '../../../archive/page.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
-import { format, readFields, text } from '../../shared/fields.ts';
-import { link } from '../../shared/paging.ts';
-import { type AccountArea, accountIdOf, accountOf, change, goOn } from '../context.ts';
+import { formatField, parseFields, textField, withQuery } from '../../shared/forms.ts';
+import { redirectWithFlash } from '../../shared/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
 const PAGE = 50;
 const query = z.object({
@@ -15,9 +15,9 @@ const query = z.object({
     .string()
     .regex(/^\d{1,16}-\d{1,16}$/, 'the id of an entry')
     .optional(),
-  format,
+  format: formatField,
 });
-const alertForm = z.object({ low_at: text(20) });
+const alertForm = z.object({ low_at: textField(20) });
 const COLUMNS = [
   'id',
   'at',
@@ -43,8 +43,8 @@ interface WalletPage {
   form: { low_at: string; problem: string };
 }
 
-export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
-  const view = area.view<WalletPage>('wallet.njk');
+export function walletRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<WalletPage>('wallet.njk');
 
   const show = async (
     request: FastifyRequest,
@@ -52,8 +52,8 @@ export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
     { before, form }: { before?: string | undefined; form?: WalletPage['form'] },
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
-    const low_at = await area.alerts.get(account_id);
-    const { entries, gap } = await area.accounts.ledgerPage(account_id, {
+    const low_at = await context.alerts.get(account_id);
+    const { entries, gap } = await context.accounts.ledgerPage(account_id, {
       limit: PAGE + 1,
       ...(before !== undefined && { before }),
     });
@@ -61,42 +61,42 @@ export function walletRoutes(scope: FastifyInstance, area: AccountArea): void {
     const isLast = entries.length <= PAGE;
     const last = isLast ? gap?.before : ledger.at(-1)?.id;
     return view(reply, 'Wallet', {
-      account: await accountOf(area, request),
+      account: await accountOf(context, request),
       ledger,
       newest: before === undefined ? null : '/account/wallet',
       gap: isLast ? (gap?.says ?? null) : null,
-      older: last ? link('/account/wallet', { before: last }) : null,
+      older: last ? withQuery('/account/wallet', { before: last }) : null,
       csv: '/account/wallet?format=csv',
       form: form ?? { low_at: low_at === null ? '' : String(low_at), problem: '' },
     });
   };
 
   scope.get('/wallet', async (request, reply) => {
-    const { before, format: wanted } = readFields(query, request.query);
+    const { before, format: wanted } = parseFields(query, request.query);
     if (wanted === 'html') return show(request, reply, { before });
-    return sendCsv(reply, 'ledger', COLUMNS, rowsOf(area, accountIdOf(request)));
+    return sendCsv(reply, 'ledger', COLUMNS, rowsOf(context, accountIdOf(request)));
   });
 
   scope.post('/wallet/alert', async (request, reply) => {
-    const { low_at: sent } = readFields(alertForm, request.body);
+    const { low_at: sent } = parseFields(alertForm, request.body);
     const low_at = sent === '' || sent === '0' ? null : /^\d{1,12}$/.test(sent) ? Number(sent) : Number.NaN;
     if (Number.isNaN(low_at)) {
       const form = { low_at: sent, problem: 'A threshold is a whole number of credits; blank for no mail.' };
       return show(request, reply.code(422), { form });
     }
     const account_id = accountIdOf(request);
-    const before = await area.alerts.get(account_id);
+    const before = await context.alerts.get(account_id);
     const facts = { before: { low_at: before }, after: { low_at } };
-    await change(area, request, { action: 'account.alert', ...facts }, () =>
-      area.alerts.set(account_id, low_at),
+    await auditedChange(context, request, { action: 'account.alert', ...facts }, () =>
+      context.alerts.set(account_id, low_at),
     );
     const said =
       low_at === null ? 'No mail is sent.' : `A mail is sent when fewer than ${low_at} credits are left.`;
-    return goOn(area, reply, '/account/wallet', said);
+    return redirectWithFlash(context, reply, '/account/wallet', said);
   });
 }
 
-async function* rowsOf({ accounts }: AccountArea, account_id: string): AsyncGenerator<Cell[]> {
+async function* rowsOf({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
   for await (const entry of wholeLedger(accounts, account_id)) {
     if (isGap(entry)) {
       yield ['', '', 'missing', null, null, null, null, null, null, null, entry.says];

@@ -58,4 +58,4 @@ export function difference(before: Record<string, unknown>, after: Record<string
     .join('; ');
 }
 
-export const FILTERS = { number, signed, moment, span, bytes, money, difference } as const;
+export const TEMPLATE_FILTERS = { number, signed, moment, span, bytes, money, difference } as const;

@@ -41,13 +41,13 @@ async function age(world: AccountWorld, { visitor, account_id, key, email }: Lif
   const ready = world.mailbox.next(email);
   await visitor.submit('/account/data', '/account/data/export', {});
   await ready;
-  const [file] = await world.area.requests.listOf(account_id);
+  const [file] = await world.context.requests.listOf(account_id);
   const held = JSON.parse((await visitor.get(`/account/data/${file?.request_id}/download`)).html);
   expect(held.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
     ...['admin_adjust', 'debit', 'purchase', 'debit', 'grant'],
   ]);
   await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
-  const erasure = (await world.area.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+  const erasure = (await world.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
   await world.handlers.prepare({ request_id: String(erasure?.request_id) });
   await world.handlers.erase({});
   expect((await visitor.get('/account/')).status).toBe(401);

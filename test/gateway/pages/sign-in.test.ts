@@ -1,8 +1,8 @@
 /** Issue 5, item 1: sign up, verify, sign in, reset. */
 import { describe, expect, it } from 'vitest';
 import { type Page, tokenOf, wordsOf } from '../../admin/harness.ts';
+import { PLACES, useWorld } from './deployments.ts';
 import { type AccountWorld, PASSWORD } from './harness.ts';
-import { PLACES, useWorld } from './places.ts';
 
 let world: AccountWorld;
 
@@ -102,7 +102,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect((await visitor.post(link, { _csrf: token })).status).toBe(200);
       const again = await visitor.post(link, { _csrf: token });
       expect(again.status).toBe(410);
-      expect(wordsOf(again)).toContain('no longer good');
+      expect(wordsOf(again)).toContain('no longer valid');
       expect((await visitor.get(link)).status).toBe(410);
     });
 

@@ -1,0 +1,180 @@
+/** Sign-in, sign-up, address confirmation and password reset. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { addressDigest } from '../../../../data/schema/redis-keys.ts';
+import { AccountError } from '../../../accounts/records.ts';
+import { hashPassword, PASSWORD_LENGTH } from '../../../accounts/sign-in/passwords.ts';
+import type { Pace, Throttle } from '../../../accounts/sign-in/throttle.ts';
+import { checkedEmail } from '../../../accounts/validation.ts';
+import { addressUnit } from '../../../metering/address-unit.ts';
+import { parseFields, textField, untrimmedField } from '../../shared/forms.ts';
+import {
+  safeRedirectPath,
+  sendSignInPage,
+  signInRoutes as sharedSignInRoutes,
+  tooManyAttempts,
+} from '../../shared/protected-area.ts';
+import { type AccountContext, recordAction } from '../context.ts';
+
+const signUpForm = z.object({
+  email: textField(254),
+  name: textField(200),
+  password: untrimmedField(1_000),
+});
+const forgotForm = z.object({ email: textField(254) });
+const emailAddress = z.email().max(254);
+const resetForm = z.object({ password: untrimmedField(1_000) });
+
+const ANONYMOUS = { config: { allowsAnonymous: true } };
+const EXPIRED_LINK = 'This link is no longer valid';
+const CHECK_MAIL = 'Check your e-mail';
+
+const MAIL_PER_ADDRESS: Pace = { free: 10, longest_ms: 900_000 };
+const MAIL_PER_EMAIL: Pace = { free: 3, longest_ms: 3_600_000 };
+
+interface SignUpPage {
+  form: { email: string; name: string; problem: string };
+}
+
+export function signInRoutes(scope: FastifyInstance, { site, people, throttle }: AccountContext): void {
+  const signedOutPath = `${site.root}/sign-in`;
+
+  scope.get('/sign-in', ANONYMOUS, async (request, reply) =>
+    request.user
+      ? reply.redirect(`${site.root}/`)
+      : sendSignInPage(reply, site, { next: safeRedirectPath(null, site.root) }),
+  );
+
+  sharedSignInRoutes(scope, site, {
+    realm: 'account',
+    throttle,
+    findCandidate: (email) => people.candidate(email),
+    endSessions: (account_id) => people.endSessions(account_id),
+    signedOutPath,
+  });
+}
+
+export function signUpRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<SignUpPage>('sign-up.njk');
+  const mailed = context.view<{ email: string }>('mailed.njk');
+  const title = 'Create an account';
+
+  scope.get('/sign-up', ANONYMOUS, async (_request, reply) =>
+    view(reply, title, { form: { email: '', name: '', problem: '' } }),
+  );
+
+  scope.post('/sign-up', ANONYMOUS, async (request, reply) => {
+    const { email, name, password } = parseFields(signUpForm, request.body);
+    const showAgain = (problem: string) => view(reply, title, { form: { email, name, problem } });
+    const problem = emailProblem(email) ?? passwordProblem(password);
+    if (problem !== null) {
+      reply.code(422);
+      return showAgain(problem);
+    }
+    const wait_s = await throttleMail(context.throttle, request.ip, email);
+    if (wait_s > 0) return showAgain(tooManyAttempts(reply, wait_s));
+    await context.onboarding.signUp({ email, name, password: await hashPassword(password) });
+    return mailed(reply, CHECK_MAIL, { email });
+  });
+}
+
+export function confirmRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<{ token: string; email: string }>('confirm.njk');
+  const expired = context.view<{ again: string }>('stale-link.njk');
+  const confirmed = context.view<{ account: { email: string; credits: number } }>('confirmed.njk');
+  const path = '/confirm/:token';
+  const again = '/account/sign-up';
+
+  // GET does not use the link up: mail scanners open links too.
+  scope.get(path, ANONYMOUS, async (request, reply) => {
+    const token = tokenOf(request);
+    const sign_up = await context.onboarding.look(token);
+    if (sign_up === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    return view(reply, 'Confirm your address', { token, email: sign_up.email });
+  });
+
+  scope.post(path, ANONYMOUS, async (request, reply) => {
+    const account = await context.onboarding.confirm(tokenOf(request));
+    if (account === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    await recordAction(context, request, account.account_id, { action: 'account.confirm' });
+    const { email, credits } = account;
+    return confirmed(reply, 'Your address is confirmed', { account: { email, credits: credits.balance } });
+  });
+}
+
+export function passwordResetRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const forgot = context.view<{ form: { email: string; problem: string } }>('forgot.njk');
+  const mailed = context.view<{ email: string }>('mailed.njk');
+  const view = context.view<{ token: string; problem: string }>('reset.njk');
+  const expired = context.view<{ again: string }>('stale-link.njk');
+  const done = context.view<object>('reset-done.njk');
+  const forgotTitle = 'Reset your password';
+  const title = 'Choose a new password';
+  const path = '/reset/:token';
+  const again = '/account/forgot';
+
+  scope.get('/forgot', ANONYMOUS, async (_request, reply) =>
+    forgot(reply, forgotTitle, { form: { email: '', problem: '' } }),
+  );
+
+  scope.post('/forgot', ANONYMOUS, async (request, reply) => {
+    const { email } = parseFields(forgotForm, request.body);
+    if (!emailAddress.safeParse(email).success) {
+      const problem = `"${email}" is not an e-mail address.`;
+      return forgot(reply.code(422), forgotTitle, { form: { email, problem } });
+    }
+    const wait_s = await throttleMail(context.throttle, request.ip, email);
+    if (wait_s > 0) {
+      const problem = tooManyAttempts(reply, wait_s);
+      return forgot(reply, forgotTitle, { form: { email, problem } });
+    }
+    await context.onboarding.forgot(email);
+    return mailed(reply, CHECK_MAIL, { email });
+  });
+
+  scope.get(path, ANONYMOUS, async (request, reply) => {
+    const token = tokenOf(request);
+    const isValid = await context.onboarding.looksGoodForReset(token);
+    if (!isValid) return expired(reply.code(410), EXPIRED_LINK, { again });
+    return view(reply, title, { token, problem: '' });
+  });
+
+  scope.post(path, ANONYMOUS, async (request, reply) => {
+    const token = tokenOf(request);
+    const { password } = parseFields(resetForm, request.body);
+    const problem = passwordProblem(password);
+    if (problem !== null) return view(reply.code(422), title, { token, problem });
+    const account = await context.onboarding.reset(token, await hashPassword(password));
+    if (account === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    await recordAction(context, request, account.account_id, { action: 'account.password' });
+    return done(reply, 'Your password is changed', {});
+  });
+}
+
+const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
+
+function emailProblem(email: string): string | null {
+  try {
+    checkedEmail(email);
+    return null;
+  } catch (error) {
+    if (error instanceof AccountError) return error.message;
+    throw error;
+  }
+}
+
+/** What is wrong with a new password, or null. */
+export function passwordProblem(password: string): string | null {
+  const { least, most } = PASSWORD_LENGTH;
+  if (password.length >= least && password.length <= most) return null;
+  return `A password has ${least} to ${most} characters.`;
+}
+
+/** Seconds to wait before the next mail may be requested, or 0; the same for known and unknown addresses. */
+async function throttleMail(throttle: Throttle, address: string, email: string): Promise<number> {
+  const waits_ms = [
+    await throttle.attempt('account-mail-address', addressUnit(address), MAIL_PER_ADDRESS),
+    await throttle.attempt('account-mail-email', addressDigest(email), MAIL_PER_EMAIL),
+  ];
+  return Math.ceil(Math.max(...waits_ms) / 1000);
+}

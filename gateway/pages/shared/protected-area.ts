@@ -1,0 +1,372 @@
+/**
+ * The plugin behind the account pages and the operator area: sessions, sign-in, CSRF, headers, templates, errors.
+ *
+ * For every path below the area's root, unknown paths included:
+ *
+ * - Without a session, every path answers with the sign-in page and status 401.
+ * - A POST needs the CSRF token of the session, and a user who may write.
+ * - Pages are not stored, framed or sniffed, run no script, and load nothing from other origins.
+ *
+ * The plugin is encapsulated: public routes run none of its hooks.
+ */
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import view from '@fastify/view';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import nunjucks from 'nunjucks';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { AccountError, type AccountErrorCode } from '../../accounts/records.ts';
+import {
+  SESSION_LIFE,
+  type Session,
+  type SessionStore,
+  type SignedInUser,
+} from '../../accounts/sign-in/sessions.ts';
+import { type Candidate, trySignIn } from '../../accounts/sign-in/sign-in.ts';
+import type { Throttle } from '../../accounts/sign-in/throttle.ts';
+import { parseQueryString } from '../../http/query-string.ts';
+import { PageError, parseFields, textField, untrimmedField } from './forms.ts';
+import { STYLESHEET_PATH } from './stylesheet.ts';
+import { TEMPLATE_FILTERS } from './template-filters.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    user: SignedInUser | null;
+    webSession: Session | null;
+    /** Where @fastify/csrf-protection looks for the secret. */
+    session: { _csrf?: string };
+  }
+  interface FastifyContextConfig {
+    /** The route answers without a session. */
+    allowsAnonymous?: boolean;
+    /** The route answers users who are restricted to one page; see `SignedInUser.restrictedTo`. */
+    allowsRestricted?: boolean;
+    /** The route takes POST from users who may only read. */
+    allowsReadOnly?: boolean;
+  }
+}
+
+export interface ProtectedArea {
+  /** Such as `/admin`. */
+  root: string;
+  name: string;
+  cookie: string;
+  sessions: SessionStore;
+  /** Null when the session is no longer valid. */
+  findUser(session: Session): Promise<SignedInUser | null>;
+  nav: readonly { path: string; label: string }[];
+  /** Template directories, the area's own first. */
+  templates: readonly string[];
+  log: Logger;
+}
+
+/** Holds the CSRF secret of a browser without a session. */
+const FORM_COOKIE = 'almanac_form';
+const MAX_FORM_BYTES = 64 * 1024;
+
+const CONTENT_SECURITY_POLICY = {
+  'default-src': ["'none'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'form-action': ["'self'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+/** Installs everything but the area's own routes. The prefix of `scope` is the area's root. */
+export async function installProtectedArea(scope: FastifyInstance, area: ProtectedArea): Promise<void> {
+  scope.decorateRequest('user', null);
+  scope.decorateRequest('webSession', null);
+  scope.decorateRequest('session', null as unknown as { _csrf?: string });
+  await scope.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY_POLICY },
+    // The server sets these on every response.
+    referrerPolicy: false,
+    frameguard: false,
+    noSniff: false,
+    // The TLS terminator in front decides this for the whole host.
+    strictTransportSecurity: false,
+  });
+  await scope.register(cookie);
+  await scope.register(formbody, {
+    bodyLimit: MAX_FORM_BYTES,
+    parser: (text) => ({ ...parseQueryString(text) }),
+  });
+  await scope.register(csrf, {
+    sessionPlugin: '@fastify/session',
+    getToken: ({ body }) => csrfTokenOf(body),
+  });
+  await scope.register(view, {
+    engine: { nunjucks },
+    templates: [...area.templates, `${import.meta.dirname}/views`],
+    options: {
+      autoescape: true,
+      throwOnUndefined: true,
+      trimBlocks: true,
+      lstripBlocks: true,
+      onConfigure: (environment: nunjucks.Environment) => {
+        for (const [name, filter] of Object.entries(TEMPLATE_FILTERS)) environment.addFilter(name, filter);
+      },
+    },
+    production: true,
+  });
+  scope.addHook('onRequest', async (request, reply) => {
+    reply.header('Cache-Control', 'no-store');
+    await authenticate(request, area);
+    const { allowsAnonymous, allowsRestricted } = request.routeOptions.config;
+    if (request.user === null && !allowsAnonymous) {
+      const next = safeRedirectPath(request.method === 'GET' ? request.url : null, area.root);
+      return sendSignInPage(reply.code(401), area, { next });
+    }
+    if (request.user?.restrictedTo !== undefined && !allowsAnonymous && !allowsRestricted) {
+      if (request.method === 'GET') return reply.redirect(request.user.restrictedTo, 303);
+      throw new PageError(403, 'A closed account can no longer do this.');
+    }
+    return undefined;
+  });
+  scope.addHook('preHandler', async ({ user, method, routeOptions }) => {
+    if (method === 'POST' && user && !user.canWrite && !routeOptions.config.allowsReadOnly)
+      throw new PageError(403, 'Your role is read-only: you can see everything here and change nothing.');
+  });
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'POST') scope.csrfProtection(request, reply, done);
+    else done();
+  });
+  scope.setErrorHandler((error: FastifyError, request, reply) => sendErrorPage(error, request, reply, area));
+  scope.all('/*', async () => {
+    throw new PageError(404, 'This page does not exist.');
+  });
+}
+
+function csrfTokenOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('_csrf' in body)) return undefined;
+  return typeof body._csrf === 'string' ? body._csrf : undefined;
+}
+
+async function authenticate(request: FastifyRequest, area: ProtectedArea): Promise<void> {
+  const session = await area.sessions.find(request.cookies[area.cookie]);
+  const user = session && (await area.findUser(session));
+  const secret = user ? session.csrf : request.cookies[FORM_COOKIE];
+  request.session = secret === undefined ? {} : { _csrf: secret };
+  if (!user) return;
+  request.webSession = session;
+  request.user = user;
+}
+
+const cookieOptions = (request: FastifyRequest, area: ProtectedArea) =>
+  ({ path: area.root, httpOnly: true, sameSite: 'lax', secure: request.protocol === 'https' }) as const;
+
+/** Gives the browser a new session, in place of any CSRF secret it held before. */
+export function setSessionCookie(reply: FastifyReply, area: ProtectedArea, session: Session): void {
+  const options = cookieOptions(reply.request, area);
+  reply.setCookie(area.cookie, session.id, { ...options, maxAge: SESSION_LIFE.whole_ms / 1000 });
+  reply.clearCookie(FORM_COOKIE, options);
+}
+
+export function clearSessionCookie(reply: FastifyReply, area: ProtectedArea): void {
+  reply.clearCookie(area.cookie, cookieOptions(reply.request, area));
+}
+
+/**
+ * The path when it lies below `root` and is a plain path with a query, else the root's own page. Rejects backslashes,
+ * control characters and double slashes, which browsers may read as another host.
+ */
+export function safeRedirectPath(path: unknown, root: string): string {
+  const home = `${root}/`;
+  if (typeof path !== 'string' || path.length > 2_000) return home;
+  if (!/^\/[\x21-\x5b\x5d-\x7e]*$/.test(path) || path.includes('//')) return home;
+  const bare = new URL(path, 'http://local').pathname;
+  return bare === root || bare.startsWith(home) ? path : home;
+}
+
+export interface SignInForm {
+  /** Where to go after signing in. */
+  next: string;
+  email?: string;
+  problem?: string;
+}
+
+export function sendSignInPage(reply: FastifyReply, area: ProtectedArea, form: SignInForm): FastifyReply {
+  const { request } = reply;
+  request.user = null;
+  const token = generateCsrfToken(reply, area);
+  return reply.view('sign-in.njk', {
+    ...layoutData(reply, area, 'Sign in', token),
+    form: { next: form.next, email: form.email ?? '', problem: form.problem ?? '' },
+  });
+}
+
+export interface SignInOptions {
+  /** Separates the throttle counters of areas. */
+  realm: string;
+  throttle: Throttle;
+  findCandidate(email: string): Promise<Candidate | null>;
+  endSessions(subject: string): Promise<void>;
+  /** Where to go after signing out. */
+  signedOutPath: string;
+}
+
+const signInFields = z.object({
+  email: textField(254),
+  password: untrimmedField(200),
+  next: textField(2_000),
+});
+const SIGN_OUT = { config: { allowsReadOnly: true, allowsRestricted: true } };
+
+/** The routes that sign in and out, the same in every area. */
+export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, options: SignInOptions): void {
+  const { sessions } = area;
+  const { realm, throttle, findCandidate, endSessions, signedOutPath } = options;
+
+  scope.post('/sign-in', { config: { allowsAnonymous: true } }, async (request, reply) => {
+    const { email, password, next: requested } = parseFields(signInFields, request.body);
+    const next = safeRedirectPath(requested, area.root);
+    const result = await trySignIn(realm, throttle, findCandidate, { email, password, address: request.ip });
+    if (result.kind === 'wait') {
+      const problem = tooManyAttempts(reply, result.wait_s);
+      return sendSignInPage(reply, area, { next, email, problem });
+    }
+    if (result.kind === 'wrong') {
+      const problem = 'The e-mail address or the password is not right.';
+      return sendSignInPage(reply.code(401), area, { next, email, problem });
+    }
+    if (request.webSession) await sessions.end(request.webSession);
+    const { subject, epoch } = result.candidate;
+    setSessionCookie(reply, area, await sessions.begin(subject, epoch));
+    return reply.redirect(next, 303);
+  });
+
+  const leave = (reply: FastifyReply): FastifyReply => {
+    clearSessionCookie(reply, area);
+    return reply.redirect(signedOutPath, 303);
+  };
+
+  scope.post('/sign-out', SIGN_OUT, async (request, reply) => {
+    if (request.webSession) await sessions.end(request.webSession);
+    return leave(reply);
+  });
+
+  scope.post('/sign-out-everywhere', SIGN_OUT, async (request, reply) => {
+    if (request.user) await endSessions(request.user.subject);
+    return leave(reply);
+  });
+}
+
+/** Sets status 429 and returns the message for the form. */
+export function tooManyAttempts(reply: FastifyReply, wait_s: number): string {
+  reply.code(429).header('Retry-After', wait_s);
+  return `Too many attempts. Try again in ${wait_s} s.`;
+}
+
+/** Without a session, the secret behind the token is kept in a cookie. */
+function generateCsrfToken(reply: FastifyReply, area: ProtectedArea): string {
+  const { request } = reply;
+  const known = request.session?._csrf;
+  const token = reply.generateCsrf();
+  const secret = request.session._csrf;
+  if (known === undefined && secret !== undefined)
+    reply.setCookie(FORM_COOKIE, secret, cookieOptions(request, area));
+  return token;
+}
+
+function layoutData(
+  reply: FastifyReply,
+  area: ProtectedArea,
+  title: string,
+  token: string,
+): Record<string, unknown> {
+  const { user, webSession, url } = reply.request;
+  const path = url.split('?', 1)[0] ?? '';
+  return {
+    title,
+    csrf: token,
+    site: { name: area.name, root: area.root, stylesheet: STYLESHEET_PATH },
+    nav: area.nav
+      .filter((entry) => user?.restrictedTo === undefined || entry.path === user.restrictedTo)
+      .map((entry) => ({ ...entry, isCurrent: isBelow(path, entry.path, area.root) })),
+    user,
+    notice: webSession?.notice ?? null,
+  };
+}
+
+const isBelow = (path: string, entry: string, root: string): boolean =>
+  path === entry || (entry === `${root}/` ? path === root : path.startsWith(`${entry}/`));
+
+/** Renders one template with typed data, inside the layout of its area. */
+export type PageView<Data extends object> = (
+  reply: FastifyReply,
+  title: string,
+  data: Data,
+) => Promise<FastifyReply>;
+
+export function createPageViews(area: ProtectedArea) {
+  return <Data extends object>(template: string): PageView<Data> =>
+    async (reply, title, data) => {
+      const { webSession } = reply.request;
+      if (webSession?.notice) await area.sessions.clearNotice(webSession);
+      return reply.view(template, {
+        ...layoutData(reply, area, title, generateCsrfToken(reply, area)),
+        ...data,
+      });
+    };
+}
+
+/** After a POST: redirects to a page that shows `notice` once, so that reloading it repeats nothing. */
+export async function redirectWithFlash(
+  { sessions }: Pick<ProtectedArea, 'sessions'>,
+  reply: FastifyReply,
+  path: string,
+  notice: string | null = null,
+): Promise<FastifyReply> {
+  const { webSession } = reply.request;
+  if (webSession && notice !== null) await sessions.leaveNotice(webSession, notice);
+  return reply.redirect(path, 303);
+}
+
+const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
+  account_unknown: 404,
+  order_unknown: 404,
+  key_unknown: 404,
+  request_unknown: 404,
+  unavailable: 503,
+  archive_damaged: 500,
+  bad_input: 422,
+};
+
+/** Status and message of an expected error; null for an internal fault. */
+export function toPageError(error: Error & { statusCode?: number; code?: string }): PageError | null {
+  if (error instanceof PageError) return error;
+  if (error instanceof AccountError) return new PageError(STATUS_BY_CODE[error.code] ?? 409, error.message);
+  if (error.code?.startsWith('FST_CSRF'))
+    return new PageError(403, 'This form has expired. Reload the page and send it again.');
+  if (error.statusCode === 413) return new PageError(413, 'The form is too large.');
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return new PageError(error.statusCode, 'The request could not be read.');
+  if (/offline queue|offlineQueue|Connection is closed|ECONN|timed out|max retries/i.test(error.message))
+    return new PageError(503, 'Redis does not answer. Try again in a moment.');
+  return null;
+}
+
+function sendErrorPage(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  area: ProtectedArea,
+): FastifyReply {
+  const expected = toPageError(error);
+  if (expected === null) area.log.error({ err: error, request_id: request.id }, 'page failed');
+  const { status, message } = expected ?? new PageError(500, 'Something went wrong on our side.');
+  reply.code(status);
+  if (status === 503) reply.header('Retry-After', '5');
+  if (request.user === null && status === 403)
+    return sendSignInPage(reply, area, { next: safeRedirectPath(null, area.root), problem: message });
+  return reply.view('error.njk', {
+    ...layoutData(reply, area, ERROR_TITLE, request.user ? reply.generateCsrf() : ''),
+    error: { status, message, request_id: request.id },
+  });
+}
+
+const ERROR_TITLE = 'That did not work';
