@@ -1,5 +1,5 @@
 /** The providers that are curated, and whether each is as fresh as its cadence promises. */
-import { loadCurated } from '../data/curated.ts';
+import { loadCurated } from '../data/curated/curated.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { StoredRun } from '../data/schema/jobs.ts';

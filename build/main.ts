@@ -3,8 +3,8 @@
  * Exit codes: 0 done, 1 failed, 2 not understood, 3 a night that published although some provider or the archive failed.
  */
 import { parseArgs } from 'node:util';
-import { CuratedError, loadCurated } from '../data/curated.ts';
-import { LockHeld } from '../data/runtime/file-lock.ts';
+import { CuratedError, loadCurated } from '../data/curated/curated.ts';
+import { LockHeldError } from '../data/runtime/file-lock.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
@@ -13,9 +13,8 @@ import { NothingToPublish } from './editions/build-snapshot.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
 import { SnapshotError } from './publish/verify.ts';
 import { CommandError } from './runtime/command-error.ts';
-import { combineObservers } from './runtime/progress.ts';
-import { currentOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
-import { loggedProgress, terminalProgress } from './runtime/terminal-progress.ts';
+import { combineObservers, loggedProgress, terminalProgress } from './runtime/progress.ts';
+import { loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { REDIS_STEPS, STEPS, type StepContext, type StepOptions, UsageError } from './steps.ts';
 
 const USAGE = `usage: npm run build-data -- <step> [options]
@@ -85,7 +84,7 @@ async function run(args: readonly string[]): Promise<number> {
     findConnector,
     now: Date.now,
     log,
-    overrides: () => currentOverrides(link?.redis ?? null, settings, log),
+    overrides: () => loadOverrides(link?.redis ?? null, settings, log),
     observer: mirror ? combineObservers(display, mirror) : display,
     signal,
     ...(link && { archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }) }),
@@ -104,7 +103,7 @@ async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Errors with a message for the person who typed; anything else is a fault and shows where it happened. */
-const EXPECTED = [CuratedError, SettingsError, LockHeld, NothingToPublish, CommandError, SnapshotError];
+const EXPECTED = [CuratedError, SettingsError, LockHeldError, NothingToPublish, CommandError, SnapshotError];
 
 function explain(error: unknown): number {
   if (error instanceof UsageError) {

@@ -6,10 +6,10 @@
  * of the build and takes nothing from it: each is done whatever became of the other.
  */
 import type { Logger } from 'pino';
-import { LockHeld } from '../data/runtime/file-lock.ts';
+import { LockHeldError } from '../data/runtime/file-lock.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
-import { type ArchiveSummary, archiveTroubles } from './archive/run-archive.ts';
+import { type ArchiveSummary, archiveWarnings } from './archive/run-archive.ts';
 import {
   type BuildDependencies,
   type BuildSummary,
@@ -134,7 +134,7 @@ async function ingestOne(deps: NightlyDependencies, provider: string): Promise<P
     const record = await ingestProvider(deps, provider);
     return result(record.status, record.reason, record.rows_written);
   } catch (error) {
-    if (error instanceof LockHeld) return result('busy', error.message);
+    if (error instanceof LockHeldError) return result('busy', error.message);
     deps.log.error({ err: error, provider }, 'ingestion failed outside its run');
     return result('failed', describeError(error));
   }
@@ -180,7 +180,7 @@ async function archiveOnce({ archive: run, log, signal }: NightlyDependencies): 
   try {
     signal?.throwIfAborted();
     const archive = await run();
-    const troubles = archiveTroubles(archive);
+    const troubles = archiveWarnings(archive);
     return { archive, archive_error: troubles.join('; ') || null, archive_failed: troubles.length > 0 };
   } catch (error) {
     log.error({ err: error }, 'the archive failed');

@@ -1,7 +1,7 @@
 /** The steps of the command line: each takes the tools of a run and what was asked, and gives an answer. */
-import type { Curated } from '../data/curated.ts';
+import type { Curated } from '../data/curated/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
-import { archiveLine, archiveTroubles } from './archive/run-archive.ts';
+import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot } from './editions/build-snapshot.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
@@ -75,7 +75,7 @@ const materialise: Step = async (tools) => {
 /** What is to be said of the archive; nothing when it was no part of what was asked. */
 function archiveLines({ archive, archive_error: why }: NightlySummary): string[] {
   if (!archive) return why === null ? [] : [`nothing archived: ${why}`];
-  return [archiveLine(archive), ...archiveTroubles(archive)];
+  return [archiveSummaryLine(archive), ...archiveWarnings(archive)];
 }
 
 function nightLines(summary: NightlySummary): string[] {
@@ -121,10 +121,10 @@ const back: Step = async ({ settings }, { to }) => {
 const archive: Step = async ({ archive: run }) => {
   if (!run) throw new CommandError('there is no Redis at hand: nothing can be archived');
   const summary = await run();
-  const troubles = archiveTroubles(summary);
+  const troubles = archiveWarnings(summary);
   return {
     result: summary,
-    lines: [archiveLine(summary), ...troubles],
+    lines: [archiveSummaryLine(summary), ...troubles],
     exitCode: troubles.length > 0 ? 1 : 0,
   };
 };

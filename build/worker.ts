@@ -7,7 +7,7 @@
  * does the end of the process that started it beside itself.
  */
 import { constants, setPriority } from 'node:os';
-import { CuratedError, loadCurated } from '../data/curated.ts';
+import { CuratedError, loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
 import { createLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
@@ -19,9 +19,8 @@ import { createHandlers } from './jobs/job-handlers.ts';
 import { startJobWorker } from './jobs/job-worker.ts';
 import { recoverRuns } from './jobs/recover-runs.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
-import { combineObservers } from './runtime/progress.ts';
-import { currentOverrides, openRedis } from './runtime/redis-connection.ts';
-import { loggedProgress } from './runtime/terminal-progress.ts';
+import { combineObservers, loggedProgress } from './runtime/progress.ts';
+import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
 /** Besides the ingestions: the night, which waits for its own. */
 const NIGHT = 1;
@@ -38,7 +37,7 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
     findConnector,
     now: Date.now,
     log,
-    overrides: () => currentOverrides(link.redis, settings, log),
+    overrides: () => loadOverrides(link.redis, settings, log),
     observer: combineObservers(loggedProgress(log), mirror),
     signal,
     archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }),

@@ -13,7 +13,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { carriedAudit } from '../../data/schema/archive.ts';
+import { auditArchivedThrough } from '../../data/schema/archive.ts';
 import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
 import { type ArchiveEngine, readSql } from '../../gateway/archive/engine.ts';
 import { listParts, listUsage } from '../../gateway/archive/parts.ts';
@@ -235,8 +235,8 @@ export async function auditProblems(
   redis: RedisClient,
   archive_dir: string,
 ): Promise<string[]> {
-  const hash = await redis.hgetall(redisKeys.auditCarried);
-  const carried = 'through' in hash ? carriedAudit.parse(hash) : null;
+  const hash = await redis.hgetall(redisKeys.auditArchivedThrough);
+  const carried = 'through' in hash ? auditArchivedThrough.parse(hash) : null;
   const parts = await listParts(archive_dir, 'audit');
   if (!carried) return [];
   if (parts.length === 0) return [`audit: ${carried.entries} entries were archived, and cannot be read here`];

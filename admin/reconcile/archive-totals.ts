@@ -4,7 +4,7 @@
  * A part is carried over before the next is written, so only the newest may hold entries that Redis does not count as
  * archived yet; it is kept apart. What cannot be told from sums is left to `archived-details.ts`.
  */
-import type { CarriedLedger } from '../../data/schema/archive.ts';
+import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
 import { wholeOf } from '../../gateway/archive/rows.ts';
 import { compareIds, parseStreamId, type StreamId, textOfId } from '../../gateway/archive/stream-id.ts';
@@ -96,7 +96,7 @@ export class ArchiveTotals {
   }
 
   /** What was carried over of an account; null when sums do not tell. */
-  archivedOf(account_id: string, carried: CarriedLedger | null): Archived | null {
+  archivedOf(account_id: string, carried: LedgerArchivedThrough | null): Archived | null {
     const totals = this.#carriedOver(account_id, carried);
     if (totals === null) return null;
     const [one, two] = totals;
@@ -129,7 +129,7 @@ export class ArchiveTotals {
   }
 
   /** Totals of settled parts and of the newest, as far as they count; null when one is carried over in part. */
-  #carriedOver(account_id: string, carried: CarriedLedger | null): Totals[] | null {
+  #carriedOver(account_id: string, carried: LedgerArchivedThrough | null): Totals[] | null {
     const through = carried ? parseStreamId(carried.through) : { ms: -1, seq: 0 };
     const settled = this.#settled.get(account_id);
     const newest = this.#newest.get(account_id);

@@ -10,7 +10,7 @@
  * Pure: facts in, discrepancies out. Where the facts come from is `account-facts.ts` and `archived-books.ts`.
  */
 
-import type { CarriedLedger } from '../../data/schema/archive.ts';
+import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 
@@ -24,7 +24,7 @@ export interface LiveAccount {
   /** How many orders the account believes are paid. */
   paid_orders: number;
   /** What has left the live ledger; null when nothing has. */
-  carried: CarriedLedger | null;
+  carried: LedgerArchivedThrough | null;
   /** Live entries, oldest first. */
   ledger: readonly LedgerEntry[];
   orders: readonly OrderRecord[];

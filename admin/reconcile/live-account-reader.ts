@@ -4,10 +4,9 @@
  * One script an account reads wallet, usage, what was carried over and where the ledger ends as of one moment, so that a
  * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
  */
-import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { fieldsToRecord, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
-import { fieldsOf } from '../../data/runtime/stream-fields.ts';
-import { carriedLedger } from '../../data/schema/archive.ts';
+import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 import { ledgerEntryFrom, orderFrom } from '../../gateway/accounts/redis-mappers.ts';
@@ -57,7 +56,7 @@ export class LiveAccountReader {
   async #read(account_id: string): Promise<LiveAccount | null> {
     const reply = await this.#runner.run(this.#script, [
       redisKeys.account(account_id),
-      redisKeys.carried(account_id),
+      redisKeys.archivedThrough(account_id),
       redisKeys.ledger(account_id),
       redisKeys.accountOrders(account_id),
       ...this.#days.map((day) => redisKeys.usage(account_id, day)),
@@ -77,7 +76,7 @@ export class LiveAccountReader {
       granted: Number(granted),
       spent: Number(spent),
       paid_orders: Number(paid ?? 0),
-      carried: carried.length > 0 ? carriedLedger.parse(fieldsOf(carried)) : null,
+      carried: carried.length > 0 ? ledgerArchivedThrough.parse(fieldsToRecord(carried)) : null,
       ledger,
       orders,
       used: new Map(this.#days.map((day, index) => [day, used[index] ?? 0])),

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Asked } from '../../data/runtime/jobs.ts';
+import type { EnqueueResult } from '../../data/runtime/jobs.ts';
 import type { RunLogLine } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
@@ -206,7 +206,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 }
 
 /** Never two at once for one provider: what was asked for already is not asked for again. */
-function answerTo(provider: string, { state }: Asked): string {
+function answerTo(provider: string, { state }: EnqueueResult): string {
   if (state === 'queued') return `${provider} is queued; it will show here when it begins.`;
   if (state === 'waiting') return `${provider} has been asked for already.`;
   return `${provider} is being ingested now; nothing was started.`;

@@ -34,7 +34,7 @@ const filesIn = (directory: string): PartFiles => ({
 const compact = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:.]/g, '');
 const NUMBER_DIGITS = 4;
 
-export class ArchiveShelf {
+export class ArchiveStorage {
   readonly directory: string;
 
   constructor(directory: string) {

@@ -2,14 +2,13 @@
  * Moves the audit entries of long ago out of Redis: the prefix of the log that is older than the moment given, in parts,
  * and with each entry its twin in the stream of its subject. Parts that an earlier run wrote are taken over first.
  */
-import { AUDIT_COLUMNS, carriedAudit } from '../../data/schema/archive.ts';
+import { AUDIT_COLUMNS, auditArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
 import type { PartFiles } from './archive-storage.ts';
-import type { ArchiveContext, LeftLive } from './context.ts';
-import { auditRow, idOf, isAfter, type StreamEntry, timeOf } from './entry-row.ts';
-import { askAgain, readScript, runScript } from './redis-retry.ts';
-import { RowTable } from './row-table.ts';
+import type { ArchiveContext, NotArchived } from './context.ts';
+import { auditRow, idOf, isAfter, RowTable, type StreamEntry, timeOf } from './entry-rows.ts';
+import { readScript, runScript, withRetry } from './redis-access.ts';
 
 const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
 const TABLES = readSql(import.meta.url, 'sql/tables.sql');
@@ -26,7 +25,7 @@ export interface AuditArchived {
   parts: string[];
   entries: number;
   resumed: string[];
-  left: LeftLive[];
+  left: NotArchived[];
 }
 
 /** @param before_ms entries of this moment and later stay. */
@@ -71,8 +70,8 @@ const stepsOf = (duck: DuckSession, { entries }: PartFiles): Promise<SqlRow[]> =
 function owedParts(context: ArchiveContext): Promise<string[]> {
   const { shelf, redis } = context;
   return withDuck(context, async (duck) => {
-    const hash = await askAgain(redis, () => redis.hgetall(redisKeys.auditCarried));
-    const carried = 'through' in hash ? idOf(carriedAudit.parse(hash).through) : null;
+    const hash = await withRetry(redis, () => redis.hgetall(redisKeys.auditArchivedThrough));
+    const carried = 'through' in hash ? idOf(auditArchivedThrough.parse(hash).through) : null;
     const owed: string[] = [];
     for (const name of (await shelf.parts('audit')).reverse()) {
       const [last] = (await stepsOf(duck, shelf.part('audit', name))).slice(-1);
@@ -113,7 +112,7 @@ async function* oldEntries(context: ArchiveContext, before_ms: number): AsyncGen
   for (let given = 0; given < partEntries; ) {
     signal?.throwIfAborted();
     const count = Math.min(PIECE, partEntries - given);
-    const piece = await askAgain(redis, () => redis.xrange(redisKeys.audit, from, '+', 'COUNT', count));
+    const piece = await withRetry(redis, () => redis.xrange(redisKeys.audit, from, '+', 'COUNT', count));
     for (const entry of piece) {
       // One without a time of its own cannot be told to be old.
       if (!(timeOf(entry) < before_ms)) return;
@@ -133,7 +132,7 @@ function carryAudit(context: ArchiveContext, part: PartFiles): Promise<string | 
     for (const { first, through, entries, subjects } of await stepsOf(duck, part)) {
       signal?.throwIfAborted();
       const streams = (subjects as string[]).map((subject) => redisKeys.auditOf(subject));
-      const keys = [redisKeys.audit, redisKeys.auditCarried, ...streams];
+      const keys = [redisKeys.audit, redisKeys.auditArchivedThrough, ...streams];
       const values = [first, through, entries].map(String);
       const [outcome, why] = (await runScript(redis, CARRY, keys, values)) as [string, string?];
       if (outcome === 'refused') return why ?? '';

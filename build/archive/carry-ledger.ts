@@ -7,8 +7,8 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import type { PartFiles } from './archive-storage.ts';
-import type { ArchiveContext, LeftLive } from './context.ts';
-import { readScript, runScript } from './redis-retry.ts';
+import type { ArchiveContext, NotArchived } from './context.ts';
+import { readScript, runScript } from './redis-access.ts';
 
 const ACCOUNTS_PAGE = readSql(import.meta.url, 'sql/accounts-page.sql');
 const LEDGER_STEPS = readSql(import.meta.url, 'sql/ledger-steps.sql');
@@ -23,9 +23,9 @@ const MEMORY_MB = 512;
  * Carries everything of a part that has not been carried yet. Repeating it changes nothing.
  * @returns the accounts whose live entries are not what the part holds: nothing of them was trimmed from there on.
  */
-export async function carryLedger(context: ArchiveContext, part: PartFiles): Promise<LeftLive[]> {
+export async function carryLedger(context: ArchiveContext, part: PartFiles): Promise<NotArchived[]> {
   const duck = await DuckSession.open({ scratch: context.shelf.scratch, memoryMb: MEMORY_MB });
-  const left: LeftLive[] = [];
+  const left: NotArchived[] = [];
   try {
     for (let after = ''; ; ) {
       const accounts = (
@@ -58,7 +58,7 @@ async function carryAccount(
   account_id: string,
   steps: readonly SqlRow[],
 ): Promise<string | null> {
-  const keys = [redisKeys.ledger(account_id), redisKeys.carried(account_id)];
+  const keys = [redisKeys.ledger(account_id), redisKeys.archivedThrough(account_id)];
   for (const { first, through, at_ms, entries, opening, closing } of steps) {
     signal?.throwIfAborted();
     const values = [first, through, at_ms, entries, opening, closing].map(String);

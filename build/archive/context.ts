@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { ArchiveShelf } from './archive-storage.ts';
+import type { ArchiveStorage } from './archive-storage.ts';
 
 /** A moment of a run in which something lasting has just been done: `ledger written 20261121…`. */
 export type ArchiveStep = string;
@@ -21,13 +21,13 @@ export interface ArchiveDependencies {
 }
 
 export interface ArchiveContext extends ArchiveDependencies {
-  shelf: ArchiveShelf;
+  shelf: ArchiveStorage;
   partEntries: number;
   onStep: (step: ArchiveStep) => void | Promise<void>;
 }
 
 /** What was not archived, and why: the name of an account or `audit`, and a sentence. */
-export interface LeftLive {
+export interface NotArchived {
   what: string;
   why: string;
 }

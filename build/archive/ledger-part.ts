@@ -1,9 +1,8 @@
 /** One part of the ledger: gathered, written, read back, and only then given its name. */
 import { LEDGER_COLUMNS } from '../../data/schema/archive.ts';
 import { DuckSession, readSql } from '../runtime/duckdb.ts';
-import type { ArchiveShelf, PartFiles } from './archive-storage.ts';
-import { ledgerRow, type StreamEntry } from './entry-row.ts';
-import { RowTable } from './row-table.ts';
+import type { ArchiveStorage, PartFiles } from './archive-storage.ts';
+import { ledgerRow, RowTable, type StreamEntry } from './entry-rows.ts';
 
 const DROP_ACCOUNT = readSql(import.meta.url, 'sql/drop-account.sql');
 const TABLES = readSql(import.meta.url, 'sql/tables.sql');
@@ -24,7 +23,7 @@ export class LedgerPart {
     this.#table = table;
   }
 
-  static async open(shelf: ArchiveShelf): Promise<LedgerPart> {
+  static async open(shelf: ArchiveStorage): Promise<LedgerPart> {
     const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
     await duck.run(TABLES);
     return new LedgerPart(duck, await RowTable.open(duck, 'ledger_entries', LEDGER_COLUMNS));
@@ -49,7 +48,7 @@ export class LedgerPart {
    * @throws {Error} when what was written does not read back as what was added: it then never gets its name.
    */
   async write(
-    shelf: ArchiveShelf,
+    shelf: ArchiveStorage,
     now_ms: number,
     without: ReadonlySet<string>,
   ): Promise<{ name: string; files: PartFiles; entries: number } | null> {

@@ -5,16 +5,14 @@
  * An account whose chain of balances is broken, or whose live entries are not what a part holds, stays as it is and is
  * named; the others go on.
  */
-import { carriedLedger } from '../../data/schema/archive.ts';
+import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession, readSql } from '../runtime/duckdb.ts';
-import { accountPages } from './accounts.ts';
 import { carryLedger } from './carry-ledger.ts';
-import type { ArchiveContext, LeftLive } from './context.ts';
-import { type EntryId, idOf, isAfter, moveOf, type StreamEntry } from './entry-row.ts';
+import type { ArchiveContext, NotArchived } from './context.ts';
+import { type EntryId, idOf, isAfter, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
 import { LedgerPart } from './ledger-part.ts';
-import { askAgain } from './redis-retry.ts';
-import { RowTable } from './row-table.ts';
+import { accountPages, withRetry } from './redis-access.ts';
 
 const ACCOUNTS_BEHIND = readSql(import.meta.url, 'sql/accounts-behind.sql');
 const ARCHIVED_THROUGH = readSql(import.meta.url, 'sql/archived-through.sql');
@@ -34,7 +32,7 @@ export interface LedgerArchived {
   entries: number;
   /** Parts of earlier runs that were taken over first. */
   resumed: string[];
-  left: LeftLive[];
+  left: NotArchived[];
 }
 
 /** @param before entries of this moment and later stay, Unix milliseconds. */
@@ -65,8 +63,8 @@ async function owedParts(context: ArchiveContext): Promise<string[]> {
     for (let after = ''; ; ) {
       const page = await duck.rows(ARCHIVED_THROUGH_PAGE, { after, limit: ARCHIVED_AT_ONCE });
       const ids = page.map(({ account_id }) => String(account_id));
-      const standing = await askAgain(redis, () =>
-        Promise.all(ids.map((id) => redis.hget(redisKeys.carried(id), 'through'))),
+      const standing = await withRetry(redis, () =>
+        Promise.all(ids.map((id) => redis.hget(redisKeys.archivedThrough(id), 'through'))),
       );
       for (const [index, { account_id, through }] of page.entries()) {
         const carried = standing[index] ? idOf(standing[index]) : NOTHING;
@@ -122,11 +120,11 @@ class LedgerRun {
   /** The beginnings of many accounts at once: for most there is no more. */
   async #readAccounts(ids: readonly string[]): Promise<void> {
     const { redis } = this.#to;
-    const beginnings = await askAgain(redis, () =>
+    const beginnings = await withRetry(redis, () =>
       Promise.all(
         ids.map((id) =>
           Promise.all([
-            redis.hgetall(redisKeys.carried(id)),
+            redis.hgetall(redisKeys.archivedThrough(id)),
             redis.xrange(redisKeys.ledger(id), '-', '+', 'COUNT', PIECE),
           ]),
         ),
@@ -134,7 +132,7 @@ class LedgerRun {
     );
     for (const [index, account_id] of ids.entries()) {
       const [hash = {}, piece = []] = beginnings[index] ?? [];
-      const balance = 'through' in hash ? carriedLedger.parse(hash).balance : 0;
+      const balance = 'through' in hash ? ledgerArchivedThrough.parse(hash).balance : 0;
       await this.#readAccount({ account_id, balance, last: null }, piece);
     }
   }
@@ -147,7 +145,7 @@ class LedgerRun {
       await this.#finishFullPart();
       if (this.#left.has(reading.account_id)) return;
       const from = `(${reading.last ?? '-'}`;
-      piece = await askAgain(redis, () => redis.xrange(key, from, '+', 'COUNT', PIECE));
+      piece = await withRetry(redis, () => redis.xrange(key, from, '+', 'COUNT', PIECE));
     }
     await this.#finishFullPart();
   }

@@ -7,14 +7,14 @@
  * up in two places.
  */
 import { mkdir } from 'node:fs/promises';
-import { takeLock } from '../../data/runtime/file-lock.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { ArchiveShelf } from './archive-storage.ts';
+import { ArchiveStorage } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import type { ArchiveContext, ArchiveDependencies } from './context.ts';
 import { archiveLedger, type LedgerArchived } from './ledger.ts';
-import { askAgain } from './redis-retry.ts';
+import { withRetry } from './redis-access.ts';
 import { archiveUsage, type UsageArchived } from './usage.ts';
 
 /** A day of a million calls is one part; DuckDB holds so many in some 300 MB. */
@@ -28,13 +28,13 @@ export interface ArchiveSummary {
 
 /**
  * Archives what is old enough.
- * @throws {LockHeld} when another run is at it; {CommandError} when this Redis belongs to another archive.
+ * @throws {LockHeldError} when another run is at it; {CommandError} when this Redis belongs to another archive.
  */
 export async function runArchive(dependencies: ArchiveDependencies): Promise<ArchiveSummary> {
   const { settings, now } = dependencies;
-  const shelf = new ArchiveShelf(settings.ARCHIVE_DIR);
+  const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
   await mkdir(shelf.directory, { recursive: true });
-  const lock = await takeLock(shelf.lockFile, 'the archive');
+  const lock = await acquireLock(shelf.lockFile, 'the archive');
   const context: ArchiveContext = {
     ...dependencies,
     shelf,
@@ -58,8 +58,8 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
 /** The first run makes them one; every later one looks. */
 async function belong({ redis, shelf }: ArchiveContext): Promise<void> {
   const id = await shelf.identity();
-  await askAgain(redis, () => redis.set(redisKeys.archive, id, 'NX'));
-  const known = await askAgain(redis, () => redis.get(redisKeys.archive));
+  await withRetry(redis, () => redis.set(redisKeys.archive, id, 'NX'));
+  const known = await withRetry(redis, () => redis.get(redisKeys.archive));
   if (known === id) return;
   throw new CommandError(
     `this Redis keeps its history in archive ${known}, and ${shelf.directory} is archive ${id}: set ARCHIVE_DIR`,
@@ -67,13 +67,13 @@ async function belong({ redis, shelf }: ArchiveContext): Promise<void> {
 }
 
 /** What a person has to look at, in sentences; empty when all went well. */
-export function archiveTroubles({ ledger, audit, usage }: ArchiveSummary): string[] {
+export function archiveWarnings({ ledger, audit, usage }: ArchiveSummary): string[] {
   const left = [...ledger.left, ...audit.left].map(({ what, why }) => `${what} was left live: ${why}`);
   const { lost } = usage;
   return lost ? [...left, `usage from ${lost.from} to ${lost.to} was gone before it was archived`] : left;
 }
 
 /** What was done, in one line. */
-export function archiveLine({ ledger, audit, usage }: ArchiveSummary): string {
+export function archiveSummaryLine({ ledger, audit, usage }: ArchiveSummary): string {
   return `archived ${ledger.entries} ledger entries, ${audit.entries} audit entries and ${usage.days.length} days of usage`;
 }

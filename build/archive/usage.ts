@@ -5,11 +5,9 @@
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession, readSql } from '../runtime/duckdb.ts';
-import { accountPages, firstDay } from './accounts.ts';
 import type { ArchiveContext } from './context.ts';
-import type { Cell } from './entry-row.ts';
-import { askAgain } from './redis-retry.ts';
-import { RowTable } from './row-table.ts';
+import { type Cell, RowTable } from './entry-rows.ts';
+import { accountPages, firstDay, withRetry } from './redis-access.ts';
 
 const TABLES = readSql(import.meta.url, 'sql/tables.sql');
 const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
@@ -70,7 +68,7 @@ async function writeDay(context: ArchiveContext, day: number): Promise<void> {
     const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
     let credits = 0n;
     for await (const ids of accountPages(redis, ACCOUNTS_AT_ONCE)) {
-      const hashes = await askAgain(redis, () =>
+      const hashes = await withRetry(redis, () =>
         Promise.all(ids.map((id) => redis.hgetall(redisKeys.usage(id, day)))),
       );
       for (const [index, account_id] of ids.entries()) {

@@ -9,7 +9,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { waitForLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { ArchiveShelf } from '../archive/archive-storage.ts';
+import { ArchiveStorage } from '../archive/archive-storage.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles, writeFlushed } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
@@ -44,9 +44,9 @@ const READ_AT_ONCE = 4;
 
 /**
  * Writes a backup into a directory that is absent or empty.
- * @throws {CommandError} when it is not, or lies where it must not; {LockHeld} when an archive step does not end.
+ * @throws {CommandError} when it is not, or lies where it must not; {LockHeldError} when an archive step does not end.
  */
-export async function backUp(dependencies: BackupDependencies, to: string): Promise<BackupSummary> {
+export async function createBackup(dependencies: BackupDependencies, to: string): Promise<BackupSummary> {
   const { redis, settings, now, signal } = dependencies;
   keepApart(settings, to);
   await mkdir(to, { recursive: true, mode: 0o700 });
@@ -66,7 +66,7 @@ export async function backUp(dependencies: BackupDependencies, to: string): Prom
   const [archives, others] = [true, false].map((isArchive) =>
     treesOf(settings).filter(({ name }) => (name === 'archive') === isArchive),
   );
-  const shelf = new ArchiveShelf(settings.ARCHIVE_DIR);
+  const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
   const lock = await waitForLock(shelf.lockFile, 'the archive', {
     atMost_ms: ARCHIVE_FREE_WITHIN_MS,
     signal,

@@ -12,7 +12,7 @@ import { open } from 'node:fs/promises';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { askAgain } from '../archive/redis-retry.ts';
+import { withRetry } from '../archive/redis-access.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
@@ -45,7 +45,7 @@ async function scan(redis: RedisClient, pattern = '*'): Promise<Set<string>> {
     let cursor = '0';
     do {
       const from = cursor;
-      const [next, found] = await askAgain(redis, () =>
+      const [next, found] = await withRetry(redis, () =>
         node.scan(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT),
       );
       for (const name of found) names.add(name);
@@ -56,7 +56,7 @@ async function scan(redis: RedisClient, pattern = '*'): Promise<Set<string>> {
 }
 
 async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<KeyLine[]> {
-  const found = (await askAgain(redis, () =>
+  const found = (await withRetry(redis, () =>
     redis.callBuffer('EVAL', DUMP_KEYS, String(names.length), ...names),
   )) as [value: Buffer | null, left_ms: number][];
   return names.flatMap((name, index): KeyLine[] => {
@@ -67,8 +67,9 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 
 /** Keys that an account may have got since its names were read. */
 function namesOf(account_id: string, now_ms: number): string[] {
-  const { account, keys, ledger, carried, idem, accountOrders, login, alert, usage, debits } = redisKeys;
-  const always = [account, keys, ledger, carried, idem, accountOrders, login, alert];
+  const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
+    redisKeys;
+  const always = [account, keys, ledger, archivedThrough, idem, accountOrders, login, alert];
   const around = [-1, 0, 1];
   return [
     ...always.map((name) => name(account_id)),
@@ -87,7 +88,7 @@ async function dumpAccount(
   for (;;) {
     for (const name of namesOf(account_id, now())) names.add(name);
     const lines = await dumpKeys(redis, [...names]);
-    const orders = await askAgain(redis, () => redis.zrange(redisKeys.accountOrders(account_id), '0', '-1'));
+    const orders = await withRetry(redis, () => redis.zrange(redisKeys.accountOrders(account_id), '0', '-1'));
     const late = orders.map((id) => redisKeys.order(account_id, id)).filter((name) => !names.has(name));
     if (late.length === 0) return lines;
     for (const name of late) names.add(name);

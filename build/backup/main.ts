@@ -4,13 +4,13 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { LockHeld } from '../../data/runtime/file-lock.ts';
+import { LockHeldError } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
 import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
 import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { type OpenRedis, openRedis } from '../runtime/redis-connection.ts';
-import { backUp } from './backup.ts';
+import { createBackup } from './backup.ts';
 import { restore } from './restore.ts';
 import { expectNobodyServes } from './restore-redis.ts';
 
@@ -55,7 +55,7 @@ function understand([what, ...args]: readonly string[]): Asked {
 async function carryOut({ what, directory, force }: Asked, link: OpenRedis): Promise<[object, string]> {
   const { redis, settings } = link;
   if (what === 'backup') {
-    const done = await backUp({ redis, settings, now: Date.now }, directory);
+    const done = await createBackup({ redis, settings, now: Date.now }, directory);
     const size = `${done.keys} keys and ${done.files} files, ${(done.bytes / 1e6).toFixed(1)} MB`;
     return [done, `backed up to ${directory}: ${size}`];
   }
@@ -76,7 +76,7 @@ async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-const EXPECTED = [LockHeld, PrivateRedisError, CommandError, SettingsError];
+const EXPECTED = [LockHeldError, PrivateRedisError, CommandError, SettingsError];
 
 try {
   await run(process.argv.slice(2));

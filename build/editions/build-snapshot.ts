@@ -7,8 +7,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Curated } from '../../data/curated.ts';
-import { takeLock, waitForLock } from '../../data/runtime/file-lock.ts';
+import type { Curated } from '../../data/curated/curated.ts';
+import { acquireLock, waitForLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
@@ -69,14 +69,14 @@ export class NothingToPublish extends Error {
 
 /**
  * Builds a snapshot from the last good runs in the lake and publishes it.
- * @throws {LockHeld} when another build is under way; {NothingToPublish}; {SnapshotError} when verification fails.
+ * @throws {LockHeldError} when another build is under way; {NothingToPublish}; {SnapshotError} when verification fails.
  */
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
   const shelf = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
   const { waitForOther_ms: atMost_ms, signal } = dependencies;
   const lock =
     atMost_ms === undefined
-      ? await takeLock(shelf.lockFile, 'the snapshot')
+      ? await acquireLock(shelf.lockFile, 'the snapshot')
       : await waitForLock(shelf.lockFile, 'the snapshot', { atMost_ms, signal });
   try {
     await shelf.clean();

@@ -7,7 +7,7 @@
  * providers count only while no other has anything to give.
  */
 import { createHash } from 'node:crypto';
-import type { Curated } from '../../data/curated.ts';
+import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';

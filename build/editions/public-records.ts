@@ -2,7 +2,7 @@
  * The public records of a snapshot, complete: what the plan says of each thing joined with what its figures say.
  * Every record is held against the public schema here, so nothing of another shape can reach a file.
  */
-import type { Curated } from '../../data/curated.ts';
+import type { Curated } from '../../data/curated/curated.ts';
 import {
   type CountryDetail,
   type CoverageRecord,

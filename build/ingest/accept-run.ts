@@ -10,7 +10,7 @@ import type { IngestDependencies } from './ingest-provider.ts';
 
 /**
  * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.
- * @throws {CommandError} when the run is not held; {LockHeld} when the provider is being ingested.
+ * @throws {CommandError} when the run is not held; {LockHeldError} when the provider is being ingested.
  */
 export async function acceptRun(
   dependencies: Pick<IngestDependencies, 'settings' | 'now' | 'observer'>,

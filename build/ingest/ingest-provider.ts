@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Curated } from '../../data/curated.ts';
-import { takeLock } from '../../data/runtime/file-lock.ts';
+import type { Curated } from '../../data/curated/curated.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
@@ -49,7 +49,7 @@ export interface IngestOptions {
 /**
  * Ingests one provider.
  * @returns the record of the run: `succeeded`, `unchanged`, `suspicious`, `failed` or `cancelled`.
- * @throws {LockHeld} when the provider is being ingested already; {RangeError} when there is no such provider.
+ * @throws {LockHeldError} when the provider is being ingested already; {RangeError} when there is no such provider.
  */
 export async function ingestProvider(
   dependencies: IngestDependencies,
@@ -59,7 +59,7 @@ export async function ingestProvider(
   const definition = dependencies.curated.providers.get(providerId);
   if (!definition) throw new RangeError(`there is no provider "${providerId}"`);
   const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
-  const lock = await takeLock(lake.lockFile, `provider ${providerId}`);
+  const lock = await acquireLock(lake.lockFile, `provider ${providerId}`);
   try {
     for (const broken of await lake.recover(dependencies.now())) dependencies.observer?.onRun?.(broken);
     const record = await new ProviderRun(dependencies, definition, lake).run(options.force ?? false);

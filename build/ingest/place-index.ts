@@ -2,7 +2,7 @@
  * Maps a provider's place codes to the country spine, once per code: a provider repeats some hundred codes in
  * millions of rows.
  */
-import type { Curated } from '../../data/curated.ts';
+import type { Curated } from '../../data/curated/curated.ts';
 import type { RejectReason } from '../../data/schema/lake.ts';
 
 const REASONS = {

@@ -3,7 +3,7 @@
  * (upstream broken, contradictory figures, an id that cannot stand in a URL) fails alone.
  */
 import type { Logger } from 'pino';
-import type { Curated } from '../../data/curated.ts';
+import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';

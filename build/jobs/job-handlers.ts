@@ -2,7 +2,7 @@
  * What each job does. A job's end says what became of it; only a fault of our own makes it fail. Jobs of one provider
  * exclude each other by the lake's lock, whoever holds it: a second one ends as `busy` and changes nothing.
  */
-import { LockHeld } from '../../data/runtime/file-lock.ts';
+import { LockHeldError } from '../../data/runtime/file-lock.ts';
 import type { JobService } from '../../data/runtime/jobs.ts';
 import type { JobName, JobPayload, JobResult } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
@@ -72,7 +72,7 @@ async function unlessBusy(work: () => Promise<JobResult>): Promise<JobResult> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof LockHeld) return { outcome: 'busy', reason: error.message };
+    if (error instanceof LockHeldError) return { outcome: 'busy', reason: error.message };
     if (error instanceof NothingToPublish) return { outcome: 'failed', reason: error.message };
     throw error;
   }

@@ -1,8 +1,8 @@
 /** Puts the books right after a crash: at a worker's start, and when a job was lost with its worker. */
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { loadCurated } from '../../data/curated.ts';
-import { LockHeld, takeLock } from '../../data/runtime/file-lock.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { acquireLock, LockHeldError } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { ProviderLake } from '../lake/lake.ts';
 import type { RunReporter } from './run-reporter.ts';
@@ -19,11 +19,12 @@ export async function recoverRuns(
     const lake = new ProviderLake(settings.LAKE_DIR, id);
     if (!existsSync(lake.directory)) continue;
     try {
-      const lock = await takeLock(lake.lockFile, `provider ${id}`);
+      const lock = await acquireLock(lake.lockFile, `provider ${id}`);
       await lake.recover(now()).finally(() => lock.release());
     } catch (error) {
       // Somebody is at it: that run is alive.
-      if (!(error instanceof LockHeld)) log.error({ err: error, provider: id }, 'runs cannot be settled');
+      if (!(error instanceof LockHeldError))
+        log.error({ err: error, provider: id }, 'runs cannot be settled');
     }
     await mirror.backfill(await lake.records());
   }

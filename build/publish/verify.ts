@@ -6,7 +6,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import type { Curated } from '../../data/curated.ts';
+import type { Curated } from '../../data/curated/curated.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import { hashFile } from '../editions/file-writer.ts';

@@ -3,6 +3,8 @@
  * Watching never changes the outcome: an observer is told, it is not asked.
  */
 
+import type { WriteStream } from 'node:tty';
+import type { Logger } from 'pino';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { BuildRun, RunProgress } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
@@ -34,5 +36,69 @@ export function combineObservers(...observers: readonly BuildObserver[]): BuildO
     onProgress: (event) => {
       for (const one of observers) one.onProgress?.(event);
     },
+  };
+}
+
+const BAR_WIDTH = 24;
+const REDRAW_MS = 80;
+const CLEAR_LINE = '\u001b[2K';
+const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A` : '');
+
+/** `#####.....  210/478 indicators  1,234,567 rows  34 MB` */
+export function progressLine(event: ProgressEvent, width: number): string {
+  const { task, step, done, total, unit, rows, bytes } = event;
+  const share = total ? Math.min(1, done / total) : 0;
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = '#'.repeat(filled) + '.'.repeat(BAR_WIDTH - filled);
+  const count = `${done.toLocaleString('en')}${total === null ? '' : `/${total.toLocaleString('en')}`} ${unit}`;
+  const more = [
+    ...(rows ? [`${rows.toLocaleString('en')} rows`] : []),
+    ...(bytes ? [`${Math.round(bytes / 1e6).toLocaleString('en')} MB`] : []),
+  ];
+  const line = `${task.padEnd(24)} ${step.padEnd(16)} ${bar} ${[count, ...more].join('  ')}`;
+  return line.slice(0, Math.max(20, width - 1));
+}
+
+export interface ProgressDisplay extends BuildObserver {
+  onProgress(event: ProgressEvent): void;
+  /** Draws the last state and leaves the cursor below it. */
+  close(): void;
+}
+
+/** Draws on a terminal. */
+export function terminalProgress(terminal: WriteStream, now: () => number): ProgressDisplay {
+  const lines = new Map<string, ProgressEvent>();
+  let drawn = 0;
+  let drawnAt = 0;
+  const draw = (): void => {
+    const text = [...lines.values()].map(
+      (event) => CLEAR_LINE + progressLine(event, terminal.columns || 100),
+    );
+    terminal.write(`${up(drawn)}\r${text.join('\n')}\n`);
+    drawn = text.length;
+    drawnAt = now();
+  };
+  return {
+    onProgress(event) {
+      lines.set(event.task, event);
+      if (now() - drawnAt >= REDRAW_MS || event.done === event.total) draw();
+    },
+    close() {
+      if (lines.size > 0) draw();
+      lines.clear();
+    },
+  };
+}
+
+/** Logs the beginning of every step. */
+export function loggedProgress(log: Logger): ProgressDisplay {
+  const steps = new Map<string, string>();
+  return {
+    onProgress({ task, step, total, unit }) {
+      if (steps.get(task) === step) return;
+      steps.set(task, step);
+      log.info({ task, step, total, unit }, 'progress');
+    },
+    close() {},
   };
 }

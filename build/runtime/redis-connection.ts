@@ -58,7 +58,7 @@ export async function openRedis(settings: Settings, log: Logger, role: RedisRole
 }
 
 /** The operators' changes: from Redis, else as they were last seen. */
-export async function currentOverrides(
+export async function loadOverrides(
   redis: RedisClient | null,
   settings: Pick<Settings, 'LAKE_DIR'>,
   log: Logger,

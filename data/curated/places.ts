@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { type PlaceKind, placeKind, type SpineCountry } from '../schema/curated.ts';
 import { iso3 } from '../schema/records.ts';
 import type { Spine } from './countries.ts';
-import { foldName } from './names.ts';
 import type { Position, Problems } from './problems.ts';
 import { check, readTable } from './table.ts';
 
@@ -109,4 +108,20 @@ class Builder {
       },
     };
   }
+}
+
+/** Folds case, accents, punctuation, "&", "St." and a leading "the": spelling that never tells two places apart.
+ * `Côte d'Ivoire` → `cote divoire`, `Micronesia (Fed. Sts.)` → `micronesia fed sts`, `St. Lucia` → `saint lucia`.
+ */
+export function foldName(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’‘`ʻʼ]/g, '')
+    .replaceAll('&', ' and ')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .replace(/\bst\b/g, 'saint')
+    .replace(/^the /, '');
 }

@@ -22,8 +22,8 @@ interface Holder {
 const NOBODY: Holder = { pid: 0, started: null, token: 'unreadable' };
 
 /** Somebody else holds the lock. */
-export class LockHeld extends Error {
-  override name = 'LockHeld';
+export class LockHeldError extends Error {
+  override name = 'LockHeldError';
   readonly pid: number;
   constructor(what: string, pid: number) {
     super(`${what} is already being worked on by process ${pid}`);
@@ -105,9 +105,9 @@ const ATTEMPTS = 20;
 /**
  * Takes the lock at once or not at all.
  * @param what named in the message: `provider gapminder`.
- * @throws {LockHeld} when a living process (this one included) holds it.
+ * @throws {LockHeldError} when a living process (this one included) holds it.
  */
-export async function takeLock(file: string, what: string): Promise<FileLock> {
+export async function acquireLock(file: string, what: string): Promise<FileLock> {
   await mkdir(dirname(file), { recursive: true });
   const own: Holder = { pid: process.pid, started: await startOf(process.pid), token: randomUUID() };
   const draft = `${file}.${own.token}`;
@@ -116,10 +116,10 @@ export async function takeLock(file: string, what: string): Promise<FileLock> {
       await writeFile(draft, JSON.stringify(own));
       if (await tryLink(draft, file)) return { release: () => release(file, own) };
       const holder = await readHolder(file);
-      if (holder && (await stillHolds(holder))) throw new LockHeld(what, holder.pid);
+      if (holder && (await stillHolds(holder))) throw new LockHeldError(what, holder.pid);
       if (holder) await removeDead(file, holder);
     }
-    throw new LockHeld(what, 0);
+    throw new LockHeldError(what, 0);
   } finally {
     await rm(draft, { force: true });
   }
@@ -131,7 +131,7 @@ interface Patience {
   signal?: AbortSignal | undefined;
 }
 
-/** Waits for the lock instead. @throws {LockHeld} when it is still held after `atMost_ms`; the signal's reason. */
+/** Waits for the lock instead. @throws {LockHeldError} when it is still held after `atMost_ms`; the signal's reason. */
 export async function waitForLock(
   file: string,
   what: string,
@@ -140,9 +140,9 @@ export async function waitForLock(
   const deadline = performance.now() + atMost_ms;
   for (;;) {
     try {
-      return await takeLock(file, what);
+      return await acquireLock(file, what);
     } catch (error) {
-      if (!(error instanceof LockHeld) || performance.now() > deadline) throw error;
+      if (!(error instanceof LockHeldError) || performance.now() > deadline) throw error;
     }
     await pause(every_ms, undefined, { ...(signal && { signal }) });
   }

@@ -23,7 +23,7 @@ import { RunStore } from './run-store.ts';
  * What became of a request: `queued`; `waiting`, when the same has been asked for already and is not done (`job` is
  * that one; what it will read is what is true when it begins); `running`, when the provider is being ingested now.
  */
-export interface Asked {
+export interface EnqueueResult {
   state: 'queued' | 'waiting' | 'running';
   job: string | null;
   /** The run that is under way. */
@@ -43,14 +43,14 @@ export class JobService {
   }
 
   /** Ingests one provider, then publishes when its figures changed. */
-  async ingest(provider: string, asked: { force?: boolean; by?: string } = {}): Promise<Asked> {
+  async ingest(provider: string, asked: { force?: boolean; by?: string } = {}): Promise<EnqueueResult> {
     return (
       (await this.#busy(provider)) ?? this.#add('ingest', { provider, ...asked }, `provider:${provider}`)
     );
   }
 
   /** Takes a held run as good, then publishes. */
-  async accept(provider: string, run: string, asked: { by?: string } = {}): Promise<Asked> {
+  async accept(provider: string, run: string, asked: { by?: string } = {}): Promise<EnqueueResult> {
     return (
       (await this.#busy(provider)) ??
       this.#add('accept', { provider, run, ...asked }, `accept:${provider}:${run}`)
@@ -58,17 +58,17 @@ export class JobService {
   }
 
   /** Ingests what is due, or everything, then publishes once. */
-  nightly(asked: { all?: boolean; by?: string } = {}): Promise<Asked> {
+  nightly(asked: { all?: boolean; by?: string } = {}): Promise<EnqueueResult> {
     return this.#add('nightly', asked, 'nightly');
   }
 
   /** Publishes what the lake and the operators' changes say now. */
-  rebuild(asked: { by?: string } = {}): Promise<Asked> {
+  rebuild(asked: { by?: string } = {}): Promise<EnqueueResult> {
     return this.#add('rebuild', asked, 'rebuild', { keepLastIfActive: true });
   }
 
   /** Serves an earlier snapshot. */
-  rollback(to: string | null, asked: { by?: string } = {}): Promise<Asked> {
+  rollback(to: string | null, asked: { by?: string } = {}): Promise<EnqueueResult> {
     return this.#add('rollback', { to, ...asked }, `rollback:${to ?? ''}`);
   }
 
@@ -86,7 +86,7 @@ export class JobService {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
   }
 
-  async #busy(provider: string): Promise<Asked | null> {
+  async #busy(provider: string): Promise<EnqueueResult | null> {
     const run = await this.#runs.running(provider);
     return run && { state: 'running', job: null, run: run.run_id };
   }
@@ -96,7 +96,7 @@ export class JobService {
     payload: Partial<JobPayload<Name>>,
     once: string,
     more: { keepLastIfActive?: boolean } = {},
-  ): Promise<Asked> {
+  ): Promise<EnqueueResult> {
     const options: JobsOptions = { ...KEPT, jobId: randomUUID(), deduplication: { id: once, ...more } };
     const { id = null } = await this.#queue(name).add(name, JOBS[name].parse(payload), options);
     return { state: id === options.jobId ? 'queued' : 'waiting', job: id, run: null };

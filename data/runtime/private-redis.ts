@@ -28,7 +28,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { isAlive, LockHeld, waitForLock } from './file-lock.ts';
+import { isAlive, LockHeldError, waitForLock } from './file-lock.ts';
 
 /** The private Redis cannot be had; the message is one line that says what to do. */
 export class PrivateRedisError extends Error {
@@ -149,7 +149,7 @@ const hold = (place: Place): Promise<Redis> => alone(place, () => joinOrStart(pl
 async function alone<T>(place: Place, work: () => Promise<T>): Promise<T> {
   const patience = { atMost_ms: START_WITHIN_MS, every_ms: POLL_MS };
   const lock = await waitForLock(place.lockFile, 'the private Redis', patience).catch((error: unknown) => {
-    throw error instanceof LockHeld ? new PrivateRedisError(error.message) : error;
+    throw error instanceof LockHeldError ? new PrivateRedisError(error.message) : error;
   });
   try {
     return await work();

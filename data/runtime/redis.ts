@@ -152,3 +152,10 @@ export async function whenReady(client: RedisClient, timeout_ms: number): Promis
   }
   return true;
 }
+
+/** The alternating names and values of a stream entry, as a record. */
+export function fieldsToRecord(list: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let at = 0; at + 1 < list.length; at += 2) fields[list[at] ?? ''] = list[at + 1] ?? '';
+  return fields;
+}

@@ -87,7 +87,7 @@ const streamId = z.string().regex(/^\d+-\d+$/);
 const whole = z.coerce.number().int();
 
 /** The hash `{a:ID}:carried`: what has left the live ledger of an account. Absent when nothing has. */
-export const carriedLedger = z.object({
+export const ledgerArchivedThrough = z.object({
   /** Id of the last entry that has left. */
   through: streamId,
   /** Its time, Unix milliseconds. */
@@ -97,8 +97,8 @@ export const carriedLedger = z.object({
   /** How many entries have left, ever. */
   entries: whole,
 });
-export type CarriedLedger = z.infer<typeof carriedLedger>;
+export type LedgerArchivedThrough = z.infer<typeof ledgerArchivedThrough>;
 
 /** The hash `{audit}:carried`. */
-export const carriedAudit = z.object({ through: streamId, entries: whole });
-export type CarriedAudit = z.infer<typeof carriedAudit>;
+export const auditArchivedThrough = z.object({ through: streamId, entries: whole });
+export type AuditArchivedThrough = z.infer<typeof auditArchivedThrough>;

@@ -1,6 +1,6 @@
 /**
  * What people curate and review under `data/`: provider definitions, the indicator overlay, topics, places, links.
- * Loading and checking them (with file, line and reason) is `data/curated.ts`.
+ * Loading and checking them (with file, line and reason) is `data/curated/curated.ts`.
  */
 import { z } from 'zod';
 import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './records.ts';

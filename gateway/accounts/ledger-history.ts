@@ -8,7 +8,7 @@
  * entry of the balance that was carried over stands for all that came before: the sum still holds.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { type CarriedLedger, carriedLedger } from '../../data/schema/archive.ts';
+import { type LedgerArchivedThrough, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { Gap } from '../archive/page.ts';
@@ -62,23 +62,23 @@ async function readLive(
   account_id: string,
   count: number,
   before: string | undefined,
-): Promise<{ carried: CarriedLedger | null; live: LedgerEntry[] }> {
+): Promise<{ carried: LedgerArchivedThrough | null; live: LedgerEntry[] }> {
   const start = before === undefined ? '+' : `(${before}`;
   const replies = await redis
     .multi()
-    .hgetall(redisKeys.carried(account_id))
+    .hgetall(redisKeys.archivedThrough(account_id))
     .xrevrange(redisKeys.ledger(account_id), start, '-', 'COUNT', count)
     .exec()
     .catch(unavailable);
   const [hash, entries] = (replies ?? []).map(([error, reply]) => (error ? unavailable(error) : reply));
   const isCarried = Object.keys(hash as object).length > 0;
   return {
-    carried: isCarried ? carriedLedger.parse(hash) : null,
+    carried: isCarried ? ledgerArchivedThrough.parse(hash) : null,
     live: (entries as [string, string[]][]).map(ledgerEntryFrom),
   };
 }
 
-const standIn = ({ through, at_ms, balance, entries }: CarriedLedger): LedgerEntry => ({
+const standIn = ({ through, at_ms, balance, entries }: LedgerArchivedThrough): LedgerEntry => ({
   id: through,
   at_ms,
   kind: 'carry_forward',

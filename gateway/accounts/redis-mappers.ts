@@ -1,5 +1,5 @@
 /** From Redis hashes and stream entries to records. */
-import { fieldsOf } from '../../data/runtime/stream-fields.ts';
+import { fieldsToRecord } from '../../data/runtime/redis.ts';
 import type { Tier } from '../metering/metering.ts';
 import type {
   AccountRecord,
@@ -89,7 +89,7 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
 
 /** One stream entry: its id and its fields, alternating names and values. */
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
-  return ledgerEntryOf(id, fieldsOf(fields));
+  return ledgerEntryOf(id, fieldsToRecord(fields));
 }
 
 /** An entry by its fields, wherever they are kept. */

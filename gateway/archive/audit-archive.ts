@@ -1,5 +1,5 @@
 /** Archived entries of the audit log, newest first: all of them, or those of one subject. */
-import type { CarriedAudit } from '../../data/schema/archive.ts';
+import type { AuditArchivedThrough } from '../../data/schema/archive.ts';
 import { type ArchiveEngine, readSql } from './engine.ts';
 import { type ArchivedPage, damagedPart, type Gap } from './page.ts';
 import { listParts, type Part } from './parts.ts';
@@ -17,7 +17,7 @@ import {
 const PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
 
 export interface AuditQuery {
-  carried: CarriedAudit;
+  carried: AuditArchivedThrough;
   /** Null for the entries of all subjects. */
   subject: string | null;
   /** Entries older than this one. */

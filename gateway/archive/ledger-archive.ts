@@ -5,7 +5,7 @@
  * first with nothing, and the last closes with what Redis says was carried over. Where a part is gone or damaged the
  * chain is torn, and the page ends there and says so: a hole never looks like an account without history.
  */
-import type { CarriedLedger } from '../../data/schema/archive.ts';
+import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { BoundedCache } from '../metering/bounded-cache.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from './engine.ts';
 import { type ArchivedPage, damagedPart, type Gap } from './page.ts';
@@ -33,7 +33,7 @@ interface Holding {
 type Chain = readonly (Holding | string)[];
 
 export interface LedgerQuery {
-  carried: CarriedLedger;
+  carried: LedgerArchivedThrough;
   /** Entries older than this one. */
   before: StreamId;
   limit: number;

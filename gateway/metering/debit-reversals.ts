@@ -8,9 +8,8 @@
  * logged with their request id, so that an operator can compare the ledger and refund.
  */
 import type { Logger } from 'pino';
-import type { RedisClient } from '../../data/runtime/redis.ts';
+import { fieldsToRecord, type RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
-import { fieldsOf } from '../../data/runtime/stream-fields.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Debit } from './metering.ts';
 
@@ -166,7 +165,7 @@ export async function findCharged<Searched extends SearchedDebit>(
   let from = String(Math.min(...debits.map(({ at_ms }) => at_ms)) - CLOCK_SKEW_MS);
   for (;;) {
     const page = await redis.xrange(ledger, from, '+', 'COUNT', LEDGER_PAGE_SIZE);
-    for (const [, fields] of page) countEntry(counts, fieldsOf(fields));
+    for (const [, fields] of page) countEntry(counts, fieldsToRecord(fields));
     const last = page.at(-1);
     if (!last || page.length < LEDGER_PAGE_SIZE) break;
     from = `(${last[0]}`;

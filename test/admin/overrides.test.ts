@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createHandlers } from '../../build/jobs/job-handlers.ts';
 import { type JobWorker, startJobWorker } from '../../build/jobs/job-worker.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { currentOverrides } from '../../build/runtime/redis-connection.ts';
+import { loadOverrides } from '../../build/runtime/redis-connection.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import { cells, World } from '../build/world.ts';
@@ -59,7 +59,7 @@ beforeAll(async () => {
     ...(await world.dependencies()),
     observer: mirror,
     signal,
-    overrides: () => currentOverrides(client, world.settings, silentLog),
+    overrides: () => loadOverrides(client, world.settings, silentLog),
   });
   worker = startJobWorker({
     redis: jobs,

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry } from '../../gateway/accounts/records.ts';
-import { DAY_MS, rewrite } from '../build/archive/lived.ts';
+import { DAY_MS, rewrite } from '../build/archive/archived-week.ts';
 import {
   accountsOf,
   archivedEntry,

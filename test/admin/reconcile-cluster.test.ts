@@ -1,7 +1,7 @@
 /** The same on a Redis Cluster: every account's keys lie together, and accounts lie apart. */
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { live } from '../build/archive/lived.ts';
+import { live } from '../build/archive/archived-week.ts';
 import { startRedisCluster } from '../redis.ts';
 
 it('agrees, pages through archive and live, and names the one account that is corrupted', async () => {
@@ -13,7 +13,7 @@ it('agrees, pages through archive and live, and names the one account that is co
     for (const [id, ledger] of lived.ledgers)
       expect(await lived.store.ledger(id, { limit: 500 })).toEqual(ledger);
     const id = lived.ids.at(-1) ?? '';
-    await redis.hincrby(redisKeys.carried(id), 'balance', 1);
+    await redis.hincrby(redisKeys.archivedThrough(id), 'balance', 1);
     expect(new Set((await lived.discrepancies()).map(({ account_id }) => account_id))).toEqual(new Set([id]));
   } finally {
     await lived.stop();

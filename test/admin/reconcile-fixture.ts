@@ -9,12 +9,12 @@ import type { Discrepancy } from '../../admin/reconcile/compare.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry } from '../../gateway/accounts/records.ts';
-import { DAY_MS, type Lived, live } from '../build/archive/lived.ts';
+import { type ArchivedWeek, DAY_MS, live } from '../build/archive/archived-week.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
 export let redis: RedisClient;
-export let lived: Lived;
+export let lived: ArchivedWeek;
 export let id: string;
 let email: string;
 export let parts: string[];
@@ -41,7 +41,7 @@ export const entriesOf = (at: number): string => join(partDir(at), 'entries.parq
 export const accountsOf = (at: number): string => join(partDir(at), 'accounts.parquet');
 export const usageFile = (date: string): string => join(lived.archiveDir, 'usage', `${date}.parquet`);
 export const wallet = (): string => redisKeys.account(id);
-export const carried = (): string => redisKeys.carried(id);
+export const carried = (): string => redisKeys.archivedThrough(id);
 /** An archived entry in the middle of the account's second part. */
 export const archivedEntry = (): LedgerEntry => {
   const day = Math.floor((ledger[0]?.at_ms ?? 0) / DAY_MS) + 1;

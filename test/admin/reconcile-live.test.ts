@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DebitReversals } from '../../gateway/metering/debit-reversals.ts';
-import { DAY_MS } from '../build/archive/lived.ts';
+import { DAY_MS } from '../build/archive/archived-week.ts';
 import { silentLog } from '../redis.ts';
 import { carried, found, id, lived, parts, redis, wallet } from './reconcile-fixture.ts';
 

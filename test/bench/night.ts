@@ -1,6 +1,6 @@
 /** Rows of a night over all providers of the mirror: the first one, one that finds nothing new, and each connector. */
 import { join } from 'node:path';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import { mirrorDirectory } from '../mirror.ts';
 import { type Run, runNode } from './processes.ts';
 import type { Row, Skipped } from './report.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import { query } from '../build/parquet-readers.ts';
 import type { Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 
 const [, , directory = '', instant = '', killAt = ''] = process.argv;
 let line = 0;

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { countRows, listSeries, rankFigures, readFigures, readPlaces } from '../gateway/upstream-figures.ts';

@@ -1,7 +1,7 @@
 /** The night: who is due, what one provider's misfortune costs, what a cron job is told. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cadenceMs, type NightlySummary, nightly, nightlyExitCode } from '../../build/nightly.ts';
-import { takeLock } from '../../data/runtime/file-lock.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { World } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -70,7 +70,7 @@ describe('a night', () => {
   });
 
   it('leaves a provider that another process is ingesting to it', async () => {
-    const lock = await takeLock(world.lake('globe').lockFile, 'provider globe');
+    const lock = await acquireLock(world.lake('globe').lockFile, 'provider globe');
     const summary = await night();
     expect(outcomes(summary)).toEqual({ atlas: 'succeeded', globe: 'busy' });
     expect(nightlyExitCode(summary)).toBe(0);
@@ -78,7 +78,7 @@ describe('a night', () => {
   });
 
   it('waits for a rebuild that is under way instead of publishing nothing', async () => {
-    const lock = await takeLock(world.shelf.lockFile, 'the snapshot');
+    const lock = await acquireLock(world.shelf.lockFile, 'the snapshot');
     const waiting = night();
     await lock.release();
     expect((await waiting).build).not.toBeNull();

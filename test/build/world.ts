@@ -13,7 +13,7 @@ import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { type Published, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 
 export const DATA = resolve(dirname(fileURLToPath(import.meta.url)), '../../data');

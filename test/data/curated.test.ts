@@ -1,6 +1,6 @@
 /** What `loadCurated` gives: order, defaults, and the merging of rules, indicators and overlay table. */
 import { describe, expect, it } from 'vitest';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { SMALL, spoil, withFiles } from './small-curated.ts';
 

@@ -4,8 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { foldName } from '../../data/curated/names.ts';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { foldName } from '../../data/curated/places.ts';
 import { describeWithMirror } from '../mirror.ts';
 
 const { countries, places, providers } = await loadCurated('data');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 
 const { providers, places, countries } = await loadCurated('data');
 const samples = [...providers.values()].filter(({ sample }) => sample);

@@ -1,6 +1,6 @@
 /** The country spine of this project, rule by rule. */
 import { describe, expect, it } from 'vitest';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { countryRecord } from '../../data/schema/records.ts';
 

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ArchiveSummary, runArchive } from '../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { KilledNights, moments } from '../build/archive/killed-nights.ts';
-import { Witness } from '../build/archive/witness.ts';
+import { ArchiveOracle } from '../build/archive/archive-oracle.ts';
+import { KilledArchiveRuns, moments } from '../build/archive/killed-runs.ts';
 import { type Customer, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import { fillDay, liveEntries } from './full-day.ts';
@@ -74,7 +74,7 @@ async function aYear(report: Reporter, { nights, callsADay }: ArchiveScale): Pro
   const customers: Customer[] = [];
   for (let i = 0; i < CUSTOMERS; i += 1) customers.push(await world.customer({ credits: 100_000_000 }));
   const expiry = new SimulatedExpiry(redis);
-  const witness = new Witness(redis, dir);
+  const witness = new ArchiveOracle(redis, dir);
   const quarters: number[] = [];
   let admitted = 0;
   for (let day = 1; day <= nights; day += 1) {
@@ -181,7 +181,7 @@ async function stepTimes(redis: RedisClient): Promise<string> {
 
 async function killedNights(report: Reporter, kills: number): Promise<void> {
   await using to = await open();
-  const nights = await KilledNights.open(to.server, to.dir);
+  const nights = await KilledArchiveRuns.open(to.server, to.dir);
   for (let day = 0; day < 3; day += 1) await nights.day();
   const whole = await nights.night();
   const wrongs: string[] = [];

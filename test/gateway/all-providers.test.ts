@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
-import { loadCurated } from '../../data/curated.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import { expectRows } from '../build/fakes/expected-rows.ts';
 import { readWho } from '../build/fakes/who-gho-files.ts';

@@ -2,9 +2,8 @@
  * The audit log from its newest entry to its oldest: what is live, and then what the archive took over. How far the
  * archive goes and what is live are read in one transaction, so that every entry is seen once.
  */
-import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { fieldsOf } from '../../../data/runtime/stream-fields.ts';
-import { type CarriedAudit, carriedAudit } from '../../../data/schema/archive.ts';
+import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
+import { type AuditArchivedThrough, auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
 import type { Gap } from '../../archive/page.ts';
@@ -55,19 +54,19 @@ async function readLive(
   key: string,
   count: number,
   before: string | undefined,
-): Promise<{ carried: CarriedAudit | null; live: StoredPage['entries'] }> {
+): Promise<{ carried: AuditArchivedThrough | null; live: StoredPage['entries'] }> {
   const start = before === undefined ? '+' : `(${before}`;
   const replies = await redis
     .multi()
-    .hgetall(redisKeys.auditCarried)
+    .hgetall(redisKeys.auditArchivedThrough)
     .xrevrange(key, start, '-', 'COUNT', count)
     .exec();
   const [hash, entries] = (replies ?? []).map(([error, reply]) => {
     if (error) throw error;
     return reply;
   });
-  const carried = Object.keys(hash as object).length > 0 ? carriedAudit.parse(hash) : null;
-  const live = (entries as [string, string[]][]).map(([id, flat]) => ({ id, fields: fieldsOf(flat) }));
+  const carried = Object.keys(hash as object).length > 0 ? auditArchivedThrough.parse(hash) : null;
+  const live = (entries as [string, string[]][]).map(([id, flat]) => ({ id, fields: fieldsToRecord(flat) }));
   // A stream of one subject may be trimmed after the log itself.
   const through = carried ? parseStreamId(carried.through) : null;
   return { carried, live: live.filter(({ id }) => !through || compareIds(parseStreamId(id), through) > 0) };

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { CuratedError } from '../../../data/curated.ts';
+import { CuratedError } from '../../../data/curated/curated.ts';
 import { PrivateRedisError, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../../../data/runtime/settings.ts';

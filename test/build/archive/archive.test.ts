@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ArchiveSummary, archiveTroubles, runArchive } from '../../../build/archive/run-archive.ts';
-import { takeLock } from '../../../data/runtime/file-lock.ts';
+import { type ArchiveSummary, archiveWarnings, runArchive } from '../../../build/archive/run-archive.ts';
+import { acquireLock } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import {
   AUDIT_COLUMNS,
@@ -23,7 +23,7 @@ import {
   stream,
   usageRows,
   wholeLedger,
-} from './books.ts';
+} from './ledger-assertions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -129,7 +129,7 @@ describe.each([
     nextDay(4);
     const summary = await archive();
     expect(summary.ledger).toMatchObject({ entries: 2, left: [{ what: bad.account_id }] });
-    expect(archiveTroubles(summary)[0]).toMatch(/does not follow from a balance of 99/);
+    expect(archiveWarnings(summary)[0]).toMatch(/does not follow from a balance of 99/);
     expect(await stream(redis, key)).toEqual(before);
     expect(await redis.exists(`{a:${bad.account_id}}:carried`)).toBe(0);
     expect((await archivedLedgers(dir)).has(bad.account_id)).toBe(false);
@@ -249,7 +249,7 @@ describe.each([
     const summary = await archive();
     expect(summary.usage.lost).toEqual({ from: '2026-11-20', to: '2027-01-09' });
     expect(summary.usage.days).toHaveLength(98);
-    expect(archiveTroubles(summary)[0]).toMatch(/usage from 2026-11-20 to 2027-01-09/);
+    expect(archiveWarnings(summary)[0]).toMatch(/usage from 2026-11-20 to 2027-01-09/);
     nextDay();
     expect((await archive()).usage.lost).toBeNull();
   });
@@ -261,7 +261,7 @@ describe.each([
     await archive();
     expect(await readdir(join(dir, 'ledger'))).toEqual([]);
     expect(await readdir(join(dir, 'usage'))).toEqual([]);
-    const lock = await takeLock(join(dir, '.lock'), 'the archive');
+    const lock = await acquireLock(join(dir, '.lock'), 'the archive');
     await expect(archive()).rejects.toThrow(/already being worked on/);
     await lock.release();
     await rm(join(dir, 'archive.json'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startRedis } from '../../redis.ts';
-import { KilledNights, moments } from './killed-nights.ts';
+import { KilledArchiveRuns, moments } from './killed-runs.ts';
 
 const KILLS = 15;
 
@@ -14,7 +14,7 @@ it('an archive that is killed at any moment is taken up by the next, and every e
   stack.defer(() => server.stop());
   const dir = await mkdtemp(join(tmpdir(), 'alm-killed-'));
   stack.defer(() => rm(dir, { recursive: true, force: true }));
-  const nights = await KilledNights.open(server, dir);
+  const nights = await KilledArchiveRuns.open(server, dir);
   for (let day = 0; day < 3; day += 1) await nights.day();
   const whole = await nights.night();
   expect(whole).toMatchObject({ killed: false, said: expect.arrayContaining(['done']) });

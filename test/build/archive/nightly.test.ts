@@ -9,7 +9,7 @@ import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../bui
 import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { World } from '../world.ts';
-import { archivedLedgers } from './books.ts';
+import { archivedLedgers } from './ledger-assertions.ts';
 
 const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));
 const call = promisify(execFile);

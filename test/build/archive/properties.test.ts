@@ -13,8 +13,8 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
 import { empty, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
-import { stream } from './stored-entries.ts';
-import { Witness } from './witness.ts';
+import { stream } from './archive-contents.ts';
+import { ArchiveOracle } from './archive-oracle.ts';
 
 const DAY_MS = 86_400_000;
 const ACCOUNTS = 3;
@@ -83,7 +83,7 @@ describe.each([
       ...{ world, archive, now },
       archiveDir: join(dir, 'archive'),
       workDir: join(dir, 'work'),
-      witness: new Witness(redis, join(dir, 'archive')),
+      witness: new ArchiveOracle(redis, join(dir, 'archive')),
       audit: new AuditLog(redis, now),
       customers: await Promise.all(
         Array.from({ length: ACCOUNTS }, () => world.customer({ credits: 1_000_000 })),

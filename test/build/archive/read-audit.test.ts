@@ -10,7 +10,7 @@ import { Archive } from '../../../gateway/archive/archive.ts';
 import { compareIds, parseStreamId } from '../../../gateway/archive/stream-id.ts';
 import { type AccountWorld, type Customer, NOON, startAccountPages } from '../../gateway/pages/harness.ts';
 import { silentLog } from '../../redis.ts';
-import { query } from './books.ts';
+import { query } from './ledger-assertions.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -28,8 +28,8 @@ import {
   type World,
 } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { archivedLedgers, usageRows } from './stored-entries.ts';
-import { Witness } from './witness.ts';
+import { archivedLedgers, usageRows } from './archive-contents.ts';
+import { ArchiveOracle } from './archive-oracle.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -53,7 +53,7 @@ async function open() {
   const reconciler = new Reconciler({ redis, now, archiveDir, workDir: join(dir, 'work') }, silentLog);
   return {
     ...{ world, archive, archiveDir },
-    witness: new Witness(redis, archiveDir),
+    witness: new ArchiveOracle(redis, archiveDir),
     store: new AccountStore(options),
     audit: new AuditLog(redis, now, archive),
     night: () => {

@@ -12,12 +12,12 @@ import { Archive } from '../../../gateway/archive/archive.ts';
 import { isGap } from '../../../gateway/archive/page.ts';
 import { PACKS, seededRandom } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { type Lived, live } from './lived.ts';
+import { type ArchivedWeek, live } from './archived-week.ts';
 
 describe('a ledger over archive and live', () => {
   let server: TestRedis;
   let redis: RedisClient;
-  let lived: Lived;
+  let lived: ArchivedWeek;
   let id: string;
   let whole: LedgerEntry[];
 
@@ -105,7 +105,7 @@ describe('a ledger over archive and live', () => {
       ];
       await redis.xadd(redisKeys.ledger(id), entry.id, ...known);
     }
-    await redis.hset(redisKeys.carried(id), {
+    await redis.hset(redisKeys.archivedThrough(id), {
       through: through?.id ?? '',
       at_ms: through?.at_ms ?? 0,
       balance: through?.balance ?? 0,

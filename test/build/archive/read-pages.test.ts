@@ -9,7 +9,7 @@ import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type AdminService, startAdmin, type Visitor, wordsOf } from '../../admin/harness.ts';
 import { silentLog } from '../../redis.ts';
-import { DAY_MS } from './lived.ts';
+import { DAY_MS } from './archived-week.ts';
 
 const run = promisify(execFile);
 const EMAIL = 'old@example.org';

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
-import { backUp } from '../../../build/backup/backup.ts';
+import { createBackup } from '../../../build/backup/backup.ts';
 import { restore } from '../../../build/backup/restore.ts';
 import { treesOf } from '../../../build/backup/trees.ts';
-import { LockHeld, takeLock } from '../../../data/runtime/file-lock.ts';
+import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { buildApp } from '../../../gateway/app.ts';
@@ -17,8 +17,8 @@ import { PRESSURE_LIMITS, Pressure } from '../../../gateway/http/pressure.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
 import { empty, everyKey, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
-import { archivedAudit, expectSoundChain, stream, wholeLedger } from '../archive/books.ts';
-import { contents, furnish, load, type Place, settingsIn, temporary } from './place.ts';
+import { archivedAudit, expectSoundChain, stream, wholeLedger } from '../archive/ledger-assertions.ts';
+import { contents, furnish, load, type Place, settingsIn, temporary } from './backup-fixture.ts';
 
 describe.each([
   ['one Redis', startRedis],
@@ -62,7 +62,7 @@ describe.each([
     const files = await contents(settings);
     const audit = [...(await archivedAudit(settings.ARCHIVE_DIR)), ...(await stream(redis, '{audit}:log'))];
     const backup = join(dir, 'backup');
-    const summary = await backUp({ redis, settings, now }, backup);
+    const summary = await createBackup({ redis, settings, now }, backup);
     await busy.rounds(5);
     await busy.stop();
     const keysAfter = (await everyKey(redis)).length;
@@ -152,8 +152,8 @@ describe.each([
       return world.clock.ms;
     };
     const backup = join(dir, 'second');
-    await backUp({ redis, settings, now }, backup);
-    expect(await archiving).toBeInstanceOf(LockHeld);
+    await createBackup({ redis, settings, now }, backup);
+    expect(await archiving).toBeInstanceOf(LockHeldError);
     await archive();
     await wipe();
     await restore({ redis, settings }, backup);
@@ -162,9 +162,9 @@ describe.each([
     expect(await archive()).toMatchObject({ ledger: { left: [], resumed: [] } });
     for (const { account_id } of people) expect(await redis.xlen(`{a:${account_id}}:ledger`)).toBe(0);
 
-    const lock = await takeLock(join(settings.ARCHIVE_DIR, '.lock'), 'the archive');
+    const lock = await acquireLock(join(settings.ARCHIVE_DIR, '.lock'), 'the archive');
     const stop = new AbortController();
-    const waiting = backUp({ redis, settings, now, signal: stop.signal }, join(dir, 'waiting'));
+    const waiting = createBackup({ redis, settings, now, signal: stop.signal }, join(dir, 'waiting'));
     stop.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow();
     await lock.release();

@@ -5,11 +5,11 @@ import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { backUp } from '../../../build/backup/backup.ts';
+import { createBackup } from '../../../build/backup/backup.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { empty, everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { expectSoundChain, wholeLedger } from '../archive/books.ts';
-import { contents, furnish, settingsIn, temporary } from './place.ts';
+import { expectSoundChain, wholeLedger } from '../archive/ledger-assertions.ts';
+import { contents, furnish, settingsIn, temporary } from './backup-fixture.ts';
 
 const KILLS = 12;
 const UP_WITHIN_MS = 10_000;
@@ -28,7 +28,7 @@ beforeAll(async () => {
   backup = join(dir, 'backup');
   const settings = settingsIn(join(dir, 'home'));
   const { world } = await furnish(gateway, settings);
-  await backUp({ redis: gateway, settings, now: () => world.clock.ms }, backup);
+  await createBackup({ redis: gateway, settings, now: () => world.clock.ms }, backup);
   files = await contents(settings);
   keys = (await everyKey(gateway)).sort();
   // Nothing is restored while a gateway is connected: from here on this is a tool.

@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { backUp } from '../../../build/backup/backup.ts';
+import { createBackup } from '../../../build/backup/backup.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restore } from '../../../build/backup/restore.ts';
 import { treesOf } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { connected, empty, startRedis, type TestRedis } from '../../redis.ts';
-import { contents, furnish, settingsIn, temporary, writeFiles } from './place.ts';
+import { contents, furnish, settingsIn, temporary, writeFiles } from './backup-fixture.ts';
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   whole = join(dir, 'whole');
   const settings = settingsIn(join(dir, 'home'));
   const { world } = await furnish(redis, settings);
-  await backUp({ redis, settings, now: () => world.clock.ms }, whole);
+  await createBackup({ redis, settings, now: () => world.clock.ms }, whole);
   all = await contents(settings);
 });
 afterAll(async () => {
@@ -163,7 +163,7 @@ describe('a place that is not empty', () => {
 
   it('takes no backup, and none lies in what it holds', async () => {
     const settings = settingsIn(join(dir, 'home'));
-    const to = (place: string): Promise<unknown> => backUp({ redis, settings, now: Date.now }, place);
+    const to = (place: string): Promise<unknown> => createBackup({ redis, settings, now: Date.now }, place);
     await expect(to(whole)).rejects.toThrow(/is not empty/);
     for (const { directory } of treesOf(settings)) {
       await expect(to(join(directory, 'backup'))).rejects.toThrow(/choose another place/);

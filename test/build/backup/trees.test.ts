@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Copier, copyStill, listTree, type Tree, treesOf } from '../../../build/backup/trees.ts';
-import { contents, settingsIn, temporary, writeFiles } from './place.ts';
+import { contents, settingsIn, temporary, writeFiles } from './backup-fixture.ts';
 
 /** Does something after the first file that it copies. */
 class Interrupted extends Copier {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { findConnector } from '../../../build/connectors/registry.ts';
-import { type Curated, loadCurated } from '../../../data/curated.ts';
+import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 

@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../../build/lake/lake.ts';
-import { loadCurated } from '../../../data/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import { definitionFile, startUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
 
 describe('a new provider is one definition file', () => {

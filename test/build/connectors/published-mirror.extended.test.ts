@@ -10,7 +10,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
-import { loadCurated } from '../../../data/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import type { ObservationRow } from '../../../data/schema/records.ts';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import type { IngestDependencies } from '../../../build/ingest/ingest-provider.ts';
-import { loadCurated } from '../../../data/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import { filesRoute } from '../fakes/files.ts';
 import { type FakeUpstream, startFakeUpstream } from '../fakes/server.ts';
 

@@ -13,7 +13,7 @@ import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
-import { loadCurated, type PlaceTable } from '../../../data/curated.ts';
+import { loadCurated, type PlaceTable } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';

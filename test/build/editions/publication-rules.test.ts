@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { filesBelow, verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
-import { loadCurated } from '../../../data/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import { catalogueIndex, MANIFEST, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RawObservation, SourceItem } from '../../../build/connectors/connector.ts';
 import { ProviderReader } from '../../../build/ingest/provider-reader.ts';
-import { loadCurated } from '../../../data/curated.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import { providerDefinition } from '../../../data/schema/curated.ts';
 import { silentLog } from '../../redis.ts';
 import { definition } from '../world.ts';

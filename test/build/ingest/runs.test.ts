@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LockHeld, takeLock } from '../../../data/runtime/file-lock.ts';
+import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { cells, World } from '../world.ts';
 
 let world: World;
@@ -100,8 +100,8 @@ describe('a run that fails', () => {
 
 describe('runs of one provider', () => {
   it('are never two at once', async () => {
-    const lock = await takeLock(world.lake('atlas').lockFile, 'provider atlas');
-    await expect(world.ingest('atlas')).rejects.toThrow(LockHeld);
+    const lock = await acquireLock(world.lake('atlas').lockFile, 'provider atlas');
+    await expect(world.ingest('atlas')).rejects.toThrow(LockHeldError);
     await lock.release();
     await world.publish('atlas', { one: { cells: cells(1) } });
     const both = await Promise.allSettled([world.ingest('atlas'), world.ingest('atlas')]);

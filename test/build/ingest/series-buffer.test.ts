@@ -4,7 +4,7 @@ import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { PlaceIndex } from '../../../build/ingest/place-index.ts';
 import { Rejects } from '../../../build/ingest/rejects.ts';
 import { SeriesBuffer, UntrustedSeriesError } from '../../../build/ingest/series-buffer.ts';
-import type { Place } from '../../../data/curated.ts';
+import type { Place } from '../../../data/curated/curated.ts';
 import type { SpineCountry } from '../../../data/schema/curated.ts';
 
 const CODES = ['ZWE', 'AFG', 'FRA'];

@@ -6,9 +6,9 @@ import { type JobWorker, startJobWorker } from '../../../build/jobs/job-worker.t
 import { recoverRuns } from '../../../build/jobs/recover-runs.ts';
 import { RunReporter } from '../../../build/jobs/run-reporter.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
-import { currentOverrides } from '../../../build/runtime/redis-connection.ts';
-import { takeLock } from '../../../data/runtime/file-lock.ts';
-import { type Asked, JobService } from '../../../data/runtime/jobs.ts';
+import { loadOverrides } from '../../../build/runtime/redis-connection.ts';
+import { acquireLock } from '../../../data/runtime/file-lock.ts';
+import { type EnqueueResult, JobService } from '../../../data/runtime/jobs.ts';
 import { connectRedis, type RedisClient } from '../../../data/runtime/redis.ts';
 import { RunStore } from '../../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT } from '../../../data/schema/jobs.ts';
@@ -67,7 +67,7 @@ describe.each([
       observer: mirror,
       signal,
       signalFor: (subject: string) => mirror.signalFor(subject),
-      overrides: () => currentOverrides(redis, world.settings, log),
+      overrides: () => loadOverrides(redis, world.settings, log),
       ...more,
     };
   }
@@ -128,7 +128,7 @@ describe.each([
   it('never does two jobs for one provider at once', async () => {
     const gate = Promise.withResolvers<void>();
     begin(() => gate.promise);
-    const asked: Asked[] = [await desk.ingest('atlas'), await desk.ingest('atlas')];
+    const asked: EnqueueResult[] = [await desk.ingest('atlas'), await desk.ingest('atlas')];
     expect(asked.map(({ state }) => state)).toEqual(['queued', 'waiting']);
     expect(asked[1]?.job).toBe(asked[0]?.job);
     await ended('atlas', 'running');
@@ -142,7 +142,7 @@ describe.each([
   });
 
   it('leaves a provider to another process that is at it', async () => {
-    const lock = await takeLock(world.lake('atlas').lockFile, 'provider atlas');
+    const lock = await acquireLock(world.lake('atlas').lockFile, 'provider atlas');
     const handlers = createHandlers({ desk, tools: (signal) => tools(signal) });
     const result = await handlers.ingest(
       { provider: 'atlas', force: false, by: null },
@@ -187,7 +187,7 @@ describe.each([
     const ids = async () =>
       ((await world.body('routes/indicators.json')).data as { id: string }[]).map(({ id }) => id);
     expect(await ids()).toEqual(['globe.one']);
-    expect([...(await currentOverrides(null, world.settings, silentLog))]).toEqual([
+    expect([...(await loadOverrides(null, world.settings, silentLog))]).toEqual([
       ['atlas.one', { enabled: false }],
     ]);
     await redis.hset(redisKeys.overrides, 'atlas.one', JSON.stringify({ name: 'Uno' }));

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rollback } from '../../../build/publish/snapshot-storage.ts';
-import { LockHeld, takeLock } from '../../../data/runtime/file-lock.ts';
+import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { World } from '../world.ts';
 
 let world: World;
@@ -78,8 +78,8 @@ describe('publication', () => {
   });
 
   it('is never done by two at once', async () => {
-    const lock = await takeLock(world.shelf.lockFile, 'the snapshot');
-    await expect(world.build()).rejects.toThrow(LockHeld);
+    const lock = await acquireLock(world.shelf.lockFile, 'the snapshot');
+    await expect(world.build()).rejects.toThrow(LockHeldError);
     await lock.release();
     await world.build();
   });

@@ -97,7 +97,7 @@ describe('the private Redis', () => {
     const left = program(`
       const redis = await startPrivateRedis(${JSON.stringify(dir)});
       process.kill(Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8')), 'SIGKILL');
-      await takeLock(${JSON.stringify(join(dir, '.lock'))}, 'it');
+      await acquireLock(${JSON.stringify(join(dir, '.lock'))}, 'it');
       process.kill(process.pid, 'SIGKILL');
     `);
     await once(left, 'exit');
@@ -137,7 +137,7 @@ describe('the private Redis', () => {
 function program(text: string, ...changes: `${string}=${string}`[]) {
   const source = `
     import { readFile } from 'node:fs/promises';
-    import { takeLock } from ${module('file-lock.ts')};
+    import { acquireLock } from ${module('file-lock.ts')};
     import { startPrivateRedis } from ${module('private-redis.ts')};
     ${text}`;
   return spawn('env', [...changes, process.execPath, '--input-type=module', '-e', source], {

@@ -28,7 +28,7 @@ export const DAY_MS = 86_400_000;
 /** A part for each of them but the last three. */
 const DAYS = 7;
 
-export interface Lived {
+export interface ArchivedWeek {
   world: World;
   /** Oldest first; the last one has the most varied life. */
   ids: string[];
@@ -49,7 +49,7 @@ export interface Lived {
   stop(): Promise<void>;
 }
 
-export async function live(redis: RedisClient): Promise<Lived> {
+export async function live(redis: RedisClient): Promise<ArchivedWeek> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-lived-'));
   const archiveDir = join(dir, 'archive');
   const world = createWorld(redis, UNLIMITED);

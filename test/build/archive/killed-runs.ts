@@ -12,10 +12,10 @@ import {
   type World,
 } from '../../gateway/metering/harness.ts';
 import type { TestRedis } from '../../redis.ts';
-import type { ChildTask } from './archive-in-child.ts';
-import { Witness } from './witness.ts';
+import type { ChildTask } from './archive-child-process.ts';
+import { ArchiveOracle } from './archive-oracle.ts';
 
-const CHILD = fileURLToPath(new URL('archive-in-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('archive-child-process.ts', import.meta.url));
 const DAY_MS = 86_400_000;
 /** Calls of one day by account: of some there is more than one script takes over at a time. */
 const CALLS = [1, 20, 300];
@@ -31,24 +31,24 @@ export interface Night {
   duration_ms: number;
 }
 
-export class KilledNights {
+export class KilledArchiveRuns {
   readonly #server: TestRedis;
   readonly #dir: string;
   readonly #world: World;
   readonly #audit: AuditLog;
   readonly #customers: Customer[] = [];
-  readonly witness: Witness;
+  readonly witness: ArchiveOracle;
 
   private constructor(server: TestRedis, dir: string, world: World) {
     this.#server = server;
     this.#dir = dir;
     this.#world = world;
     this.#audit = new AuditLog(world.redis, () => world.clock.ms);
-    this.witness = new Witness(world.redis, dir);
+    this.witness = new ArchiveOracle(world.redis, dir);
   }
 
-  static async open(server: TestRedis, dir: string): Promise<KilledNights> {
-    const nights = new KilledNights(server, dir, createWorld(await server.connect(), UNLIMITED));
+  static async open(server: TestRedis, dir: string): Promise<KilledArchiveRuns> {
+    const nights = new KilledArchiveRuns(server, dir, createWorld(await server.connect(), UNLIMITED));
     for (const _ of CALLS) nights.#customers.push(await nights.#world.customer({ credits: 1_000_000 }));
     return nights;
   }

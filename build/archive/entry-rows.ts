@@ -1,5 +1,8 @@
 /** Stream entries as rows of the archive: every field in its column, what has none in `more`; nothing is lost. */
+import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
+import type { ColumnAppender } from '../runtime/column-appender.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 
 export type StreamEntry = [id: string, fields: string[]];
 
@@ -78,4 +81,56 @@ export function ledgerRow(account_id: string, [id, fields]: StreamEntry): Cell[]
 export function auditRow([id, fields]: StreamEntry): Cell[] {
   const { ms, seq } = idOf(id);
   return rowOf(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
+}
+
+/** Appends rows to a DuckDB table a chunk at a time; the table spills to disk when it grows. */
+const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
+const CHUNK_ROWS = 2048;
+
+export class RowTable {
+  readonly #appender: ColumnAppender;
+  readonly #columns: DuckDBValue[][];
+  #rows = 0;
+  #added = 0;
+
+  private constructor(appender: ColumnAppender, width: number) {
+    this.#appender = appender;
+    this.#columns = Array.from({ length: width }, () => []);
+  }
+
+  /** @param columns of the table, by name, in its order. */
+  static async open(
+    duck: DuckSession,
+    table: string,
+    columns: Readonly<Record<string, string>>,
+  ): Promise<RowTable> {
+    const types = Object.values(columns).map((name) => TYPES[name] ?? VARCHAR);
+    return new RowTable(await duck.appender(table, types), types.length);
+  }
+
+  /** Rows added so far. */
+  get added(): number {
+    return this.#added;
+  }
+
+  add(row: readonly Cell[]): void {
+    row.forEach((cell, column) => {
+      const cells = this.#columns[column];
+      if (cells) cells[this.#rows] = cell;
+    });
+    this.#added += 1;
+    this.#rows += 1;
+    if (this.#rows === CHUNK_ROWS) this.#append();
+  }
+
+  /** Hands over what is gathered; nothing can be added afterwards. */
+  close(): void {
+    this.#append();
+    this.#appender.close();
+  }
+
+  #append(): void {
+    this.#appender.append(this.#columns, this.#rows);
+    this.#rows = 0;
+  }
 }

@@ -7,13 +7,6 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { loadCountries } from './curated/countries.ts';
-import { readDocument } from './curated/document.ts';
-import { loadOverlays, overlayOf } from './curated/overlay.ts';
-import { loadPlaces, type PlaceTable } from './curated/places.ts';
-import { Problems } from './curated/problems.ts';
-import { loadProviders } from './curated/providers.ts';
-import { check, readTable } from './curated/table.ts';
 import {
   type CreditPack,
   type CuratedLink,
@@ -25,11 +18,18 @@ import {
   TOPIC_SLUGS,
   type TopicDefinition,
   topicDefinition,
-} from './schema/curated.ts';
-import type { CatalogueEntry } from './schema/lake.ts';
+} from '../schema/curated.ts';
+import type { CatalogueEntry } from '../schema/lake.ts';
+import { loadCountries } from './countries.ts';
+import { readDocument } from './document.ts';
+import { loadOverlays, overlayOf } from './overlay.ts';
+import { loadPlaces, type PlaceTable } from './places.ts';
+import { Problems } from './problems.ts';
+import { loadProviders } from './providers.ts';
+import { check, readTable } from './table.ts';
 
-export type { Place, PlaceTable } from './curated/places.ts';
-export { CuratedError } from './curated/problems.ts';
+export type { Place, PlaceTable } from './places.ts';
+export { CuratedError } from './problems.ts';
 
 export interface Curated {
   /** The spine in the file's order; `enabled` says whether a country is served. */

@@ -13,7 +13,7 @@ import {
   type Row,
   stream,
   usageRows,
-} from './stored-entries.ts';
+} from './archive-contents.ts';
 
 type Entry = [id: string, fields: Fields];
 type Seen = Map<string, string>;
@@ -25,7 +25,7 @@ const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 const textOf = (fields: Fields): string =>
   JSON.stringify(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-export class Witness {
+export class ArchiveOracle {
   readonly #redis: RedisClient;
   readonly #dir: string;
   readonly #ledgers = new Map<string, Seen>();

@@ -6,13 +6,14 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 
 const TRIES = 6;
 const BACK_WITHIN_MS = 10_000;
 const PAUSE_MS = 250;
 
 /** @throws what Redis refused, at once; what came of the last try, when none was answered. */
-export async function askAgain<Answer>(redis: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
+export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await ask();
@@ -43,7 +44,7 @@ export function runScript(
   keys: readonly string[],
   values: readonly (string | number)[],
 ): Promise<unknown> {
-  return askAgain(redis, async () => {
+  return withRetry(redis, async () => {
     try {
       return await redis.evalsha(sha, keys.length, ...keys, ...values);
     } catch (error) {
@@ -51,4 +52,22 @@ export function runScript(
       return redis.eval(text, keys.length, ...keys, ...values);
     }
   });
+}
+
+/** All accounts, a page at a time, by creation: those made meanwhile come last. */
+export async function* accountPages(redis: RedisClient, size: number): AsyncGenerator<string[]> {
+  for (let from = 0; ; from += size) {
+    const range = [String(from), String(from + size - 1)] as const;
+    const ids = await withRetry(redis, () => redis.zrange(redisKeys.accounts, ...range));
+    if (ids.length === 0) return;
+    yield ids;
+  }
+}
+
+/** The UTC day on which the first account was made; null while there is none. */
+export async function firstDay(redis: RedisClient): Promise<number | null> {
+  const [, created_ms] = await withRetry(redis, () =>
+    redis.zrange(redisKeys.accounts, '0', '0', 'WITHSCORES'),
+  );
+  return created_ms === undefined ? null : dayOf(Number(created_ms));
 }

@@ -1,9 +1,9 @@
 /** What stands in the archive and in Redis together, as a test expects it. */
 import { expect } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { archivedLedgers, type Fields, isAtOrBefore, stream } from './stored-entries.ts';
+import { archivedLedgers, type Fields, isAtOrBefore, stream } from './archive-contents.ts';
 
-export { archivedAudit, archivedLedgers, query, stream, usageRows } from './stored-entries.ts';
+export { archivedAudit, archivedLedgers, query, stream, usageRows } from './archive-contents.ts';
 
 const liveLedger = (redis: RedisClient, account_id: string): Promise<[string, Fields][]> =>
   stream(redis, `{a:${account_id}}:ledger`);
