@@ -9,10 +9,10 @@ import { type Cost, costTable } from './cost-table.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import { chosenParts } from './parts.ts';
-import { cpuOfStat } from './proc.ts';
-import { GATEWAY_FLAGS, startHelper } from './processes.ts';
+import { cpuOfStat } from './process-stats.ts';
+import { forkTask, GATEWAY_FLAGS } from './processes.ts';
 import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
-import { overStarts } from './starts.ts';
+import { repeatStarts } from './starts.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
   name: 'a row',
@@ -59,7 +59,7 @@ describe('figures', () => {
 
   it('takes the rounds of several starts together; what failed once is not measured', async () => {
     let start = 0;
-    const [whole, broken, ...others] = await overStarts(async () => {
+    const [whole, broken, ...others] = await repeatStarts(async () => {
       start += 1;
       const found = row([10 * start, 20 * start], [10, 10], undefined);
       found.measured.cpu_us = start;
@@ -121,7 +121,7 @@ describe('the load generator', () => {
     server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await using generator = startHelper('load.ts');
+    await using generator = forkTask('load.ts');
     const job = {
       port,
       requests,

@@ -6,13 +6,13 @@
  */
 import { join, resolve } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { FloorQuestion, SliceQuery } from './floors.ts';
+import { type DataQuery, dataPath, slices } from './data-queries.ts';
+import type { FloorQuestion, ParquetQuery } from './floors.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
-import { type Gateway, startHelper } from './processes.ts';
+import { forkTask, type Gateway } from './processes.ts';
 import { median, type Row } from './report.ts';
 import type { Session } from './session.ts';
-import { type ColdSlice, dataPath, slices } from './slices.ts';
 
 const ROUNDS = 4;
 const WARM_UP_SHARE = 0.3;
@@ -26,19 +26,19 @@ export async function coldRows(session: Session): Promise<Row[]> {
   const { dir, catalogue } = await session.snapshot();
   const { key } = await session.customer();
   session.say('cold /v1/data');
-  await using floor = startHelper('floors.ts');
+  await using floor = forkTask('floors.ts');
   const all = slices(catalogue);
   const share = Math.ceil(all.length * WARM_UP_SHARE);
   const [warmUp, asked] = [all.slice(0, share), all.slice(share)];
   const queries = asked.map(
-    ({ indicator, ...slice }): SliceQuery => ({
+    ({ indicator, ...slice }): ParquetQuery => ({
       ...slice,
       file: resolve(join(dir, observationsFile(indicator))),
     }),
   );
-  const bare = async (each: SliceQuery[]): Promise<number> =>
+  const bare = async (each: ParquetQuery[]): Promise<number> =>
     median(await floor.ask<FloorQuestion, number[]>({ kind: 'duckdb', queries: each }));
-  const onePass = async ({ port }: Gateway, each: ColdSlice[]): Promise<number> => {
+  const onePass = async ({ port }: Gateway, each: DataQuery[]): Promise<number> => {
     const requests = each.map((slice) =>
       requestText({ path: dataPath(slice), headers: { authorization: `Bearer ${key}` } }),
     );

@@ -6,11 +6,11 @@
 import { Redis } from 'ioredis';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Cost } from './cost-table.ts';
+import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
 import { type Call, fetchWhole, requestTexts } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { Gateway } from './processes.ts';
 import type { Session } from './session.ts';
-import { dataPath, hotSlice, wholeIndicator } from './slices.ts';
 
 const WARM_UP_MS = 700;
 const MEASURED_MS = 3_000;
@@ -57,7 +57,7 @@ async function kindsOf(session: Session, { port }: Gateway): Promise<Kind[]> {
   const list = { path: '/v1/indicators', headers: { 'accept-encoding': 'br' } };
   const tag = (await fetchWhole(port, list)).headers.etag ?? '';
   const whole = `/v1/data?indicator=${encodeURIComponent(wholeIndicator(catalogue))}`;
-  const hot = hotSlice(catalogue);
+  const hot = hotQuery(catalogue);
   return [
     { kind: 'cached catalogue', call: list },
     { kind: '304', call: { ...list, headers: { ...list.headers, 'if-none-match': tag } }, status: 304 },

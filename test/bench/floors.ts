@@ -24,7 +24,7 @@ export interface FixedAnswer {
   rows: number;
 }
 
-export interface SliceQuery {
+export interface ParquetQuery {
   file: string;
   countries: string[];
   from: number;
@@ -34,7 +34,7 @@ export interface SliceQuery {
 export type FloorQuestion =
   | { kind: 'http'; answers: FixedAnswer[] }
   | { kind: 'fastify'; answers: FixedAnswer[]; socket: string; account_id: string; key_id: string }
-  | { kind: 'duckdb'; queries: SliceQuery[] };
+  | { kind: 'duckdb'; queries: ParquetQuery[] };
 
 const ADMIT = join(import.meta.dirname, '../../gateway/metering/lua/admit.lua');
 const SLICE_SQL = `
@@ -106,7 +106,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
 }
 
 /** Milliseconds of each query, after one that pays for opening the engine. */
-async function bareDuckDb(queries: SliceQuery[]): Promise<number[]> {
+async function bareDuckDb(queries: ParquetQuery[]): Promise<number[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const statement = await connection.prepare(SLICE_SQL);

@@ -6,7 +6,7 @@
  * nothing else. An answer with another status than the expected one is an error, and a row with errors is void.
  */
 import { connect, type Socket } from 'node:net';
-import { AnswerReader } from './answer-reader.ts';
+import { ResponseReader } from './response-reader.ts';
 
 export interface LoadJob {
   port: number;
@@ -41,7 +41,7 @@ function run(job: LoadJob): Promise<LoadResult> {
   let finish: () => void = () => {};
 
   const keepBusy = (socket: Socket): void => {
-    const reader = new AnswerReader();
+    const reader = new ResponseReader();
     let sent = 0;
     const send = (): void => {
       if (job.once && turn === requests.length) {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuTime } from './proc.ts';
+import { cpuTime } from './process-stats.ts';
 import { end, freePort } from './processes.ts';
 
 export interface Nginx extends AsyncDisposable {

@@ -1,14 +1,15 @@
 /** The parts of the bench in the order they run; each can be run alone. */
+
+import { buildRows, startRows } from './builds.ts';
 import { coldRows } from './cold.ts';
-import { cachedRows, keyedRows, refusalRows } from './contests.ts';
+import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
-import { buildRows, startRows } from './lifecycle.ts';
-import { memoryRows } from './memory.ts';
 import { nightRows } from './night.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
-import { overStarts } from './starts.ts';
+import { memoryRows } from './start-and-memory.ts';
+import { repeatStarts } from './starts.ts';
 import { usersRows } from './users.ts';
 import { workersRows } from './workers.ts';
 
@@ -24,7 +25,7 @@ const rowsOf =
   async (session) => ({ rows: await measure(session) });
 
 const rowsOverStarts = (measure: (session: Session) => Promise<(Row | Skipped)[]>): Part =>
-  rowsOf((session) => overStarts(() => measure(session)));
+  rowsOf((session) => repeatStarts(() => measure(session)));
 
 export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['build', rowsOf(buildRows)],

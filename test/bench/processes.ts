@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cpuTime, familyOf, memoryLine, openHandles } from './proc.ts';
+import { cpuTime, familyOf, memoryLine, openHandles } from './process-stats.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MEMORY_EVERY_MS = 50;
@@ -169,7 +169,7 @@ export async function runNode(script: string, args: string[], settings: Environm
   return { stdout: texts.stdout, duration_ms: performance.now() - started, peak_mb };
 }
 
-export interface Helper extends AsyncDisposable {
+export interface ForkedTask extends AsyncDisposable {
   /** Sends one message and resolves to the answer. */
   ask<Question extends object, Answer>(question: Question): Promise<Answer>;
   /** CPU time used so far, in milliseconds; null where /proc does not exist. */
@@ -177,7 +177,7 @@ export interface Helper extends AsyncDisposable {
 }
 
 /** A helper process that answers one message at a time. */
-export function startHelper(script: string): Helper {
+export function forkTask(script: string): ForkedTask {
   const child = fork(join(import.meta.dirname, script), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return {
     async ask<Question extends object, Answer>(question: Question): Promise<Answer> {

@@ -2,17 +2,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { buildSnapshot } from './lifecycle.ts';
+import { mirrorDirectory } from '../mirror.ts';
 import {
   type Environment,
+  type ForkedTask,
+  forkTask,
   type Gateway,
-  type Helper,
+  type Run,
   runNode,
   startGateway,
-  startHelper,
 } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
-import { type Contest, throughput } from './throughput.ts';
+import { type Comparison, throughput } from './throughput.ts';
 
 export interface Account {
   account_id: string;
@@ -50,7 +51,7 @@ export class Session implements AsyncDisposable {
   /** What every program of this run is given; one process answers, because a floor is one process. */
   readonly settings: Environment;
   readonly say: (line: string) => void;
-  readonly load: Helper = startHelper('load.ts');
+  readonly load: ForkedTask = forkTask('load.ts');
   #snapshot: Promise<OpenSnapshot> | null = null;
   #customer: Promise<Account> | null = null;
 
@@ -98,10 +99,10 @@ export class Session implements AsyncDisposable {
     return startGateway({ ...this.settings, ...changes });
   }
 
-  /** Runs a contest. One that fails costs its own rows only. */
-  async contest(
+  /** Runs a comparison. One that fails costs its own rows only. */
+  async comparison(
     name: string,
-    make: (stack: AsyncDisposableStack) => Promise<Contest>,
+    make: (stack: AsyncDisposableStack) => Promise<Comparison>,
   ): Promise<(Row | Skipped)[]> {
     this.say(name);
     await using stack = new AsyncDisposableStack();
@@ -123,4 +124,27 @@ export class Session implements AsyncDisposable {
     const dir = join(snapshots, id);
     return { dir, catalogue: JSON.parse(await readFile(join(dir, CATALOGUE), 'utf8')) };
   }
+}
+
+interface Builds {
+  ingest: Run;
+  materialise: Run;
+}
+
+/** Builds what all parts serve: all of Gapminder where a provider mirror is at hand, else, giving null, the sample. */
+export async function buildSnapshot({
+  settings,
+  say,
+}: Pick<Session, 'settings' | 'say'>): Promise<Builds | null> {
+  const mirror = mirrorDirectory();
+  if (mirror === null) {
+    say('building the sample snapshot');
+    await runNode('build/main.ts', ['sample'], settings);
+    return null;
+  }
+  say('building all of Gapminder');
+  const withMirror = { ...settings, PROVIDER_MIRROR: mirror };
+  const ingest = await runNode('build/main.ts', ['ingest', '--provider', 'gapminder', '--json'], withMirror);
+  const materialise = await runNode('build/main.ts', ['materialise', '--json'], withMirror);
+  return { ingest, materialise };
 }

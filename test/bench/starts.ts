@@ -9,7 +9,7 @@ type Rows = (Row | Skipped)[];
 const STARTS = 3;
 
 /** @param measure starts everything anew, and gives rows of the same names each time. */
-export async function overStarts(measure: () => Promise<Rows>): Promise<Rows> {
+export async function repeatStarts(measure: () => Promise<Rows>): Promise<Rows> {
   const together = new Map<string, Row | Skipped>();
   for (let start = 0; start < STARTS; start++) {
     for (const row of await measure()) {

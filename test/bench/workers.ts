@@ -6,7 +6,7 @@
  * buys: as far as two workers get as many for it as one process does, two cores of their own give twice as many.
  */
 import { availableParallelism } from 'node:os';
-import type { Measured } from './contests.ts';
+import type { Measured } from './comparisons.ts';
 import type { Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
@@ -22,10 +22,10 @@ export async function workersRows(session: Session): Promise<(Row | Skipped)[]> 
   await using two = await session.gateway({ WORKERS: '2' });
   const rows: (Row | Skipped)[] = [];
   for (const measured of calls(customer.key)) {
-    const found = await session.contest(measured.name, async () => ({
+    const found = await session.comparison(measured.name, async () => ({
       name: measured.name,
-      gateway: contender('2 workers', two, measured),
-      floors: [contender('1 process', alone, measured)],
+      gateway: candidate('2 workers', two, measured),
+      floors: [candidate('1 process', alone, measured)],
       connections: CONNECTIONS,
     }));
     for (const row of found)
@@ -53,7 +53,7 @@ const calls = (key: string): Measured[] => [
   },
 ];
 
-const contender = (name: string, { port, cpu }: Gateway, { call }: Measured) => ({ name, port, cpu, call });
+const candidate = (name: string, { port, cpu }: Gateway, { call }: Measured) => ({ name, port, cpu, call });
 
 /** The rate is judged only where there is room for it. */
 function withRateGoal(row: Row, { atLeast }: Measured): Row {

@@ -7,7 +7,13 @@ import { beforeAll, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import { countRows, listSeries, rankFigures, readFigures, readPlaces } from '../gateway/upstream-figures.ts';
+import {
+  countRows,
+  listSeries,
+  rankObservations,
+  readObservations,
+  readPlaces,
+} from '../gateway/upstream-observations.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf } from '../mirror-build.ts';
 import { readWithHyparquet } from './parquet-readers.ts';
@@ -59,10 +65,10 @@ describeWithMirror('Gapminder, whole', (mirror) => {
     let compared = 0;
     for (const { slug, file } of series()) {
       const published = await readWithHyparquet(join(snapshot, observationsFile(`gapminder.${slug}`)));
-      const figures = readFigures(file, slug, places, served);
+      const figures = readObservations(file, slug, places, served);
       expect(published.length, slug).toBe(figures.length);
       const isRanked = published.some(({ rank }) => rank !== null);
-      const ranks = isRanked ? rankFigures(figures, lowerIsBetter.has(slug)) : null;
+      const ranks = isRanked ? rankObservations(figures, lowerIsBetter.has(slug)) : null;
       const wrong = published.filter(({ iso3, year, value, rank }, at) => {
         const figure = figures[at];
         const same = iso3 === figure?.iso3 && year === figure?.year && Object.is(value, figure?.value);

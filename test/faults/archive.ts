@@ -11,10 +11,10 @@ import { ArchiveOracle } from '../build/archive/archive-oracle.ts';
 import { KilledArchiveRuns, moments } from '../build/archive/killed-runs.ts';
 import { type Customer, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
 import { silentLog, startRedis } from '../redis.ts';
-import { fillDay, liveEntries } from './full-day.ts';
-import type { Reporter } from './parts.ts';
+import { fillDay, liveEntries } from './ledger-days.ts';
+import { measureRedisLatency } from './redis-latency.ts';
 import { SimulatedExpiry } from './simulated-expiry.ts';
-import { whileAsking } from './while-asking.ts';
+import type { Reporter } from './table.ts';
 
 export interface ArchiveScale {
   nights: number;
@@ -125,7 +125,7 @@ async function aFullDay(report: Reporter, debits: number): Promise<void> {
   await redis.config('SET', 'slowlog-log-slower-than', '100', 'slowlog-max-len', '1000000');
   const now_ms = ends_ms + LIVE_DAYS * DAY_MS;
   const began_ms = performance.now();
-  const [{ ledger }, wait_ms] = await whileAsking(bystander, () => night(redis, dir, now_ms));
+  const [{ ledger }, wait_ms] = await measureRedisLatency(bystander, () => night(redis, dir, now_ms));
   const seconds = (performance.now() - began_ms) / 1000;
   const steps = await stepTimes(redis);
   const left = await liveEntries(redis);

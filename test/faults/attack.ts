@@ -7,7 +7,7 @@ import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
 import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
-import type { Reporter } from './parts.ts';
+import type { Reporter } from './table.ts';
 
 const REQUESTS = 20_000;
 const FORMS = 2_000;

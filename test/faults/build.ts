@@ -12,7 +12,7 @@ import { checkStoredState } from '../build/stored-state.ts';
 import { published, SHORT, startFaultyUpstream, upstreamFaults } from '../build/upstream/faulty-upstream.ts';
 import { type Cell, World } from '../build/world.ts';
 import { Service } from '../gateway/service.ts';
-import type { Reporter } from './parts.ts';
+import type { Reporter } from './table.ts';
 
 const CHILD = new URL('../build/build-process.ts', import.meta.url).pathname;
 const KILLS = 50;

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { Customer } from './site.ts';
+import type { Customer } from './deployment.ts';
 
 /** Every call must have come to an end within this. */
 const ANSWER_WITHIN_MS = 60_000;

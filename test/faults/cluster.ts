@@ -9,13 +9,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
-import { startHelper } from '../bench/processes.ts';
+import { forkTask } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { startRedisCluster, type TestCluster } from '../redis.ts';
-import { Buyers } from './buyers.ts';
 import { Clients, judgeSettled, told } from './clients.ts';
-import type { Reporter } from './parts.ts';
-import { type Customer, openAccounts, Site, storeOn } from './site.ts';
+import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
+import { PurchaseLoad } from './purchase-load.ts';
+import type { Reporter } from './table.ts';
 
 export interface ClusterScale {
   failovers: number;
@@ -44,8 +44,8 @@ export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL
   if (scale.costRounds > 0) await tellCost(report, cluster, scale.costRounds);
 }
 
-const openSite = (cluster: TestCluster, replicas: number): Promise<Site> =>
-  Site.open({
+const openSite = (cluster: TestCluster, replicas: number): Promise<Deployment> =>
+  Deployment.open({
     REDIS_URL: cluster.url,
     REDIS_CLUSTER: 'true',
     REDIS_WAIT_REPLICAS: String(replicas),
@@ -57,18 +57,18 @@ async function failOver(
   replicas: number,
   failovers: number,
 ): Promise<void> {
-  await using site = await openSite(cluster, replicas);
-  const gateway = await site.gateway();
-  const redis = await site.connect();
+  await using deployment = await openSite(cluster, replicas);
+  const gateway = await deployment.gateway();
+  const redis = await deployment.connect();
   const store = storeOn(redis);
-  const customers = await openAccounts(store, CUSTOMERS);
+  const customers = await createCustomers(store, CUSTOMERS);
   await using clients = new Clients(gateway.port, customers, WORKERS);
-  const buyers = new Buyers(store, customers);
+  const buyers = new PurchaseLoad(store, customers);
   const outages_ms: number[] = [];
   for (let failover = 0; failover < failovers; failover++) {
     const victim = customers[failover % customers.length];
     if (!victim) throw new Error('there is nobody');
-    await buyers.untilBought();
+    await buyers.untilPurchased();
     outages_ms.push(await killMasterOf(cluster, gateway.port, victim, clients));
   }
   const books = await buyers.close(redis);
@@ -143,9 +143,9 @@ async function tellCost(report: Reporter, cluster: TestCluster, rounds: number):
   await using stack = new AsyncDisposableStack();
   const careless = stack.use(await openSite(cluster, 0));
   const careful = stack.use(await openSite(cluster, 1));
-  const load = stack.use(startHelper('load.ts'));
+  const load = stack.use(forkTask('load.ts'));
   const ports = [(await careless.gateway()).port, (await careful.gateway()).port] as const;
-  const customers = await openAccounts(storeOn(await careless.connect()), CUSTOMERS);
+  const customers = await createCustomers(storeOn(await careless.connect()), CUSTOMERS);
   const requests = customers.map(({ key }) =>
     requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
   );

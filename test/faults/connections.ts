@@ -6,10 +6,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fetchWhole } from '../bench/http-client.ts';
-import type { CollectedGateway } from './collected.ts';
-import { isFlat, type LoadScale, settledHandles } from './load.ts';
-import type { Reporter } from './parts.ts';
-import type { Customer } from './site.ts';
+import type { Customer } from './deployment.ts';
+import { isFlat, type MeasuredGateway, settledHandles } from './measured-gateway.ts';
+import type { Reporter } from './table.ts';
 
 const EVERY_MS = 1_000;
 /** Headers may take 15 s, whole requests 30 s; the gateway looks every three seconds. */
@@ -26,6 +25,12 @@ const OPENED_AT_ONCE = 500;
 const IDLE_KB_MOST = 40;
 const GROWTH_MB = 64;
 
+export interface ConnectionScale {
+  idle_connections: number;
+  /** Callers who send a byte a second; seeing them cut off takes half a minute, so none skips that. */
+  drippers: number;
+}
+
 interface Target {
   port: number;
   customer: Customer;
@@ -33,9 +38,9 @@ interface Target {
 
 export async function connectionFaults(
   report: Reporter,
-  gateway: CollectedGateway,
+  gateway: MeasuredGateway,
   customer: Customer,
-  { idle_connections, drippers }: Pick<LoadScale, 'idle_connections' | 'drippers'>,
+  { idle_connections, drippers }: ConnectionScale,
 ): Promise<void> {
   const target = { port: gateway.port, customer };
   const before = await gateway.handles();
@@ -117,7 +122,7 @@ async function slowSenders(report: Reporter, target: Target, count: number): Pro
 }
 
 /** They ask for much, several times in one write, and read nothing. */
-async function slowReaders(report: Reporter, target: Target, gateway: CollectedGateway): Promise<void> {
+async function slowReaders(report: Reporter, target: Target, gateway: MeasuredGateway): Promise<void> {
   const before = (await gateway.collect()).resident;
   const sockets = await openMany(target.port, SLOW_READERS);
   for (const [number, socket] of sockets.entries()) {
@@ -134,7 +139,7 @@ async function slowReaders(report: Reporter, target: Target, gateway: CollectedG
   );
 }
 
-async function abortedDownloads(report: Reporter, target: Target, gateway: CollectedGateway): Promise<void> {
+async function abortedDownloads(report: Reporter, target: Target, gateway: MeasuredGateway): Promise<void> {
   // The first round brings the process to its working size; whatever leaks grows with the second.
   await breakOff(target);
   const [handlesBefore, before] = [await gateway.handles(), (await gateway.collect()).resident];
@@ -165,7 +170,7 @@ async function breakOff(target: Target): Promise<void> {
 async function idle(
   report: Reporter,
   target: Target,
-  gateway: CollectedGateway,
+  gateway: MeasuredGateway,
   count: number,
 ): Promise<void> {
   const before = (await gateway.collect()).resident;

@@ -8,9 +8,9 @@
  */
 import { startBalancer } from './balancer.ts';
 import { Clients, judge, judgeSettled, told } from './clients.ts';
-import type { Reporter } from './parts.ts';
-import { openAccounts, Site, storeOn } from './site.ts';
+import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import { snapshotFaults } from './snapshots.ts';
+import type { Reporter } from './table.ts';
 
 export interface GatewayScale {
   kills: number;
@@ -34,10 +34,10 @@ export async function gatewayFaults(report: Reporter, scale: GatewayScale = FULL
 }
 
 async function killed(report: Reporter, kills: number, workers: number): Promise<void> {
-  await using site = await Site.open();
-  let gateway = await site.gateway();
-  const redis = await site.connect();
-  const customers = await openAccounts(storeOn(redis), CUSTOMERS);
+  await using deployment = await Deployment.open();
+  let gateway = await deployment.gateway();
+  const redis = await deployment.connect();
+  const customers = await createCustomers(storeOn(redis), CUSTOMERS);
   await using clients = new Clients(gateway.port, customers, workers);
   let inFlight = 0;
   for (let kill = 0; kill < kills; kill++) {
@@ -47,7 +47,7 @@ async function killed(report: Reporter, kills: number, workers: number): Promise
     inFlight += clients.inFlight;
     await gateway.end('SIGKILL');
     await load;
-    gateway = await site.gateway();
+    gateway = await deployment.gateway();
     await clients.moveTo(gateway.port, workers);
   }
   const cut = clients.told.filter(({ status }) => status === null);
@@ -68,12 +68,12 @@ async function killed(report: Reporter, kills: number, workers: number): Promise
 }
 
 async function stopped(report: Reporter, stops: number, workers: number): Promise<void> {
-  await using site = await Site.open();
-  const running = [await site.gateway(), await site.gateway()];
+  await using deployment = await Deployment.open();
+  const running = [await deployment.gateway(), await deployment.gateway()];
   await using balancer = await startBalancer();
   for (const { port } of running) balancer.backends.add(port);
-  const redis = await site.connect();
-  const customers = await openAccounts(storeOn(redis), CUSTOMERS);
+  const redis = await deployment.connect();
+  const customers = await createCustomers(storeOn(redis), CUSTOMERS);
   await using clients = new Clients(balancer.port, customers, workers);
   let isOver = false;
   const load = clients.keepCalling(workers, () => !isOver);
@@ -81,7 +81,7 @@ async function stopped(report: Reporter, stops: number, workers: number): Promis
   for (let stop = 0; stop < stops; stop++) {
     const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
     await clients.untilTold(end);
-    const next = await site.gateway();
+    const next = await deployment.gateway();
     balancer.backends.add(next.port);
     running.push(next);
     const old = running.shift();

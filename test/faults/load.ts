@@ -13,17 +13,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
-import { type Gateway, type Helper, startHelper } from '../bench/processes.ts';
+import { type ForkedTask, forkTask } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
-import { type CollectedGateway, startCollected } from './collected.ts';
-import { connectionFaults } from './connections.ts';
-import { onCoresApart } from './cores.ts';
-import { fillDay } from './full-day.ts';
+import { type ConnectionScale, connectionFaults } from './connections.ts';
+import { withSeparateCores } from './cpu-affinity.ts';
+import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
+import { fillDay } from './ledger-days.ts';
+import { isFlat, type MeasuredGateway, settledHandles, startMeasuredGateway } from './measured-gateway.ts';
 import type { OpenLoopJob, OpenLoopResult, Second } from './open-loop.ts';
-import type { Reporter } from './parts.ts';
-import { type Customer, openAccounts, Site, storeOn } from './site.ts';
+import type { Reporter } from './table.ts';
 
-export interface LoadScale {
+export interface LoadScale extends ConnectionScale {
   /** Whether the generator gets a core of its own, where there are two. */
   apart: boolean;
   /** Of the ledger before the first call. */
@@ -35,9 +35,6 @@ export interface LoadScale {
   /** How long four fifths of capacity are borne. */
   steady_s: number;
   overload_s: number;
-  idle_connections: number;
-  /** Callers who send a byte a second; seeing them cut off takes half a minute, so none skips that. */
-  drippers: number;
 }
 
 const FULL: LoadScale = {
@@ -74,31 +71,30 @@ const SAMPLE_MS = 1_000;
 const MEMORY_GROWTH_MB = 48;
 /** Without garbage: some tens of bytes for each call even where they are only thousands. */
 const ALIVE_GROWTH_MB = 2;
-const HANDLES_GROWTH = 32;
 /** A refusal of one in two callers; those of the first second wait until the line is seen to stand. */
 const AT_ONCE_MS = 250;
 const RECOVERED_WITHIN_S = 5;
 const RECOVERY_S = 8;
 
 interface Stage {
-  gateway: CollectedGateway;
+  gateway: MeasuredGateway;
   redis: RedisClient;
   requests: string[];
   scale: LoadScale;
-  closed: Helper;
-  open: Helper;
+  closed: ForkedTask;
+  open: ForkedTask;
 }
 
 export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Promise<void> {
-  await using site = await Site.open();
-  const start = () => startCollected(site);
-  await using cores = scale.apart ? await onCoresApart(start) : null;
+  await using deployment = await Deployment.open();
+  const start = () => startMeasuredGateway(deployment);
+  await using cores = scale.apart ? await withSeparateCores(start) : null;
   const gateway = cores?.started ?? (await start());
-  const redis = await site.connect();
+  const redis = await deployment.connect();
   const store = storeOn(redis);
-  const customers = await openAccounts(store, CUSTOMERS);
-  await using closed = startHelper('load.ts');
-  await using open = startHelper('./open-loop.ts');
+  const customers = await createCustomers(store, CUSTOMERS);
+  await using closed = forkTask('load.ts');
+  await using open = forkTask('./open-loop.ts');
   const stage = { gateway, redis, requests: requestsOf(customers), scale, closed, open };
   const spent = async (): Promise<number> => {
     const accounts = await Promise.all(customers.map(({ account_id }) => store.get(account_id)));
@@ -219,19 +215,6 @@ async function steady(report: Reporter, stage: Stage, share: number, duration_s:
     `${alive.toFixed(1)} MB alive before, ${left.alive.toFixed(1)} MB after; ${before} handles before, ${after} after`,
     left.alive < alive + ALIVE_GROWTH_MB && isFlat(before, after),
   );
-}
-
-export const isFlat = (before: number | null, after: number | null): boolean =>
-  before === null || after === null || after <= before + HANDLES_GROWTH;
-
-/** The handles once the gateway has seen that callers have gone, or after some seconds. */
-export async function settledHandles(gateway: Gateway, before: number | null): Promise<number | null> {
-  let after = await gateway.handles();
-  for (let look = 0; look < 10 && !isFlat(before, after); look++) {
-    await pause(500);
-    after = await gateway.handles();
-  }
-  return after;
 }
 
 async function overload(

@@ -4,12 +4,12 @@
  * command line, which starts a hundred processes on what `account/store` holds already.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
-import { serveFrom, startRedisCluster, type TestCluster } from '../redis.ts';
+import { startRedisCluster, type TestCluster, useRedisCluster } from '../redis.ts';
 
 let cluster: TestCluster;
 beforeAll(async () => {
   cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 10_000 });
-  serveFrom(cluster);
+  useRedisCluster(cluster);
 });
 afterAll(() => cluster.stop());
 

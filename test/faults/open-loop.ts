@@ -5,7 +5,7 @@
  * requests wait here, and their waiting counts.
  */
 import { connect, type Socket } from 'node:net';
-import { AnswerReader } from '../bench/answer-reader.ts';
+import { ResponseReader } from '../bench/response-reader.ts';
 
 export interface OpenLoopJob {
   port: number;
@@ -181,7 +181,7 @@ class Connection {
   #due_ms: number | null = null;
 
   constructor(port: number, done: (status: number, hasRetry: boolean, due_ms: number | null) => void) {
-    const reader = new AnswerReader();
+    const reader = new ResponseReader();
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.socket.on('data', (bytes) => {
       if (!reader.push(bytes)) return;

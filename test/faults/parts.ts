@@ -2,9 +2,7 @@
  * The parts of `npm run faults`: one line each. A part runs in a process of its own, with a temporary directory of its
  * own, and is ended when its time is up.
  */
-
-/** Told of every promise a part has put to the test: in words, with a figure, and whether it was kept. */
-export type Reporter = (promise: string, figure: string, ok: boolean) => void;
+import type { Reporter } from './table.ts';
 
 export interface Part {
   name: string;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { clusterFaults } from './cluster.ts';
 import { gatewayFaults } from './gateway.ts';
-import type { Reporter } from './parts.ts';
 import { redisFaults } from './redis.ts';
 import { repliesFaults } from './replies.ts';
+import type { Reporter } from './table.ts';
 
 const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
 

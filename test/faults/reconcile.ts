@@ -10,8 +10,17 @@ import type { Reconciliation } from '../../admin/reconcile/reconciler.ts';
 import { Reconciler } from '../../admin/reconcile/reconciler.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { silentLog, startRedis } from '../redis.ts';
-import { whileAsking } from './while-asking.ts';
-import { ACCOUNTS, accountId, alterEntry, DAYS, ENTRIES, fillRedis, NOW_MS, writeArchive } from './year.ts';
+import {
+  ACCOUNTS,
+  accountId,
+  alterEntry,
+  DAYS,
+  ENTRIES,
+  fillRedis,
+  NOW_MS,
+  writeArchive,
+} from './reconcile-data.ts';
+import { measureRedisLatency } from './redis-latency.ts';
 
 type Report = (promise: string, figure: string, ok: boolean) => void;
 
@@ -31,7 +40,7 @@ export async function reconcileFaults(report: Report): Promise<void> {
     const read = reader(redis, archiveDir, join(dir, 'work'));
     const first = await read();
     const bystander = await server.connect();
-    const [second, wait_ms] = await whileAsking(bystander, read);
+    const [second, wait_ms] = await measureRedisLatency(bystander, read);
     const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
     report(
       'Reconciliation over archive and live finds nothing wrong where nothing is',

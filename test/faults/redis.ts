@@ -11,12 +11,12 @@ import { Redis } from 'ioredis';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
-import { type Gateway, startHelper } from '../bench/processes.ts';
+import { forkTask, type Gateway } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
-import { Buyers } from './buyers.ts';
 import { Clients, type Judgement, judgeSettled, told } from './clients.ts';
-import type { Reporter } from './parts.ts';
-import { type Customer, openAccounts, Site, storeOn } from './site.ts';
+import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
+import { PurchaseLoad } from './purchase-load.ts';
+import type { Reporter } from './table.ts';
 
 const POLICIES = ['always', 'everysec', 'no'] as const;
 type Policy = (typeof POLICIES)[number];
@@ -40,22 +40,22 @@ const COST_ROUND_MS = 1_500;
 const COST_CONNECTIONS = 64;
 
 export async function redisFaults(report: Reporter, scale: RedisScale = FULL): Promise<void> {
-  await using site = await Site.open();
-  const gateway = await site.gateway();
-  const redis = await site.connect();
+  await using deployment = await Deployment.open();
+  const gateway = await deployment.gateway();
+  const redis = await deployment.connect();
   const store = storeOn(redis);
-  const customers = await openAccounts(store, CUSTOMERS);
+  const customers = await createCustomers(store, CUSTOMERS);
   const connections = Math.min(scale.calls, CONNECTIONS_AT_MOST);
   await using clients = new Clients(gateway.port, customers, connections);
   await using probe = new Clients(gateway.port, customers, 1);
   for (const policy of POLICIES) {
     const kills = policy === 'always' ? scale.kills : scale.otherKills;
-    const buyers = new Buyers(store, customers);
+    const buyers = new PurchaseLoad(store, customers);
     const recoveries_ms: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      if (policy !== 'always') await setPolicy(site, policy);
-      await buyers.untilBought();
-      recoveries_ms.push(await killInTheMiddle(site, clients, probe, scale.calls));
+      if (policy !== 'always') await setPolicy(deployment, policy);
+      await buyers.untilPurchased();
+      recoveries_ms.push(await killInTheMiddle(deployment, clients, probe, scale.calls));
     }
     await whenReady(redis, RECOVERY_WITHIN_MS);
     const books = await buyers.close(redis);
@@ -71,7 +71,7 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
       lost + doubled === 0 && grants > 0 && purchases > 0,
     );
   }
-  if (scale.costRounds > 0) await tellCost(report, site, gateway, customers, scale.costRounds);
+  if (scale.costRounds > 0) await tellCost(report, deployment, gateway, customers, scale.costRounds);
 }
 
 const nameOf = (policy: Policy): string =>
@@ -120,8 +120,13 @@ function tell(
  * One round: all calls at once, and a kill when a random share of them has ended. Gives the time from the kill to the
  * next served call, in ms.
  */
-async function killInTheMiddle(site: Site, clients: Clients, probe: Clients, calls: number): Promise<number> {
-  const pid = await site.redisPid();
+async function killInTheMiddle(
+  deployment: Deployment,
+  clients: Clients,
+  probe: Clients,
+  calls: number,
+): Promise<number> {
+  const pid = await deployment.redisPid();
   const killAfter = Math.ceil(calls * (0.02 + 0.7 * Math.random()));
   let recovery: Promise<number> | null = null;
   await clients.calls(calls, (ended) => {
@@ -144,8 +149,8 @@ async function untilServed(probe: Clients): Promise<number> {
 }
 
 /** Changes what a running Redis does; it holds until the next start. */
-async function setPolicy(site: Site, policy: Policy): Promise<void> {
-  const control = new Redis({ path: new URL(await site.redisUrl()).pathname });
+async function setPolicy(deployment: Deployment, policy: Policy): Promise<void> {
+  const control = new Redis({ path: new URL(await deployment.redisUrl()).pathname });
   await control.config('SET', 'appendfsync', policy);
   control.disconnect();
 }
@@ -153,19 +158,19 @@ async function setPolicy(site: Site, policy: Policy): Promise<void> {
 /** Keyed calls a second under each policy, in turns, against `no`. */
 async function tellCost(
   report: Reporter,
-  site: Site,
+  deployment: Deployment,
   gateway: Gateway,
   customers: readonly Customer[],
   rounds: number,
 ): Promise<void> {
-  await using load = startHelper('load.ts');
+  await using load = forkTask('load.ts');
   const requests = customers.map(({ key }) =>
     requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
   );
   const rates: Record<Policy, number[]> = { always: [], everysec: [], no: [] };
   for (let round = 0; round <= rounds; round++) {
     for (const policy of POLICIES) {
-      await setPolicy(site, policy);
+      await setPolicy(deployment, policy);
       const { answers, errors, duration_ms } = await load.ask<LoadJob, LoadResult>({
         port: gateway.port,
         requests,

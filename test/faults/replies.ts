@@ -5,9 +5,9 @@
 import { join } from 'node:path';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { Clients, judgeSettled, told } from './clients.ts';
+import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import { type Odds, startLossyProxy } from './lossy-proxy.ts';
-import type { Reporter } from './parts.ts';
-import { openAccounts, Site, storeOn } from './site.ts';
+import type { Reporter } from './table.ts';
 
 export interface RepliesScale {
   duration_ms: number;
@@ -26,14 +26,14 @@ const UNTESTED_MOST_MS = 40_000;
 
 export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const place = stack.use(await Site.open());
+  const place = stack.use(await Deployment.open());
   const server = await startPrivateRedis(join(place.dir, 'redis'));
   stack.defer(() => server.stop());
   const proxy = stack.use(await startLossyProxy(new URL(server.url).pathname, Math.random));
-  const site = stack.use(await Site.open({ REDIS_URL: proxy.url }));
-  const gateway = await site.gateway();
+  const deployment = stack.use(await Deployment.open({ REDIS_URL: proxy.url }));
+  const gateway = await deployment.gateway();
   const redis = await place.connect();
-  const customers = await openAccounts(storeOn(redis), CUSTOMERS);
+  const customers = await createCustomers(storeOn(redis), CUSTOMERS);
   const clients = stack.use(new Clients(gateway.port, customers, scale.workers));
 
   proxy.odds = scale.odds;

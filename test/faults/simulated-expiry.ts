@@ -3,7 +3,7 @@
  * is minutes: what would have expired by the simulated one is removed as that passes.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { everyKey } from '../redis.ts';
+import { keysMatching } from '../redis.ts';
 
 export class SimulatedExpiry {
   readonly #redis: RedisClient;
@@ -15,7 +15,7 @@ export class SimulatedExpiry {
 
   /** Notes when the keys that were made since the last time are due. */
   async note(now_ms: number): Promise<void> {
-    const fresh = (await everyKey(this.#redis)).filter((key) => !this.#due.has(key));
+    const fresh = (await keysMatching(this.#redis)).filter((key) => !this.#due.has(key));
     const left = await Promise.all(fresh.map((key) => this.#redis.pttl(key)));
     for (const [index, key] of fresh.entries()) {
       const ms = left[index] ?? -1;

@@ -10,9 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { MANIFEST } from '../../data/schema/snapshot.ts';
 import { INDICATORS } from '../gateway/fixture-data.ts';
-import { FIXTURE_ID, pointAt, writeFixture } from '../gateway/fixture-snapshot.ts';
-import type { Reporter } from './parts.ts';
-import { openAccounts, Site, storeOn } from './site.ts';
+import { FIXTURE_ID, setCurrentSnapshot, writeFixture } from '../gateway/fixture-snapshot.ts';
+import { createCustomers, Deployment, storeOn } from './deployment.ts';
+import type { Reporter } from './table.ts';
 
 const OTHER_ID = '20261121T020000Z-00000002';
 const OTHER_TIME = '2026-11-21T02:00:00+00:00';
@@ -61,9 +61,9 @@ interface Seen {
 }
 
 export async function snapshotFaults(report: Reporter, rounds: number, workers: number): Promise<void> {
-  await using site = await Site.open();
-  const gateway = await site.gateway({ SNAPSHOT_POLL_MS: String(POLL_MS) });
-  const [customer] = await openAccounts(storeOn(await site.connect()), 1);
+  await using deployment = await Deployment.open();
+  const gateway = await deployment.gateway({ SNAPSHOT_POLL_MS: String(POLL_MS) });
+  const [customer] = await createCustomers(storeOn(await deployment.connect()), 1);
   const pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: workers });
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => pool.destroy());
@@ -75,7 +75,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
     return { status: answer.statusCode, snapshot, digest: digest.digest('hex') };
   };
   const switchTo = async (id: string): Promise<void> => {
-    await pointAt(site.snapshots, id);
+    await setCurrentSnapshot(deployment.snapshots, id);
     const deadline = performance.now() + SWITCH_WITHIN_MS;
     while ((await ask('/v1/countries')).snapshot !== id) {
       if (performance.now() > deadline) throw new Error(`the gateway does not switch to ${id}`);
@@ -87,7 +87,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
     ...indicator,
     rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + SHIFT })),
   }));
-  await writeFixture(site.snapshots, { id: OTHER_ID, generatedAt: OTHER_TIME, indicators: other });
+  await writeFixture(deployment.snapshots, { id: OTHER_ID, generatedAt: OTHER_TIME, indicators: other });
   const atRest = new Map<string, string>();
   for (const id of [OTHER_ID, FIXTURE_ID]) {
     await switchTo(id);
@@ -117,7 +117,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
       await switchTo(id);
       switches++;
       await pause(SERVED_MS);
-      await offerDamaged(site.snapshots, id, offered++);
+      await offerDamaged(deployment.snapshots, id, offered++);
       await pause(SERVED_MS);
     }
   }
@@ -151,5 +151,5 @@ async function offerDamaged(snapshots: string, of: string, number: number): Prom
     await writeFile(manifest, (await readFile(manifest, 'utf8')).replaceAll(of, id));
     await damage(join(snapshots, id));
   }
-  await pointAt(snapshots, id);
+  await setCurrentSnapshot(snapshots, id);
 }

@@ -1,5 +1,8 @@
 /** What `npm run faults` found, and the table it makes. */
 
+/** Called by a part once for every promise it has tested. `figure` says what was measured. */
+export type Reporter = (promise: string, figure: string, ok: boolean) => void;
+
 export interface Finding {
   part: string;
   fault: string;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
 import { Service } from './service.ts';
-import { listSeries, rankFigures, readFigures, readPlaces } from './upstream-figures.ts';
+import { listSeries, rankObservations, readObservations, readPlaces } from './upstream-observations.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 /** A series whose values are no numbers. */
@@ -63,9 +63,9 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
     const { data: record } = (await service.get(`/v1/indicators/${id}`)).json;
     const answer = await get(`/v1/data?indicator=${id}`);
     const rows: Row[] = answer.json.data;
-    const figures = readFigures(file, slug, places, served);
+    const figures = readObservations(file, slug, places, served);
     expect(rows.length).toBe(figures.length);
-    const ranks = rankFigures(figures, record.higher_is_better === false);
+    const ranks = rankObservations(figures, record.higher_is_better === false);
     const wrong = rows.filter((row, at) => {
       const figure = figures[at];
       const rank = record.no_rank ? null : ranks.get(`${row.iso3} ${row.year}`);

@@ -48,12 +48,12 @@ interface Series {
 /** Writes the snapshot below `root` and points at it. Gives its id. */
 export async function publishFixture(root: string, options: FixtureOptions = {}): Promise<string> {
   const id = await writeFixture(root, options);
-  await pointAt(root, id);
+  await setCurrentSnapshot(root, id);
   return id;
 }
 
 /** Moves the pointer as publishing does: by one rename. */
-export async function pointAt(root: string, id: string): Promise<void> {
+export async function setCurrentSnapshot(root: string, id: string): Promise<void> {
   const next = join(root, `.${CURRENT_POINTER}-${id}`);
   await writeFile(next, `${id}\n`);
   await rename(next, join(root, CURRENT_POINTER));

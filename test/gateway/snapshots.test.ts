@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { observationsFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { INDICATORS } from './fixture-data.ts';
-import { FIXTURE_ID, pointAt, publishFixture, writeFixture } from './fixture-snapshot.ts';
+import { FIXTURE_ID, publishFixture, setCurrentSnapshot, writeFixture } from './fixture-snapshot.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service } from './service.ts';
 
@@ -60,7 +60,7 @@ describe('switching', () => {
       return [headers['x-snapshot'], json.meta.generated_at === SECOND_TIME];
     };
     for (const id of [FIRST, SECOND, FIRST]) {
-      await pointAt(directory, id);
+      await setCurrentSnapshot(directory, id);
       await snapshots.check();
       for (let time = 0; time < 3; time++) expect(await told()).toEqual([id, id === SECOND]);
     }
@@ -71,7 +71,7 @@ describe('switching', () => {
     await publishFixture(directory);
     service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '5' } });
     await publishSecond(directory);
-    await pointAt(directory, SECOND);
+    await setCurrentSnapshot(directory, SECOND);
     const { get } = bound(service);
     await expect.poll(async () => (await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
   });
@@ -92,7 +92,7 @@ describe('switching', () => {
     ];
     const whole = new Set<string>();
     for (const id of [SECOND, FIRST]) {
-      await pointAt(directory, id);
+      await setCurrentSnapshot(directory, id);
       await running.snapshots.check();
       for (const path of paths) whole.add(`${id} ${path} ${(await running.get(path, { key })).text}`);
     }
@@ -108,7 +108,7 @@ describe('switching', () => {
     };
     const load = Promise.all([...paths, ...paths].map(client));
     for (let turn = 0; turn < 12; turn += 1) {
-      await pointAt(directory, turn % 2 === 0 ? SECOND : FIRST);
+      await setCurrentSnapshot(directory, turn % 2 === 0 ? SECOND : FIRST);
       await running.snapshots.check();
       for (let call = 0; call < 5; call += 1) await running.get('/v1/topics');
     }
@@ -141,7 +141,7 @@ describe('a damaged snapshot is refused, and the old one stays', () => {
     const running = await startOn(directory);
     await publishSecond(directory);
     await damage(join(directory, SECOND));
-    await pointAt(directory, SECOND);
+    await setCurrentSnapshot(directory, SECOND);
     await running.snapshots.check();
     expect(running.snapshots.current()?.id).toBe(FIXTURE_ID);
     const { key } = await running.account();
@@ -168,7 +168,7 @@ describe('a damaged snapshot is refused, and the old one stays', () => {
     const file = join(directory, SECOND, ROUTE_FILES.topics);
     const whole = await readFile(file);
     await truncate(file, 10);
-    await pointAt(directory, SECOND);
+    await setCurrentSnapshot(directory, SECOND);
     await running.snapshots.check();
     await writeFile(file, whole);
     for (let look = 0; look < 60; look += 1) await running.snapshots.check();

@@ -2,12 +2,12 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
-import { bareContest, keyedContest, type Measured } from '../contests.ts';
+import { compareWithBare, compareWithFastify, type Measured } from '../comparisons.ts';
+import { dataPath, hotQuery } from '../data-queries.ts';
 import type { Gateway } from '../processes.ts';
 import { median, type Row, ratio, type Skipped } from '../report.ts';
 import { Session } from '../session.ts';
-import { dataPath, hotSlice } from '../slices.ts';
-import { overStarts } from '../starts.ts';
+import { repeatStarts } from '../starts.ts';
 import type { Replicator } from './replica.ts';
 import { type StepCost, type WatchedBuild, watchBuild } from './watched-build.ts';
 
@@ -126,7 +126,7 @@ const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => 
 
 async function measureRates(session: Session): Promise<{ rates: Rate[]; loaded_mb: number | null }> {
   let loaded_mb: number | null = null;
-  const rows = await overStarts(async () => {
+  const rows = await repeatStarts(async () => {
     await using gateway = await session.gateway();
     const found = await rateRows(session, gateway);
     loaded_mb = await gateway.memory();
@@ -144,15 +144,17 @@ async function rateRows(session: Session, gateway: Gateway): Promise<(Row | Skip
   const { catalogue } = await session.snapshot();
   const customer = await session.customer();
   const rows: (Row | Skipped)[] = [];
-  for (const call of catalogueCalls(catalogue)) rows.push(...(await bareContest(session, gateway, call)));
-  const hot = hotSlice(catalogue);
+  for (const call of catalogueCalls(catalogue)) rows.push(...(await compareWithBare(session, gateway, call)));
+  const hot = hotQuery(catalogue);
   const slice: Measured = {
     name: 'hot data, 3 countries × 20 years',
     call: { path: dataPath(hot), headers: { authorization: `Bearer ${customer.key}` } },
     price: hot.countries.length * (hot.to - hot.from + 1),
   };
   rows.push(
-    ...(await session.contest(slice.name, (stack) => keyedContest(session, gateway, slice, customer, stack))),
+    ...(await session.comparison(slice.name, (stack) =>
+      compareWithFastify(session, gateway, slice, customer, stack),
+    )),
   );
   return rows;
 }

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { cpuTime, memoryLine } from '../proc.ts';
+import { cpuTime, memoryLine } from '../process-stats.ts';
 import type { Environment } from '../processes.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');

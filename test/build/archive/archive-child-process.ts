@@ -3,7 +3,7 @@
  * lasting step; told the number of a step, it kills itself right after it, so that each such moment can be met exactly.
  */
 import { runArchive } from '../../../build/archive/run-archive.ts';
-import { connected, silentLog } from '../../redis.ts';
+import { connected, silentLog } from '../../redis-server.ts';
 
 /** Given as JSON on the command line. */
 export interface ChildTask {

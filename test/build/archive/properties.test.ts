@@ -12,7 +12,7 @@ import { type ArchiveSummary, runArchive } from '../../../build/archive/run-arch
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
-import { empty, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
+import { flushRedis, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
 import { stream } from './archive-contents.ts';
 import { ArchiveOracle } from './archive-oracle.ts';
 
@@ -66,7 +66,7 @@ describe.each([
 
   /** A world of its own, with an archive of its own that is gone with it. */
   async function open() {
-    await empty(redis);
+    await flushRedis(redis);
     const world = createWorld(redis, UNLIMITED);
     const dir = await mkdtemp(join(tmpdir(), 'alm-properties-'));
     const now = (): number => world.clock.ms;

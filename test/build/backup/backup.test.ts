@@ -16,7 +16,7 @@ import { createMetrics } from '../../../gateway/http/metrics.ts';
 import { PRESSURE_LIMITS, Pressure } from '../../../gateway/http/pressure.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
-import { empty, everyKey, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
+import { flushRedis, keysMatching, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
 import { archivedAudit, expectSoundChain, stream, wholeLedger } from '../archive/ledger-assertions.ts';
 import { contents, furnish, load, type Place, settingsIn, temporary } from './backup-fixture.ts';
 
@@ -41,7 +41,7 @@ describe.each([
   });
 
   const wipe = async (): Promise<void> => {
-    await empty(redis);
+    await flushRedis(redis);
     for (const { directory } of treesOf(settingsIn(join(dir, 'home'))))
       await rm(directory, { recursive: true, force: true });
   };
@@ -65,7 +65,7 @@ describe.each([
     const summary = await createBackup({ redis, settings, now }, backup);
     await busy.rounds(5);
     await busy.stop();
-    const keysAfter = (await everyKey(redis)).length;
+    const keysAfter = (await keysMatching(redis)).length;
     expect(summary.keys).toBeLessThan(keysAfter);
     await wipe();
     await restore({ redis, settings }, backup);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
-import { empty, everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { expectSoundChain, wholeLedger } from '../archive/ledger-assertions.ts';
 import { contents, furnish, settingsIn, temporary } from './backup-fixture.ts';
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { world } = await furnish(gateway, settings);
   await createBackup({ redis: gateway, settings, now: () => world.clock.ms }, backup);
   files = await contents(settings);
-  keys = (await everyKey(gateway)).sort();
+  keys = (await keysMatching(gateway)).sort();
   // Nothing is restored while a gateway is connected: from here on this is a tool.
   gateway.disconnect();
   redis = connectRedis(
@@ -72,26 +72,26 @@ async function restoreInto(home: string, killedAt = Number.POSITIVE_INFINITY): P
 }
 
 test('killed again and again: nothing half is served, and all is there in the end', async () => {
-  await empty(redis);
+  await flushRedis(redis);
   const home = join(dir, 'target');
   const settings = settingsIn(home);
   const pointer = join(settings.SNAPSHOT_DIR, 'current');
   const whole = 2 * files.size + keys.length;
   let midway = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    await empty(redis);
+    await flushRedis(redis);
     await rm(home, { recursive: true, force: true });
     await restoreInto(home, 1 + (whole * kill) / KILLS);
     if (existsSync(pointer)) {
       // What is served is named last: all that it needs is there.
-      expect((await everyKey(redis)).length).toBe(keys.length);
+      expect((await keysMatching(redis)).length).toBe(keys.length);
       for (const name of files.keys()) expect(existsSync(join(home, name))).toBe(true);
     } else midway++;
   }
   expect(midway).toBeGreaterThan(KILLS / 2);
   expect(await restoreInto(home)).toBe(0);
   expect(await contents(settings)).toEqual(files);
-  expect((await everyKey(redis)).sort()).toEqual(keys);
+  expect((await keysMatching(redis)).sort()).toEqual(keys);
   for (const id of await redis.zrange('accounts', '0', '-1'))
     await expectSoundChain(redis, id, await wholeLedger(redis, settings.ARCHIVE_DIR, id));
 });

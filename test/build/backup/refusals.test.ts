@@ -1,4 +1,5 @@
 /** What backup and restore refuse, and that they have touched nothing then; and both on the command line. */
+
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
@@ -10,7 +11,8 @@ import { restore } from '../../../build/backup/restore.ts';
 import { treesOf } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { connected, empty, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { connected } from '../../redis-server.ts';
 import { contents, furnish, settingsIn, temporary, writeFiles } from './backup-fixture.ts';
 
 let server: TestRedis;
@@ -34,7 +36,7 @@ afterAll(async () => {
   await server.stop();
   await rm(dir, { recursive: true, force: true });
 });
-beforeEach(() => empty(redis));
+beforeEach(() => flushRedis(redis));
 
 /** A copy of the backup, to be spoiled. */
 async function copyOfBackup(): Promise<string> {
@@ -151,7 +153,7 @@ describe('a place that is not empty', () => {
     await redis.set('key', 'value');
     await expect(restore({ redis, settings }, whole)).rejects.toThrow(/Redis is not empty, it has 1 keys/);
     expect(await redis.get('key')).toBe('value');
-    await empty(redis);
+    await flushRedis(redis);
     await cp(join(whole, 'curated'), settings.CURATED_DIR, { recursive: true });
     const topics = join(settings.CURATED_DIR, 'topics.yaml');
     const { ino } = await stat(topics);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseKey } from '../../../gateway/metering/keys.ts';
-import { empty, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../../gateway/accounts/cli/main.ts');
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(varDir, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  await empty(await server.connect());
+  await flushRedis(await server.connect());
 });
 
 interface Outcome {

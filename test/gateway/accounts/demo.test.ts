@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureDemoKey } from '../../../gateway/accounts/keys/demo-key.ts';
-import { empty, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, createWorld, UNLIMITED, type World } from '../metering/harness.ts';
 
 let server: TestRedis;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect(), UNLIMITED);
-  await empty(world.redis);
+  await flushRedis(world.redis);
   dir = await mkdtemp(join(tmpdir(), 'alm-demo-'));
   return () => rm(dir, { recursive: true, force: true });
 });
@@ -44,7 +44,7 @@ describe('the demo key', () => {
       () => world.store.revokeKey(key.slice(9, 21)),
       () => rm(join(dir, 'demo-key')),
       () => writeFile(join(dir, 'demo-key'), 'nonsense'),
-      () => empty(world.redis),
+      () => flushRedis(world.redis),
     ]) {
       await spoil();
       const next = await ensureDemoKey(world.store, dir);

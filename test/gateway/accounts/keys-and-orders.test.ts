@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../gateway/accounts/records.ts';
-import { empty, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, type World } from '../metering/harness.ts';
 
 let server: TestRedis;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect());
-  await empty(world.redis);
+  await flushRedis(world.redis);
   ({ account_id } = await world.store.create({ email: 'ann@example.org', verified: true, by: 'test' }));
 });
 
@@ -72,7 +72,7 @@ describe('keys', () => {
     );
     expect(outcomes.sort()).toEqual(['done', 'too_many_keys']);
     expect(await world.store.listKeys(account_id)).toHaveLength(10);
-    expect(await everyKey(world.redis, 'key:*')).toHaveLength(10);
+    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
   });
 
   it('stay known: nothing of a finished key expires', async () => {
@@ -103,7 +103,7 @@ describe('keys', () => {
     expect(kept.map(({ key_id }) => key_id)).toEqual(
       [...texts.slice(10), last.key].map((text) => text.slice(9, 21)),
     );
-    expect(await everyKey(world.redis, 'key:*')).toHaveLength(51);
+    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(51);
     expect(await world.redis.hlen(redisKeys.keys(account_id))).toBe(50 * 7 + 6);
     const fresh = createWorld(world.redis);
     for (const text of texts) {
@@ -123,7 +123,7 @@ describe('keys', () => {
     for (const expires_at_ms of [world.clock.ms, world.clock.ms - 1, Number.NaN]) {
       expect(await codeOf(world.store.mintKey(account_id, { expires_at_ms }))).toBe('bad_input');
     }
-    expect(await everyKey(world.redis, 'key:*')).toEqual([]);
+    expect(await keysMatching(world.redis, 'key:*')).toEqual([]);
   });
 });
 
@@ -204,6 +204,6 @@ describe('orders', () => {
   it('of a pack or an order that is not there are refused', async () => {
     expect(await codeOf(world.store.order(account_id, 'nothing'))).toBe('pack_unknown');
     expect(await codeOf(world.store.moveOrder('ord_nothing', 'paid'))).toBe('order_unknown');
-    expect(await everyKey(world.redis, 'order:*')).toEqual([]);
+    expect(await keysMatching(world.redis, 'order:*')).toEqual([]);
   });
 });

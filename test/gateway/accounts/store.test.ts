@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../../gateway/accounts/records.ts';
-import { empty, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { booksOf, createWorld, type World } from '../metering/harness.ts';
 
 let server: TestRedis;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(async () => {
   world = createWorld(await server.connect());
-  await empty(world.redis);
+  await flushRedis(world.redis);
 });
 
 const by = 'test';
@@ -158,7 +158,7 @@ describe('states', () => {
     ];
     for (const work of works) expect(await codeOf(work())).toBe('account_unknown');
     for (const pattern of ['{a:*', 'key:*', 'order:*'])
-      expect(await everyKey(world.redis, pattern)).toEqual([]);
+      expect(await keysMatching(world.redis, pattern)).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
-import { callsDuring, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { countCommands, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { type Clock, LIMITS, NOON_MS } from './harness.ts';
 
 let server: TestRedis;
@@ -34,7 +34,7 @@ async function admitted(gateways: RedisMetering[], address: string, count: numbe
 const busyFor = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 const commandsDuring = async (work: () => Promise<unknown>): Promise<number> =>
-  callsDuring(await server.connect(), ['eval', 'evalsha'], work);
+  countCommands(await server.connect(), ['eval', 'evalsha'], work);
 
 describe('the anonymous limit', () => {
   it('is 30 a minute exactly, then 429 until the minute ends', async () => {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { MeteringUnavailable } from '../../../gateway/metering/metering.ts';
 import { createMetering, type RedisMetering } from '../../../gateway/metering/redis-metering.ts';
-import { everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 import { type FaultyProxy, startFaultyProxy } from './proxy.ts';
 
@@ -89,7 +89,7 @@ describe('a lost reply', () => {
     proxy.fault = 'cut_request';
     await expect(pay('never', 5)).rejects.toThrow(MeteringUnavailable);
     expect(await books()).toMatchObject({ balance: 980, debits: 4 });
-    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    for (const name of await keysMatching(world.redis, '*:debits:*')) await world.redis.del(name);
     clock.later_ms = 600_000;
     proxy.fault = 'none';
     await whenReady(redis, 5000);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { empty, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, type World } from './harness.ts';
 
 let server: TestRedis;
@@ -15,12 +15,12 @@ beforeEach(async () => {
 
 describe('keys in Redis', () => {
   it('of one account carry its hash tag, so that a cluster keeps them on one node', async () => {
-    await empty(world.redis);
+    await flushRedis(world.redis);
     const { call, account_id } = await world.customer();
     await call();
     // The totals of all callers are written every few seconds, or now.
     await world.metering.settle();
-    const outside = (await everyKey(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
+    const outside = (await keysMatching(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
     expect(outside.sort()).toEqual([
       'accounts',
       expect.stringMatching(/^email:/),
@@ -30,11 +30,11 @@ describe('keys in Redis', () => {
   });
 
   it('that count time end by themselves; wallets and ledgers do not', async () => {
-    await empty(world.redis);
+    await flushRedis(world.redis);
     const { call } = await world.customer();
     await call({ price: 1, rows: 1 });
     const lifetimes: Record<string, number> = {};
-    for (const key of await everyKey(world.redis, '{a:*')) {
+    for (const key of await keysMatching(world.redis, '{a:*')) {
       const [, kind = ''] = key.split('}:');
       lifetimes[kind.split(':')[0] ?? ''] = Math.max(0, Math.ceil((await world.redis.pttl(key)) / 1000));
     }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import type { Debit, Metering } from '../../../gateway/metering/metering.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
-import { everyKey, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 import { startFaultyProxy } from './proxy.ts';
 
@@ -76,10 +76,10 @@ describe('refund', () => {
 
   it('refunds once after Redis has forgotten the debit id', async () => {
     const debit = await charge(7);
-    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    for (const name of await keysMatching(world.redis, '*:debits:*')) await world.redis.del(name);
     world.clock.ms += 600_000;
     await world.metering.refund(debit);
-    for (const name of await everyKey(world.redis, '*:debits:*')) await world.redis.del(name);
+    for (const name of await keysMatching(world.redis, '*:debits:*')) await world.redis.del(name);
     await world.metering.refund(debit);
     expect(await books()).toMatchObject({ balance: 100, spent: 0, ledger: 100, entries: 3 });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mintKeyText } from '../../../gateway/metering/keys.ts';
-import { callsDuring, everyKey, startRedis, type TestRedis } from '../../redis.ts';
+import { countCommands, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, seededRandom, type World } from './harness.ts';
 
 let server: TestRedis;
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 /** How many look-ups something causes. */
-const lookUps = (work: () => Promise<unknown>): Promise<number> => callsDuring(world.redis, ['get'], work);
+const lookUps = (work: () => Promise<unknown>): Promise<number> => countCommands(world.redis, ['get'], work);
 
 describe('the Authorization header', () => {
   it.each([
@@ -92,7 +92,7 @@ it('facts say whose the key is, and nothing of its secret', async () => {
 it('no secret lies in Redis', async () => {
   const { key } = await world.customer();
   const secret = key.slice(-40);
-  for (const name of await everyKey(world.redis)) {
+  for (const name of await keysMatching(world.redis)) {
     expect(JSON.stringify(await world.redis.dump(name))).not.toContain(secret);
   }
 });

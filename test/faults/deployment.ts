@@ -30,8 +30,8 @@ export interface Customer {
   key: string;
 }
 
-/** A directory with a published snapshot, and what runs on it. All of it ends with the site. */
-export class Site implements AsyncDisposable {
+/** A directory with a published snapshot, and what runs on it. All of it ends with the deployment. */
+export class Deployment implements AsyncDisposable {
   readonly dir: string;
   readonly snapshots: string;
   readonly #stack: AsyncDisposableStack;
@@ -45,15 +45,15 @@ export class Site implements AsyncDisposable {
   }
 
   /** @param redis REDIS_URL and REDIS_CLUSTER; default: the private Redis that the gateway starts. */
-  static async open(redis: Environment = { REDIS_URL: '' }): Promise<Site> {
-    const dir = await mkdtemp(join(tmpdir(), 'alm-site-'));
+  static async open(redis: Environment = { REDIS_URL: '' }): Promise<Deployment> {
+    const dir = await mkdtemp(join(tmpdir(), 'alm-dep-'));
     const stack = new AsyncDisposableStack();
     stack.defer(() => rm(dir, { recursive: true, force: true }));
-    const site = new Site(dir, stack, redis);
+    const deployment = new Deployment(dir, stack, redis);
     // A gateway that was killed cannot take its Redis along.
-    stack.defer(() => site.#endRedis());
-    await publishFixture(site.snapshots);
-    return site;
+    stack.defer(() => deployment.#endRedis());
+    await publishFixture(deployment.snapshots);
+    return deployment;
   }
 
   /** A gateway on a port that the system picks, ready. */
@@ -115,7 +115,7 @@ export const storeOn = (redis: RedisClient): AccountStore =>
 let people = 0;
 
 /** Verified accounts with one key each and more credits than any part spends. */
-export async function openAccounts(store: AccountStore, count: number): Promise<Customer[]> {
+export async function createCustomers(store: AccountStore, count: number): Promise<Customer[]> {
   const customers: Customer[] = [];
   for (let number = 0; number < count; number++) {
     const email = `faults-${people++}@example.org`;

@@ -7,14 +7,14 @@ const YEARS = 20;
 /** What a whole indicator is about: most series are no longer. */
 const WHOLE_ROWS = 9_000;
 
-export interface ColdSlice {
+export interface DataQuery {
   indicator: string;
   countries: string[];
   from: number;
   to: number;
 }
 
-export const dataPath = ({ indicator, countries, from, to }: ColdSlice): string =>
+export const dataPath = ({ indicator, countries, from, to }: DataQuery): string =>
   `/v1/data?indicator=${encodeURIComponent(indicator)}&countries=${countries.join(',')}&from=${from}&to=${to}`;
 
 const exportable = (catalogue: CatalogueIndex) =>
@@ -23,7 +23,7 @@ const exportable = (catalogue: CatalogueIndex) =>
   );
 
 /** Three countries × twenty years of many indicators, widely covered ones first: their slices are the largest. */
-export function slices(catalogue: CatalogueIndex): ColdSlice[] {
+export function slices(catalogue: CatalogueIndex): DataQuery[] {
   return exportable(catalogue)
     .toSorted((a, b) => b.coverage.n_countries - a.coverage.n_countries)
     .slice(0, COLD_INDICATORS)
@@ -34,7 +34,7 @@ export function slices(catalogue: CatalogueIndex): ColdSlice[] {
 }
 
 /** The slice that is asked for again and again; of a series that is ranked, so that its ranking can be asked for too. */
-export function hotSlice(catalogue: CatalogueIndex): ColdSlice {
+export function hotQuery(catalogue: CatalogueIndex): DataQuery {
   const ranked = new Set(catalogue.indicators.flatMap(({ record }) => (record.no_rank ? [] : [record.id])));
   const found = slices(catalogue).find(({ indicator }) => ranked.has(indicator));
   if (!found) throw new Error('the snapshot has no open indicator that is ranked');

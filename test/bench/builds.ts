@@ -1,35 +1,11 @@
 /** Parts of the bench: the build, step by step, and the gateway's start. */
-import { mirrorDirectory } from '../mirror.ts';
-import { type Run, runNode, startGateway } from './processes.ts';
+import { type Run, startGateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
-import type { Session } from './session.ts';
+import { buildSnapshot, type Session } from './session.ts';
 
 const STARTS = 5;
 const BUILD_AT_MOST_S = 45;
 const BUILD_AT_MOST_MB = 1500;
-
-interface Builds {
-  ingest: Run;
-  materialise: Run;
-}
-
-/** Builds what all parts serve: all of Gapminder where a provider mirror is at hand, else, giving null, the sample. */
-export async function buildSnapshot({
-  settings,
-  say,
-}: Pick<Session, 'settings' | 'say'>): Promise<Builds | null> {
-  const mirror = mirrorDirectory();
-  if (mirror === null) {
-    say('building the sample snapshot');
-    await runNode('build/main.ts', ['sample'], settings);
-    return null;
-  }
-  say('building all of Gapminder');
-  const withMirror = { ...settings, PROVIDER_MIRROR: mirror };
-  const ingest = await runNode('build/main.ts', ['ingest', '--provider', 'gapminder', '--json'], withMirror);
-  const materialise = await runNode('build/main.ts', ['materialise', '--json'], withMirror);
-  return { ingest, materialise };
-}
 
 interface Summary {
   counts: { observations: number };

@@ -4,7 +4,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 const ASK_EVERY_MS = 5;
 
 /** Does something while Redis is asked again and again; also how long 99 of 100 questions waited at most. */
-export async function whileAsking<T>(
+export async function measureRedisLatency<T>(
   redis: RedisClient,
   work: () => Promise<T>,
 ): Promise<[outcome: T, wait_ms: number]> {

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { mintKeyText } from '../../gateway/metering/keys.ts';
+import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
 import type { FixedAnswer, FloorQuestion } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';
 import { startNginx } from './nginx.ts';
-import { type Gateway, startHelper } from './processes.ts';
+import { forkTask, type Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Account, Session } from './session.ts';
-import { dataPath, hotSlice, wholeIndicator } from './slices.ts';
-import type { Contender, Contest } from './throughput.ts';
+import type { Candidate, Comparison } from './throughput.ts';
 
 type Rows = (Row | Skipped)[];
 
@@ -40,7 +40,7 @@ const fixed = ({ call, price = 0 }: Measured, { status, headers, body }: Answer)
   rows: price > 1 ? price : 0,
 });
 
-const contender = (name: string, at: Pick<Contender, 'port' | 'cpu'>, measured: Measured): Contender => ({
+const candidate = (name: string, at: Pick<Candidate, 'port' | 'cpu'>, measured: Measured): Candidate => ({
   name,
   port: at.port,
   cpu: at.cpu,
@@ -48,14 +48,14 @@ const contender = (name: string, at: Pick<Contender, 'port' | 'cpu'>, measured: 
   ...(measured.status !== undefined && { status: measured.status }),
 });
 
-const against = (gateway: Gateway, measured: Measured, floors: Contest['floors']): Contest => ({
+const against = (gateway: Gateway, measured: Measured, floors: Comparison['floors']): Comparison => ({
   name: measured.name,
-  gateway: contender('gateway', gateway, measured),
+  gateway: candidate('gateway', gateway, measured),
   floors,
   ...(measured.connections !== undefined && { connections: measured.connections }),
 });
 
-const withGoal = (floor: Contender, atLeast: number | undefined): Contest['floors'][number] =>
+const withGoal = (floor: Candidate, atLeast: number | undefined): Comparison['floors'][number] =>
   atLeast === undefined ? floor : { ...floor, atLeast };
 
 /** Bare node:http that knows this one answer. It does not negotiate, so each call has a floor of its own. */
@@ -63,21 +63,21 @@ async function bareFloor(
   measured: Measured,
   answer: Answer,
   stack: AsyncDisposableStack,
-): Promise<Contest['floors'][number]> {
-  const bare = stack.use(startHelper('floors.ts'));
+): Promise<Comparison['floors'][number]> {
+  const bare = stack.use(forkTask('floors.ts'));
   const question: FloorQuestion = { kind: 'http', answers: [fixed(measured, answer)] };
   const port = await bare.ask<FloorQuestion, number>(question);
   const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
-  return withGoal(contender('bare node:http', { port, cpu: bare.cpu }, known), measured.atLeast);
+  return withGoal(candidate('bare node:http', { port, cpu: bare.cpu }, known), measured.atLeast);
 }
 
-export async function bareContest(
+export async function compareWithBare(
   session: Session,
   gateway: Gateway,
   measured: Measured,
-  more: (answer: Answer, stack: AsyncDisposableStack) => Promise<Contest['floors']> = async () => [],
+  more: (answer: Answer, stack: AsyncDisposableStack) => Promise<Comparison['floors']> = async () => [],
 ): Promise<Rows> {
-  return session.contest(measured.name, async (stack) => {
+  return session.comparison(measured.name, async (stack) => {
     const answer = await answerOf(gateway, measured);
     const floors = [await bareFloor(measured, answer, stack), ...(await more(answer, stack))];
     return against(gateway, measured, floors);
@@ -124,7 +124,7 @@ export async function cachedRows(session: Session): Promise<Rows> {
   const rows: Rows = [];
   for (const measured of cachedCalls(catalogue)) {
     rows.push(
-      ...(await bareContest(session, gateway, measured, async (answer, stack) =>
+      ...(await compareWithBare(session, gateway, measured, async (answer, stack) =>
         measured.call.headers?.['accept-encoding'] === 'gzip'
           ? nginxFloor(session, measured, answer, stack)
           : [],
@@ -136,7 +136,12 @@ export async function cachedRows(session: Session): Promise<Rows> {
     const call = { path, headers: { 'if-none-match': headers.etag ?? '' } };
     const name = `304 on ${path}`;
     rows.push(
-      ...(await bareContest(session, gateway, { name, call, status: 304, atLeast: NOT_MODIFIED_AT_LEAST })),
+      ...(await compareWithBare(session, gateway, {
+        name,
+        call,
+        status: 304,
+        atLeast: NOT_MODIFIED_AT_LEAST,
+      })),
     );
   }
   return rows;
@@ -147,14 +152,14 @@ async function nginxFloor(
   measured: Measured,
   { body }: Answer,
   stack: AsyncDisposableStack,
-): Promise<Contest['floors']> {
+): Promise<Comparison['floors']> {
   const name = measured.call.path.split('/').at(-1) ?? '';
   const bodies = new Map([[name, { plain: gunzipSync(body), gzip: body }]]);
   const nginx = await startNginx(join(session.dir, 'nginx'), bodies);
   if (!nginx) return [];
   stack.use(nginx);
   const file = { ...measured, call: { ...measured.call, path: `/${name}` } };
-  return [{ ...contender('nginx gzip_static', nginx, file), atLeast: 0.5 }];
+  return [{ ...candidate('nginx gzip_static', nginx, file), atLeast: 0.5 }];
 }
 
 const FLAT_AT_LEAST = 0.9;
@@ -168,7 +173,7 @@ export async function keyedRows(session: Session): Promise<Rows> {
   const customer = await session.customer();
   const headers = { authorization: `Bearer ${customer.key}` };
   await using gateway = await session.gateway();
-  const hot = hotSlice(catalogue);
+  const hot = hotQuery(catalogue);
   const flat: Measured[] = [
     { ...flatCall(customer), price: 1, atLeast: FLAT_AT_LEAST },
     {
@@ -189,8 +194,8 @@ export async function keyedRows(session: Session): Promise<Rows> {
   const rows: Rows = [];
   for (const measured of flat)
     rows.push(
-      ...(await session.contest(measured.name, (stack) =>
-        keyedContest(session, gateway, measured, customer, stack),
+      ...(await session.comparison(measured.name, (stack) =>
+        compareWithFastify(session, gateway, measured, customer, stack),
       )),
     );
   const whole = `/v1/data?indicator=${encodeURIComponent(wholeIndicator(catalogue))}`;
@@ -204,7 +209,7 @@ export async function keyedRows(session: Session): Promise<Rows> {
     };
     const served = await fetchWhole(gateway.port, call);
     const note = `${Number(served.headers['x-credits-charged']).toLocaleString('en')} rows, ${Math.round(served.body.length / 1000).toLocaleString('en')} kB`;
-    rows.push(...(await bareContest(session, gateway, measured)).map((row) => ({ ...row, note })));
+    rows.push(...(await compareWithBare(session, gateway, measured)).map((row) => ({ ...row, note })));
   }
   return rows;
 }
@@ -214,18 +219,18 @@ const flatCall = ({ key }: Account): Measured => ({
   call: { path: '/v1/countries/SWE', headers: { authorization: `Bearer ${key}` } },
 });
 
-export async function keyedContest(
+export async function compareWithFastify(
   session: Session,
   gateway: Gateway,
   measured: Measured,
   { account_id, key_id }: Account,
   stack: AsyncDisposableStack,
-): Promise<Contest> {
+): Promise<Comparison> {
   const answers = [fixed(measured, await answerOf(gateway, measured))];
-  const floor = stack.use(startHelper('floors.ts'));
+  const floor = stack.use(forkTask('floors.ts'));
   const question: FloorQuestion = { kind: 'fastify', answers, socket: session.socket, account_id, key_id };
   const port = await floor.ask<FloorQuestion, number>(question);
-  const equal = contender('Fastify + one Lua call', { port, cpu: floor.cpu }, measured);
+  const equal = candidate('Fastify + one Lua call', { port, cpu: floor.cpu }, measured);
   return against(gateway, measured, [withGoal(equal, measured.atLeast)]);
 }
 
@@ -259,10 +264,10 @@ export async function refusalRows(session: Session): Promise<Rows> {
   const rows: Rows = [];
   for (const measured of calls)
     rows.push(
-      ...(await session.contest(measured.name, async () => {
+      ...(await session.comparison(measured.name, async () => {
         await fetchWhole(gateway.port, measured.call);
         await answerOf(gateway, measured);
-        const paid = withGoal(contender('keyed flat', gateway, flat), measured.atLeast);
+        const paid = withGoal(candidate('keyed flat', gateway, flat), measured.atLeast);
         return against(gateway, measured, [paid]);
       })),
     );

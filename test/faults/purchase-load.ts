@@ -4,9 +4,9 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { AccountStore } from '../../gateway/accounts/account-store.ts';
 import { AccountError } from '../../gateway/accounts/records.ts';
 import { readLedger } from './clients.ts';
-import type { Customer } from './site.ts';
+import type { Customer } from './deployment.ts';
 
-export interface Books {
+export interface PurchaseTotals {
   grants: number;
   purchases: number;
   /** Acknowledged, and not in the ledger. */
@@ -18,7 +18,7 @@ export interface Books {
 /** Grants of this process are told apart by these. */
 let grants = 0;
 
-export class Buyers {
+export class PurchaseLoad {
   readonly #store: AccountStore;
   readonly #customers: readonly Customer[];
   readonly #granted: string[] = [];
@@ -63,13 +63,13 @@ export class Buyers {
   }
 
   /** Until one more purchase has been acknowledged: a promise about none would be kept by doing nothing. */
-  async untilBought(): Promise<void> {
+  async untilPurchased(): Promise<void> {
     const before = this.#paid.length;
     while (this.#paid.length === before) await Promise.race([pause(1), this.#running]);
   }
 
   /** Ends, and holds what was acknowledged against the ledgers. */
-  async close(redis: RedisClient): Promise<Books> {
+  async close(redis: RedisClient): Promise<PurchaseTotals> {
     this.#isOpen = false;
     await this.#running;
     const seen = new Map<string, number>();

@@ -6,7 +6,7 @@ const HEAD_END = '\r\n\r\n';
 const CHUNKED_END = Buffer.from('0\r\n\r\n');
 
 /** Follows one answer after another on a connection; `push` returns true when an answer is complete. */
-export class AnswerReader {
+export class ResponseReader {
   status = 0;
   /** Status line and headers of the answer that is being read, as they came. */
   head = '';

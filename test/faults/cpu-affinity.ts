@@ -17,7 +17,7 @@ async function moveTo(cores: string): Promise<boolean> {
 }
 
 /** What is started during `start` has all cores but the last; this process and what it starts then have that one. */
-export async function onCoresApart<Started>(
+export async function withSeparateCores<Started>(
   start: () => Promise<Started>,
 ): Promise<{ started: Started } & AsyncDisposable> {
   const areApart = last > 0 && (await moveTo(`0-${last - 1}`));

@@ -4,11 +4,13 @@
  * megabytes when something else keeps the machine busy for a moment. What is left after it changes by less than one.
  */
 import { once } from 'node:events';
-import { memoryLine } from '../bench/proc.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { memoryLine } from '../bench/process-stats.ts';
 import { freePort, type Gateway } from '../bench/processes.ts';
-import type { Site } from './site.ts';
+import type { Deployment } from './deployment.ts';
 
 const MB = 2 ** 20;
+const HANDLES_GROWTH = 32;
 
 /** In MB, after a collection. */
 export interface Left {
@@ -18,13 +20,13 @@ export interface Left {
   resident: number;
 }
 
-export interface CollectedGateway extends Gateway {
+export interface MeasuredGateway extends Gateway {
   collect(): Promise<Left>;
 }
 
-export async function startCollected(site: Site): Promise<CollectedGateway> {
+export async function startMeasuredGateway(deployment: Deployment): Promise<MeasuredGateway> {
   const port = await freePort();
-  const gateway = await site.gateway({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` });
+  const gateway = await deployment.gateway({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` });
   // Its Redis keeps every entry of the ledger, and so grows: the gateway's memory is that of its own process.
   const memory = () => memoryLine(gateway.pid, 'VmRSS');
   const collect = async (): Promise<Left> => {
@@ -48,4 +50,17 @@ async function ask(port: number, method: string): Promise<Partial<Record<string,
   const [{ data }] = (await answered) as [{ data: string }];
   socket.close();
   return (JSON.parse(data) as { result: Record<string, number> }).result;
+}
+
+export const isFlat = (before: number | null, after: number | null): boolean =>
+  before === null || after === null || after <= before + HANDLES_GROWTH;
+
+/** The handles once the gateway has seen that callers have gone, or after some seconds. */
+export async function settledHandles(gateway: Gateway, before: number | null): Promise<number | null> {
+  let after = await gateway.handles();
+  for (let look = 0; look < 10 && !isFlat(before, after); look++) {
+    await pause(500);
+    after = await gateway.handles();
+  }
+  return after;
 }

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export interface Figure {
+export interface Observation {
   iso3: string;
   year: number;
   value: number;
@@ -64,15 +64,15 @@ export function listSeries(mirror: string): { slug: string; file: string }[] {
 export const countRows = (file: string): number => readTable(file).rows.length;
 
 /** Every figure of one file for the countries served, ordered by country and year. */
-export function readFigures(
+export function readObservations(
   file: string,
   slug: string,
   places: Map<string, string>,
   served: Set<string>,
-): Figure[] {
+): Observation[] {
   const { header, rows } = readTable(file);
   const [geo, time, value] = ['geo', 'time', slug].map((name) => header.indexOf(name));
-  const figures: Figure[] = [];
+  const figures: Observation[] = [];
   for (const row of rows) {
     const iso3 = places.get(row[geo ?? -1] ?? '');
     if (iso3 === undefined || !served.has(iso3)) continue;
@@ -82,7 +82,7 @@ export function readFigures(
 }
 
 /** Competition ranks of each year, from sorted values: one plus how many are strictly better. */
-export function rankFigures(figures: Figure[], lowerIsBetter: boolean): Map<string, number> {
+export function rankObservations(figures: Observation[], lowerIsBetter: boolean): Map<string, number> {
   const ranks = new Map<string, number>();
   for (const ofYear of Map.groupBy(figures, ({ year }) => year).values()) {
     const sorted = ofYear.map(({ value }) => value).sort((a, b) => (lowerIsBetter ? a - b : b - a));
