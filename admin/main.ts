@@ -19,9 +19,13 @@ import { newIds } from '../gateway/http/request-id.ts';
 import { requestObserver } from '../gateway/http/request-log.ts';
 import { openServer } from '../gateway/http/server.ts';
 import { installStylesheet } from '../gateway/pages/shared/stylesheet.ts';
-import { resolveRedisUrl } from '../gateway/process/redis-url.ts';
-import { type Stop, stopAll, stopOnSignal } from '../gateway/process/shutdown.ts';
-import { startFailureReason } from '../gateway/process/start-failure.ts';
+import {
+  resolveRedisUrl,
+  runShutdownHooks,
+  type ShutdownHook,
+  shutDownOnSignal,
+  startFailureReason,
+} from '../gateway/process/lifecycle.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
 import { ensureFirstOperator, OperatorStore } from './operators.ts';
 import { registerAdmin } from './plugin.ts';
@@ -29,12 +33,12 @@ import { registerAdmin } from './plugin.ts';
 const REDIS_WAIT_MS = 3_000;
 
 /** Starts to answer; resolves to what a person at the terminal is told. */
-async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
+async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
   if (settings.ADMIN_PORT === undefined)
     throw new SettingsError('ADMIN_PORT: expected the port of the operator area');
-  const redisUrl = await resolveRedisUrl(settings, stops);
+  const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
-  stops.push(async () => redis.disconnect());
+  shutdownHooks.push(async () => redis.disconnect());
   const [snapshots] = await Promise.all([
     SnapshotStore.open({
       directory: settings.SNAPSHOT_DIR,
@@ -45,7 +49,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
     }),
     whenReady(redis, REDIS_WAIT_MS),
   ]);
-  stops.push(() => snapshots.close());
+  shutdownHooks.push(() => snapshots.close());
   const now = Date.now;
   const app = openServer({
     settings,
@@ -57,7 +61,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
   installHealth(app, snapshots, { ready: () => isReady(redis) });
   installStylesheet(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
-  stops.push(() => archive.close());
+  shutdownHooks.push(() => archive.close());
   registerAdmin(app, {
     redis,
     accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], log, archive }),
@@ -70,7 +74,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
-  stops.push(() => app.close());
+  shutdownHooks.push(() => app.close());
   await ensureFirstOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
     (error: unknown) => log.warn({ err: error }, 'no operator could be made sure of'),
   );
@@ -81,12 +85,12 @@ async function start(settings: Settings, log: Logger, stops: Stop[]): Promise<st
 try {
   const settings = readSettings();
   const log = createLog(settings);
-  const stops: Stop[] = [];
-  stopOnSignal(stops, log);
+  const shutdownHooks: ShutdownHook[] = [];
+  shutDownOnSignal(shutdownHooks, log);
   try {
-    process.stdout.write(await start(settings, log, stops));
+    process.stdout.write(await start(settings, log, shutdownHooks));
   } catch (error) {
-    await stopAll(stops, log);
+    await runShutdownHooks(shutdownHooks, log);
     throw error;
   }
 } catch (error) {

@@ -11,40 +11,44 @@ import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
 import { startChildProcess } from './process/child-process.ts';
-import { resolveRedisUrl } from './process/redis-url.ts';
-import { type Stop, stopAll, stopOnSignal } from './process/shutdown.ts';
-import { startFailureReason } from './process/start-failure.ts';
+import {
+  resolveRedisUrl,
+  runShutdownHooks,
+  type ShutdownHook,
+  shutDownOnSignal,
+  startFailureReason,
+} from './process/lifecycle.ts';
 
 /** One process for everything. Resolves to the startupBanner. */
-async function startAlone(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
-  const redisUrl = await resolveRedisUrl(settings, stops);
-  const { serve } = await import('./process/server-process.ts');
-  const where = { redisUrl, port: settings.PORT, reusePort: false, sharers: 1 };
-  const serving = await serve(settings, where, log, stops);
-  if (serving.metrics && settings.METRICS_PORT !== undefined) {
+async function startAlone(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+  const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
+  const { startServerProcess } = await import('./process/server-process.ts');
+  const where = { redisUrl, port: settings.PORT, reusePort: false, processCount: 1 };
+  const server = await startServerProcess(settings, where, log, shutdownHooks);
+  if (server.metrics && settings.METRICS_PORT !== undefined) {
     const { serveMetrics } = await import('./http/metrics.ts');
-    stops.push(await serveMetrics(serving.metrics, settings.METRICS_PORT, settings.HOST));
+    shutdownHooks.push(await serveMetrics(server.metrics, settings.METRICS_PORT, settings.HOST));
   }
-  return serving.lead();
+  return server.startLeaderTasks();
 }
 
-async function startGroup(settings: Settings, log: Logger, stops: Stop[]): Promise<string> {
-  const { startWorkers } = await import('./process/workers/primary.ts');
-  return startWorkers(import.meta.filename, settings, log, stops);
+async function startGroup(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+  const { startWorkers } = await import('./process/primary.ts');
+  return startWorkers(import.meta.filename, settings, log, shutdownHooks);
 }
 
 async function main(): Promise<void> {
   const settings = readSettings();
   const log = createLog(settings);
-  const stops: Stop[] = [];
-  stopOnSignal(stops, log);
+  const shutdownHooks: ShutdownHook[] = [];
+  shutDownOnSignal(shutdownHooks, log);
   try {
     const start = settings.WORKERS > 1 ? startGroup : startAlone;
-    process.stdout.write(await start(settings, log, stops));
+    process.stdout.write(await start(settings, log, shutdownHooks));
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
-    if (beside !== undefined) stops.push(startChildProcess(beside, log));
+    if (beside !== undefined) shutdownHooks.push(startChildProcess(beside, log));
   } catch (error) {
-    await stopAll(stops, log);
+    await runShutdownHooks(shutdownHooks, log);
     throw error;
   }
 }
@@ -53,7 +57,7 @@ async function work(): Promise<void> {
   // A terminal sends its Ctrl-C to every process; when to end is the primary's word.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
-  const { runWorker } = await import('./process/workers/worker.ts');
+  const { runWorker } = await import('./process/worker.ts');
   runWorker();
 }
 

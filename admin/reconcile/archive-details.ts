@@ -6,14 +6,14 @@
 
 import { dayOf } from '../../data/schema/redis-keys.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
-import { wholeOf } from '../../gateway/archive/rows.ts';
 import {
-  compareIds,
-  LAST_ID,
+  compareStreamIds,
+  formatStreamId,
+  integerOf,
+  LAST_STREAM_ID,
   parseStreamId,
   type StreamId,
-  textOfId,
-} from '../../gateway/archive/stream-id.ts';
+} from '../../gateway/archive/entries.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay } from './archive-totals.ts';
 import type { Archived, ArchivedUsage, LiveAccount, Tear } from './compare.ts';
@@ -69,7 +69,7 @@ export async function readDetails(
   return new Map(
     ids.map((id) => {
       const counted = (holdings.get(id) ?? []).filter(
-        ({ first }) => compareIds(first, through.get(id) ?? NEVER) <= 0,
+        ({ first }) => compareStreamIds(first, through.get(id) ?? NEVER) <= 0,
       );
       counted.sort(byTime);
       const days: ArchivedUsage = {
@@ -83,29 +83,31 @@ export async function readDetails(
 }
 
 const byTime = (a: Holding, b: Holding): number =>
-  compareIds(a.first, b.first) || compareIds(a.last, b.last) || (a.source.name < b.source.name ? -1 : 1);
+  compareStreamIds(a.first, b.first) ||
+  compareStreamIds(a.last, b.last) ||
+  (a.source.name < b.source.name ? -1 : 1);
 
 const NEVER: StreamId = { ms: -1, seq: 0 };
 
 function holdingFrom(source: Source, rows: readonly SqlRow[]): Holding {
-  const whole: SqlRow = rows.find((row) => wholeOf(row, 'entries') > 0) ?? {};
+  const whole: SqlRow = rows.find((row) => integerOf(row, 'entries') > 0) ?? {};
   const days = new Map<number, number>();
   const orders = new Map<string, number>();
   for (const row of rows) {
-    if (row.order !== null) orders.set(String(row.order), wholeOf(row, 'moved'));
-    else if (row.day !== null) days.set(wholeOf(row, 'day'), wholeOf(row, 'of_day'));
+    if (row.order !== null) orders.set(String(row.order), integerOf(row, 'moved'));
+    else if (row.day !== null) days.set(integerOf(row, 'day'), integerOf(row, 'of_day'));
   }
   return {
     source,
-    entries: wholeOf(whole, 'entries'),
-    moved: wholeOf(whole, 'moved'),
-    spent: wholeOf(whole, 'spent'),
-    first: { ms: wholeOf(whole, 'first_ms'), seq: wholeOf(whole, 'first_seq') },
-    last: { ms: wholeOf(whole, 'last_ms'), seq: wholeOf(whole, 'last_seq') },
-    opening: wholeOf(whole, 'opening'),
-    closing: wholeOf(whole, 'closing'),
-    since_ms: wholeOf(whole, 'since_ms'),
-    astray: wholeOf(whole, 'astray'),
+    entries: integerOf(whole, 'entries'),
+    moved: integerOf(whole, 'moved'),
+    spent: integerOf(whole, 'spent'),
+    first: { ms: integerOf(whole, 'first_ms'), seq: integerOf(whole, 'first_seq') },
+    last: { ms: integerOf(whole, 'last_ms'), seq: integerOf(whole, 'last_seq') },
+    opening: integerOf(whole, 'opening'),
+    closing: integerOf(whole, 'closing'),
+    since_ms: integerOf(whole, 'since_ms'),
+    astray: integerOf(whole, 'astray'),
     ...{ days, orders, tear: null },
   };
 }
@@ -120,9 +122,14 @@ async function readTorn(
     const end = through.get(account_id) ?? NEVER;
     return own
       .filter(
-        ({ first, last, astray }) => compareIds(first, end) <= 0 && (astray > 0 || compareIds(last, end) > 0),
+        ({ first, last, astray }) =>
+          compareStreamIds(first, end) <= 0 && (astray > 0 || compareStreamIds(last, end) > 0),
       )
-      .map((holding) => ({ account_id, holding, end: compareIds(holding.last, end) > 0 ? end : LAST_ID }));
+      .map((holding) => ({
+        account_id,
+        holding,
+        end: compareStreamIds(holding.last, end) > 0 ? end : LAST_STREAM_ID,
+      }));
   });
   for (const [source, group] of Map.groupBy(torn, ({ holding }) => holding.source)) {
     const rows = await engine.rows(CUT_OFF, {
@@ -140,12 +147,16 @@ async function readTorn(
 function replay(holding: Holding, rows: readonly SqlRow[]): void {
   Object.assign(holding, { entries: 0, moved: 0, spent: 0, days: new Map(), orders: new Map(), tear: null });
   for (const row of rows) {
-    const [delta, balance, at_ms] = [wholeOf(row, 'delta'), wholeOf(row, 'balance'), wholeOf(row, 'at_ms')];
-    const id = { ms: wholeOf(row, 'id_ms'), seq: wholeOf(row, 'id_seq') };
+    const [delta, balance, at_ms] = [
+      integerOf(row, 'delta'),
+      integerOf(row, 'balance'),
+      integerOf(row, 'at_ms'),
+    ];
+    const id = { ms: integerOf(row, 'id_ms'), seq: integerOf(row, 'id_seq') };
     if (holding.entries === 0)
       Object.assign(holding, { first: id, opening: balance - delta, since_ms: at_ms });
     else if (balance !== holding.closing + delta && holding.tear === null) {
-      const what = `entry ${textOfId(id)} in ${holding.source.name} against the entry before it`;
+      const what = `entry ${formatStreamId(id)} in ${holding.source.name} against the entry before it`;
       holding.tear = { what, stands: balance, should_be: holding.closing + delta, since_ms: at_ms };
     }
     const isSpending = row.kind === 'debit' || (row.kind === 'refund' && row.route !== null);
@@ -156,7 +167,7 @@ function replay(holding: Holding, rows: readonly SqlRow[]): void {
     if (row.order !== null) add(holding.orders, String(row.order), delta);
     if (!isSpending) continue;
     holding.spent -= delta;
-    add(holding.days, dayOf(wholeOf(row, 'counted_ms')), -delta);
+    add(holding.days, dayOf(integerOf(row, 'counted_ms')), -delta);
   }
 }
 
@@ -166,7 +177,7 @@ function joined(holdings: readonly Holding[]): Archived {
   let before: Holding | null = null;
   for (const holding of holdings) {
     const { source, first, opening, since_ms, tear } = holding;
-    if (before && compareIds(first, before.last) <= 0) {
+    if (before && compareStreamIds(first, before.last) <= 0) {
       const what = `entries in ${source.name} that ${before.source.name} holds, too`;
       tears.push({ what, stands: holding.entries, should_be: 0, since_ms });
     } else if (opening !== (before?.closing ?? 0)) {
@@ -182,7 +193,7 @@ function joined(holdings: readonly Holding[]): Archived {
     entries: total(holdings, 'entries'),
     moved: total(holdings, 'moved'),
     spent: total(holdings, 'spent'),
-    last: before ? textOfId(before.last) : '',
+    last: before ? formatStreamId(before.last) : '',
     tears,
     orders: sumOfMaps(holdings.map(({ orders }) => orders)),
   };

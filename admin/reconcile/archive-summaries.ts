@@ -16,9 +16,8 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { auditArchivedThrough } from '../../data/schema/archive.ts';
 import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
 import { type ArchiveEngine, readSql } from '../../gateway/archive/engine.ts';
+import { integerOf, parseStreamId } from '../../gateway/archive/entries.ts';
 import { listParts, listUsage } from '../../gateway/archive/parts.ts';
-import { wholeOf } from '../../gateway/archive/rows.ts';
-import { parseStreamId } from '../../gateway/archive/stream-id.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');
@@ -221,7 +220,7 @@ export async function missingUsage(
   const archived = new Set(usage.map(({ source }) => source.day));
   const rows = await engine.rows(DEBITED_DAYS, { files: ledger.map(({ file }) => file) });
   const missing = rows
-    .map((row) => wholeOf(row, 'day'))
+    .map((row) => integerOf(row, 'day'))
     .filter((day) => day < firstLiveDay && !archived.has(day))
     .sort((a, b) => a - b);
   return missing.map(

@@ -6,8 +6,13 @@
  */
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
-import { wholeOf } from '../../gateway/archive/rows.ts';
-import { compareIds, parseStreamId, type StreamId, textOfId } from '../../gateway/archive/stream-id.ts';
+import {
+  compareStreamIds,
+  formatStreamId,
+  integerOf,
+  parseStreamId,
+  type StreamId,
+} from '../../gateway/archive/entries.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type Archived, debitedByDay, type LiveAccount } from './compare.ts';
 
@@ -102,13 +107,13 @@ export class ArchiveTotals {
     const [one, two] = totals;
     if (!one) return NOTHING;
     const last = two ?? one;
-    const isJoined = !two || (one.closing === two.opening && compareIds(one.last, two.first) < 0);
+    const isJoined = !two || (one.closing === two.opening && compareStreamIds(one.last, two.first) < 0);
     if (!isJoined || one.opening !== 0 || !totals.every(({ isWhole }) => isWhole)) return null;
     return {
       entries: one.entries + (two?.entries ?? 0),
       moved: one.moved + (two?.moved ?? 0),
       spent: one.spent + (two?.spent ?? 0),
-      last: textOfId(last.last),
+      last: formatStreamId(last.last),
       tears: [],
       orders: two ? sumOfOrders(one.orders, two.orders) : one.orders,
     };
@@ -133,9 +138,9 @@ export class ArchiveTotals {
     const through = carried ? parseStreamId(carried.through) : { ms: -1, seq: 0 };
     const settled = this.#settled.get(account_id);
     const newest = this.#newest.get(account_id);
-    if (settled && compareIds(settled.last, through) > 0) return null;
-    const isCounted = newest !== undefined && compareIds(newest.last, through) <= 0;
-    if (newest && !isCounted && compareIds(newest.first, through) <= 0) return null;
+    if (settled && compareStreamIds(settled.last, through) > 0) return null;
+    const isCounted = newest !== undefined && compareStreamIds(newest.last, through) <= 0;
+    if (newest && !isCounted && compareStreamIds(newest.first, through) <= 0) return null;
     return [...(settled ? [settled] : []), ...(isCounted ? [newest] : [])];
   }
 }
@@ -161,7 +166,7 @@ async function totalsOf(engine: ArchiveEngine, parts: readonly Summary[]): Promi
   for (const row of await engine.rows(ORDERS, { files })) {
     const account_id = String(row.account_id);
     const known = orders.get(account_id) ?? new Map<string, number>();
-    orders.set(account_id, known.set(String(row.order), wholeOf(row, 'moved')));
+    orders.set(account_id, known.set(String(row.order), integerOf(row, 'moved')));
   }
   const rows = await engine.rows(TOTALS, { files });
   return new Map(
@@ -173,14 +178,14 @@ async function totalsOf(engine: ArchiveEngine, parts: readonly Summary[]): Promi
 }
 
 const totalsFrom = (row: SqlRow, orders: ReadonlyMap<string, number>): Totals => ({
-  entries: wholeOf(row, 'entries'),
-  moved: wholeOf(row, 'moved'),
-  spent: wholeOf(row, 'spent'),
-  isWhole: row.chained === true && wholeOf(row, 'astray') === 0,
-  first: { ms: wholeOf(row, 'first_ms'), seq: wholeOf(row, 'first_seq') },
-  last: { ms: wholeOf(row, 'last_ms'), seq: wholeOf(row, 'last_seq') },
-  opening: wholeOf(row, 'opening'),
-  closing: wholeOf(row, 'closing'),
+  entries: integerOf(row, 'entries'),
+  moved: integerOf(row, 'moved'),
+  spent: integerOf(row, 'spent'),
+  isWhole: row.chained === true && integerOf(row, 'astray') === 0,
+  first: { ms: integerOf(row, 'first_ms'), seq: integerOf(row, 'first_seq') },
+  last: { ms: integerOf(row, 'last_ms'), seq: integerOf(row, 'last_seq') },
+  opening: integerOf(row, 'opening'),
+  closing: integerOf(row, 'closing'),
   weighed: BigInt(String(row.weighed)),
   orders,
 });
@@ -210,7 +215,7 @@ export async function archivedUsageByDay(
   if (days.length === 0) return used;
   for (const row of await engine.rows(USED_DETAILS, { files: filesOf(days), accounts })) {
     const own = used.get(String(row.account_id)) ?? new Map<number, number>();
-    used.set(String(row.account_id), own.set(wholeOf(row, 'day'), wholeOf(row, 'used')));
+    used.set(String(row.account_id), own.set(integerOf(row, 'day'), integerOf(row, 'used')));
   }
   return used;
 }

@@ -5,7 +5,7 @@
  * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
  */
 import { fieldsToRecord, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
-import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
+import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
@@ -47,7 +47,7 @@ export class LiveAccountReader {
       try {
         return await this.#read(account_id);
       } catch (error) {
-        if (attempt === TRIES || fateOf(error) === 'refused') throw error;
+        if (attempt === TRIES || outcomeOf(error) === 'refused') throw error;
         await whenReady(this.#redis, BACK_WITHIN_MS);
       }
     }

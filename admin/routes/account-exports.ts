@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { wholeLedger } from '../../gateway/accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
-import { isGap } from '../../gateway/archive/page.ts';
+import { isGap } from '../../gateway/archive/entries.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { type Cell, type Rows, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { PageError } from '../../gateway/pages/shared/forms.ts';
@@ -81,7 +81,7 @@ export async function accountExports(
 /** The whole ledger, newest first, read a piece at a time; a line says what is missing. */
 async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
   for await (const item of wholeLedger(area.accounts, account_id))
-    yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.says] : ledgerRow(item);
+    yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.message] : ledgerRow(item);
 }
 
 function ledgerRow({ id, at_ms, kind, delta, balance, cause, reason }: LedgerEntry): Cell[] {

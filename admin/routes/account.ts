@@ -77,11 +77,11 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       path,
       keys,
       ledger: shown,
-      gap: isLast ? (ledger.gap?.says ?? null) : null,
+      gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,
       orders,
       audit: changes.entries,
-      auditGap: changes.gap?.says ?? null,
+      auditGap: changes.gap?.message ?? null,
       chart: barChart(
         'usage',
         'Requests',

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/accounts/audit/audit-log.ts';
-import { isGap } from '../../gateway/archive/page.ts';
+import { isGap } from '../../gateway/archive/entries.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
@@ -55,7 +55,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
     const last = isLast ? gap?.before : shown.at(-1)?.id;
     return view(reply, 'Audit log', {
       audit: shown,
-      gap: isLast ? (gap?.says ?? null) : null,
+      gap: isLast ? (gap?.message ?? null) : null,
       older: last ? withQuery(PATH, { before: last, limit }) : null,
       csv: `${PATH}?format=csv`,
     });
@@ -65,5 +65,5 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
 /** Of one subject, or of all, archive included; a line says what is missing. */
 export async function* auditRows(audit: AuditLog, subject?: string): AsyncGenerator<Cell[]> {
   for await (const item of wholeAudit(audit, subject))
-    yield isGap(item) ? ['', '', 'missing', '', '', '', item.says, ''] : auditRow(item);
+    yield isGap(item) ? ['', '', 'missing', '', '', '', item.message, ''] : auditRow(item);
 }

@@ -138,7 +138,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       changed: difference({ ...factsOf(indicator.original) }, { ...factsOf(indicator) }),
       form: { ...factsOf(sent ?? indicator), problem },
       audit: entries,
-      gap: gap?.says ?? null,
+      gap: gap?.message ?? null,
     });
   }
 

@@ -32,11 +32,11 @@ export type ScriptArguments = readonly (string | number)[];
  * What became of a failed command: `not_sent` and `refused` changed nothing; of an `unknown` one it cannot be said
  * (cut off, or no answer in time).
  */
-export type Fate = 'not_sent' | 'refused' | 'unknown';
+export type CommandOutcome = 'not_sent' | 'refused' | 'unknown';
 
 const NOT_SENT = /enableOfflineQueue options is false|Cluster is ended/;
 
-export function fateOf(error: unknown): Fate {
+export function outcomeOf(error: unknown): CommandOutcome {
   if (!(error instanceof Error)) return 'unknown';
   if (error.name === 'ReplyError') return 'refused';
   return NOT_SENT.test(error.message) ? 'not_sent' : 'unknown';
@@ -71,7 +71,7 @@ export class ScriptRunner {
   }
 
   /**
-   * Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `fateOf`.
+   * Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `outcomeOf`.
    * @param lasting waits until as many replicas hold what was written as the connection's settings ask for.
    */
   run(script: Script, values: ScriptArguments, lasting = false): Promise<unknown> {
@@ -86,11 +86,11 @@ export class ScriptRunner {
    * Like `run`, and once more when the fate of the first try is unknown. Only for scripts that do the same thing
    * once, however often they arrive. What they change is lasting unless said otherwise.
    */
-  async runRepeatable(script: Script, values: ScriptArguments, lasting = true): Promise<unknown> {
+  async runIdempotent(script: Script, values: ScriptArguments, lasting = true): Promise<unknown> {
     try {
       return await this.run(script, values, lasting);
     } catch (error) {
-      if (fateOf(error) !== 'unknown') throw error;
+      if (outcomeOf(error) !== 'unknown') throw error;
       await this.#back();
       // Whatever the second try meets, what became of the first stays unknown.
       return this.run(script, values, lasting).catch(() => {

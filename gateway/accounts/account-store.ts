@@ -93,7 +93,7 @@ export class AccountStore {
     this.#to = dependencies;
     const runner = new ScriptRunner(dependencies.redis);
     this.#run = async (script, values) => {
-      const reply = await runner.runRepeatable(script, values).catch(unavailable);
+      const reply = await runner.runIdempotent(script, values).catch(unavailable);
       return Array.isArray(reply) ? reply : [reply];
     };
     this.#keys = new KeyStore({ ...dependencies, run: this.#run });
@@ -287,7 +287,7 @@ export class AccountStore {
   /** The entries of a page. @throws {AccountError} `archive_damaged` when entries among them cannot be read. */
   async ledger(account_id: string, query: LedgerQuery = {}): Promise<LedgerEntry[]> {
     const { entries, gap } = await this.ledgerPage(account_id, query);
-    if (gap) throw new AccountError('archive_damaged', gap.says);
+    if (gap) throw new AccountError('archive_damaged', gap.message);
     return entries;
   }
 

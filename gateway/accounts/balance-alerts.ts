@@ -35,7 +35,7 @@ export class Alerts {
     // Listed first: an entry without an alert is passed over, an alert without its entry would never be told.
     if (wanted > 0) await this.#redis.zadd(redisKeys.alerts, 'NX', 0, account_id).catch(unavailable);
     const names = [redisKeys.account(account_id), redisKeys.alert(account_id), redisKeys.ledger(account_id)];
-    const outcome = await this.#runner.runRepeatable(SET, [...names, wanted]).catch(unavailable);
+    const outcome = await this.#runner.runIdempotent(SET, [...names, wanted]).catch(unavailable);
     expectAccount(outcome, account_id);
     if (wanted === 0) await this.#redis.zrem(redisKeys.alerts, account_id).catch(unavailable);
   }

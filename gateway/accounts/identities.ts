@@ -72,7 +72,7 @@ export class People {
   ): Promise<boolean> {
     const names = [redisKeys.account(account_id), redisKeys.login(account_id)];
     const outcome = await this.#runner
-      .runRepeatable(SET_LOGIN, [...names, hashed, only_first ? '1' : '0'])
+      .runIdempotent(SET_LOGIN, [...names, hashed, only_first ? '1' : '0'])
       .catch(unavailable);
     expectAccount(outcome, account_id);
     return outcome === 'set';

@@ -11,8 +11,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { type LedgerArchivedThrough, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
-import type { Gap } from '../archive/page.ts';
-import { compareIds, LAST_ID, parseStreamId } from '../archive/stream-id.ts';
+import { compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from '../archive/entries.ts';
 import type { LedgerEntry } from './records.ts';
 import { ledgerEntryFrom, ledgerEntryOf } from './redis-mappers.ts';
 import { unavailable } from './validation.ts';
@@ -47,9 +46,9 @@ export async function readLedgerPage(
   const wanted = Math.min(limit, PAGE_AT_MOST);
   const { carried, live } = await readLive(redis, account_id, wanted, before);
   if (!carried || live.length === wanted) return { entries: live, gap: null };
-  const cursor = before === undefined ? LAST_ID : parseStreamId(before);
+  const cursor = before === undefined ? LAST_STREAM_ID : parseStreamId(before);
   if (!archive || !(await archive.ledger.isReachable())) {
-    const isSeen = compareIds(cursor, parseStreamId(carried.through)) <= 0;
+    const isSeen = compareStreamIds(cursor, parseStreamId(carried.through)) <= 0;
     return { entries: isSeen ? live : [...live, standIn(carried)], gap: null };
   }
   const query = { carried, before: cursor, limit: wanted - live.length };

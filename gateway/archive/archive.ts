@@ -1,11 +1,29 @@
 /**
- * The archive as pages read it: history of accounts and of the audit log that has left Redis (see
- * `data/schema/archive.ts`). New parts are noticed by themselves. A directory that is not there is an empty archive.
+ * The archive as pages read it: account history and audit log that have left Redis (see `data/schema/archive.ts`). New
+ * parts are noticed without a restart. A missing directory is an empty archive.
  */
-import { AuditArchive } from './audit-archive.ts';
-import { ArchiveEngine } from './engine.ts';
+
+import { basename } from 'node:path';
+import type { AuditArchivedThrough } from '../../data/schema/archive.ts';
+import type { UsageCounts } from '../metering/metering.ts';
+import { ArchiveEngine, readSql } from './engine.ts';
+import {
+  type ArchivedEntry,
+  type ArchivedPage,
+  archivedEntryOf,
+  compareStreamIds,
+  damagedPart,
+  earlierStreamId,
+  formatStreamId,
+  type Gap,
+  integerOf,
+  LAST_STREAM_ID,
+  nextStreamId,
+  parseStreamId,
+  type StreamId,
+} from './entries.ts';
 import { LedgerArchive } from './ledger-archive.ts';
-import { UsageArchive } from './usage-archive.ts';
+import { listParts, listUsage, type Part } from './parts.ts';
 
 /** Pages read some thousand rows at a time; more memory than this would only be taken from the answers. */
 const LIMITS = { memoryMb: 192, threads: 2, timeoutMs: 20_000 };
@@ -27,5 +45,101 @@ export class Archive {
 
   close(): Promise<void> {
     return this.#engine.close();
+  }
+}
+
+const PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
+
+export interface AuditQuery {
+  carried: AuditArchivedThrough;
+  /** Null for the entries of all subjects. */
+  subject: string | null;
+  /** Entries older than this one. */
+  before: StreamId;
+  limit: number;
+}
+
+export class AuditArchive {
+  readonly #directory: string;
+  readonly #engine: ArchiveEngine;
+
+  constructor(directory: string, engine: ArchiveEngine) {
+    this.#directory = directory;
+    this.#engine = engine;
+  }
+
+  async page({ carried, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
+    const parts = (await listParts(this.#directory, 'audit')).reverse();
+    const wanted = earlierStreamId(before, nextStreamId(parseStreamId(carried.through)));
+    const entries: ArchivedEntry[] = [];
+    if (parts.length === 0)
+      return {
+        entries,
+        gap: { message: 'Older entries are in the archive, which cannot be read here.', before: null },
+      };
+    for (const [index, part] of parts.entries()) {
+      if (entries.length === limit) break;
+      try {
+        entries.push(...(await this.#read(part, subject ?? '', wanted, limit - entries.length)));
+      } catch {
+        const gap = await this.#gapAt(part, parts.slice(index + 1), wanted);
+        if (gap) return { entries, gap };
+      }
+    }
+    return { entries, gap: null };
+  }
+
+  async #read({ entries: file }: Part, subject: string, { ms, seq }: StreamId, limit: number) {
+    const values = { file, subject, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
+    return (await this.#engine.rows(PAGE, values)).map(archivedEntryOf);
+  }
+
+  /** What cannot be shown of a damaged part; null when all of it is newer than what is wanted. */
+  async #gapAt(damaged: Part, older: readonly Part[], wanted: StreamId): Promise<Gap | null> {
+    for (const part of older) {
+      const [newest] = await this.#read(part, '', LAST_STREAM_ID, 1).catch(() => []);
+      if (!newest) continue;
+      const before = nextStreamId(parseStreamId(newest.id));
+      return compareStreamIds(before, wanted) < 0
+        ? { message: damagedPart(damaged.name), before: formatStreamId(before) }
+        : null;
+    }
+    return { message: damagedPart(damaged.name), before: null };
+  }
+}
+
+const DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
+
+export interface RouteUsage extends UsageCounts {
+  /** `2026-11-21` */
+  date: string;
+  route: string;
+}
+
+export class UsageArchive {
+  readonly #directory: string;
+  readonly #engine: ArchiveEngine;
+
+  constructor(directory: string, engine: ArchiveEngine) {
+    this.#directory = directory;
+    this.#engine = engine;
+  }
+
+  /**
+   * Archived days of one account before a date, oldest first, by route.
+   * @throws what DuckDB says when a day cannot be read: nobody is told of less than there is.
+   */
+  async before(account: string, date: string): Promise<RouteUsage[]> {
+    const files = (await listUsage(this.#directory)).filter((day) => day.date < date).map(({ file }) => file);
+    if (files.length === 0) return [];
+    const rows = await this.#engine.rows(DAYS, { files, account });
+    return rows.map((row) => ({
+      date: basename(String(row.file), '.parquet'),
+      route: String(row.route),
+      requests: integerOf(row, 'requests'),
+      errors: integerOf(row, 'errors'),
+      rows: integerOf(row, 'rows'),
+      credits: integerOf(row, 'credits'),
+    }));
   }
 }

@@ -8,10 +8,20 @@
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { BoundedCache } from '../metering/bounded-cache.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from './engine.ts';
-import { type ArchivedPage, damagedPart, type Gap } from './page.ts';
+import {
+  type ArchivedPage,
+  archivedEntryOf,
+  compareStreamIds,
+  damagedPart,
+  earlierStreamId,
+  formatStreamId,
+  type Gap,
+  integerOf,
+  nextStreamId,
+  parseStreamId,
+  type StreamId,
+} from './entries.ts';
 import { listParts, type Part } from './parts.ts';
-import { entryOf, wholeOf } from './rows.ts';
-import { compareIds, earlierId, idAfter, parseStreamId, type StreamId, textOfId } from './stream-id.ts';
 
 const INDEX = readSql(import.meta.url, 'sql/ledger-index.sql');
 const INDEX_FROM_ENTRIES = readSql(import.meta.url, 'sql/ledger-index-from-entries.sql');
@@ -58,19 +68,19 @@ export class LedgerArchive {
   async page(account_id: string, { carried, before, limit }: LedgerQuery): Promise<ArchivedPage> {
     const through = parseStreamId(carried.through);
     const chain = await this.#chain(account_id);
-    const walk = new Walk(earlierId(before, idAfter(through)), through, carried.balance);
+    const walk = new Walk(earlierStreamId(before, nextStreamId(through)), through, carried.balance);
     const page: ArchivedPage = { entries: [], gap: null };
     for (const [index, link] of chain.entries()) {
-      if (typeof link !== 'string' && compareIds(link.first, through) > 0) continue;
+      if (typeof link !== 'string' && compareStreamIds(link.first, through) > 0) continue;
       const wanted = limit - page.entries.length;
       if (wanted === 0) return page;
       page.gap = walk.step(link, nextHolding(chain, index));
       if (page.gap) return page;
-      if (typeof link === 'string' || compareIds(link.first, walk.before) >= 0) continue;
+      if (typeof link === 'string' || compareStreamIds(link.first, walk.before) >= 0) continue;
       try {
         page.entries.push(...(await this.#read(account_id, link.part, walk.before, wanted)));
       } catch {
-        return { ...page, gap: { says: damagedPart(link.part.name), before: textOfId(link.first) } };
+        return { ...page, gap: { message: damagedPart(link.part.name), before: formatStreamId(link.first) } };
       }
     }
     return page.entries.length < limit ? { ...page, gap: walk.end() } : page;
@@ -78,7 +88,7 @@ export class LedgerArchive {
 
   async #read(account: string, { entries: file }: Part, { ms, seq }: StreamId, limit: number) {
     const values = { file, account, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
-    return (await this.#engine.rows(PAGE, values)).map(entryOf);
+    return (await this.#engine.rows(PAGE, values)).map(archivedEntryOf);
   }
 
   /** Looked up in all parts once, and again when there are others. */
@@ -103,7 +113,7 @@ export class LedgerArchive {
         const part = byFile.get(String(row.file));
         return part ? [holdingOf(part, row)] : [];
       });
-      return holdings.sort((a, b) => compareIds(b.first, a.first));
+      return holdings.sort((a, b) => compareStreamIds(b.first, a.first));
     } catch {
       const chain = await Promise.all(parts.map((part) => this.#lookIn(account, part)));
       return chain.reverse().filter((link) => link !== null);
@@ -126,16 +136,16 @@ export class LedgerArchive {
 }
 
 const idOf = (row: SqlRow, name: 'first' | 'last'): StreamId => ({
-  ms: wholeOf(row, `${name}_ms`),
-  seq: wholeOf(row, `${name}_seq`),
+  ms: integerOf(row, `${name}_ms`),
+  seq: integerOf(row, `${name}_seq`),
 });
 
 const holdingOf = (part: Part, row: SqlRow): Holding => ({
   part,
   first: idOf(row, 'first'),
   last: idOf(row, 'last'),
-  opening: wholeOf(row, 'opening'),
-  closing: wholeOf(row, 'closing'),
+  opening: integerOf(row, 'opening'),
+  closing: integerOf(row, 'closing'),
 });
 
 const nextHolding = (chain: Chain, index: number): Holding | null =>
@@ -152,42 +162,45 @@ class Walk {
 
   constructor(before: StreamId, through: StreamId, balance: number) {
     this.before = before;
-    this.#upTo = idAfter(through);
+    this.#upTo = nextStreamId(through);
     this.#balance = balance;
   }
 
   /** The gap between what was read and this link; null when there is none, or when it is newer than what is wanted. */
   step(link: Holding | string, next: Holding | null): Gap | null {
     if (typeof link === 'string') {
-      const before = next ? idAfter(next.last) : null;
-      return this.#isWanted(before) ? { says: damagedPart(link), before: textOrNull(before) } : null;
+      const before = next ? nextStreamId(next.last) : null;
+      return this.#isWanted(before) ? { message: damagedPart(link), before: textOrNull(before) } : null;
     }
-    const before = idAfter(link.last);
+    const before = nextStreamId(link.last);
     // Of a part that is being carried over, the newest entries are live still.
-    const isCut = compareIds(before, this.#upTo) > 0;
+    const isCut = compareStreamIds(before, this.#upTo) > 0;
     const isTorn = !isCut && (link.closing !== this.#balance || this.#isFirstLinkShort(before));
     this.#upTo = link.first;
     this.#balance = link.opening;
     this.#isFirst = false;
     if (!isTorn || !this.#isWanted(before)) return null;
-    return { says: 'Entries are missing here: the archive does not hold them.', before: textOfId(before) };
+    return {
+      message: 'Entries are missing here: the archive does not hold them.',
+      before: formatStreamId(before),
+    };
   }
 
   /** The newest part must end with the very entry that was carried over last. */
   #isFirstLinkShort(before: StreamId): boolean {
-    return this.#isFirst && compareIds(before, this.#upTo) !== 0;
+    return this.#isFirst && compareStreamIds(before, this.#upTo) !== 0;
   }
 
   /** The gap before the oldest entry. */
   end(): Gap | null {
     if (this.#balance === 0 && !this.#isFirst) return null;
-    return { says: 'The entries before these are missing: the archive does not hold them.', before: null };
+    return { message: 'The entries before these are missing: the archive does not hold them.', before: null };
   }
 
   /** Whether a gap that ends at an id lies, in part, before what is wanted. */
   #isWanted(end: StreamId | null): boolean {
-    return end === null || compareIds(end, this.before) < 0;
+    return end === null || compareStreamIds(end, this.before) < 0;
   }
 }
 
-const textOrNull = (id: StreamId | null): string | null => (id === null ? null : textOfId(id));
+const textOrNull = (id: StreamId | null): string | null => (id === null ? null : formatStreamId(id));

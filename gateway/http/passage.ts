@@ -11,7 +11,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ERRORS } from '../errors.ts';
-import type { KeyFacts, Verdict } from '../metering/metering.ts';
+import type { ApiKey, Verdict } from '../metering/metering.ts';
 import type { Outcome } from '../operations/operation.ts';
 import { QueueFull } from '../queue-full.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -63,7 +63,7 @@ export class Passage {
     if (key === null) return sendRefusal({ code: 'invalid_key' }, this.#exchange);
     this.#facts.keyId = key.key_id;
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(key);
-    if (metering.knownOverLimit(key) && this.#refuse(await this.#ask(key, 0, 0, 200, true))) return;
+    if (metering.isKnownOverLimit(key) && this.#refuse(await this.#ask(key, 0, 0, 200, true))) return;
     const prepared = await this.#prepareSafely();
     const price = prepared.kind === 'answer' ? prepared.price : 0;
     const rows = prepared.kind === 'answer' ? prepared.rows : 0;
@@ -74,13 +74,13 @@ export class Passage {
   }
 
   /** The scope is judged before the rate, but a dead key has no scope at all. */
-  async #refuseScope(key: KeyFacts): Promise<void> {
+  async #refuseScope(key: ApiKey): Promise<void> {
     const verdict = await this.#ask(key, 0, 0, ERRORS.key_scope.status);
     if (verdict.kind === 'invalid_key') return sendRefusal({ code: 'invalid_key' }, this.#exchange);
     sendRefusal({ code: 'key_scope' }, this.#exchange);
   }
 
-  async #sendAccount(outcome: Outcome & { kind: 'account' }, key: KeyFacts, verdict: Verdict): Promise<void> {
+  async #sendAccount(outcome: Outcome & { kind: 'account' }, key: ApiKey, verdict: Verdict): Promise<void> {
     if (verdict.kind !== 'admitted') throw new Error(`not admitted: ${verdict.kind}`);
     const { metering, now } = this.#dependencies;
     const { tier, balance } = verdict;
@@ -92,7 +92,7 @@ export class Passage {
   }
 
   /** Asks Redis, and notes where the caller stands now. */
-  async #ask(key: KeyFacts, price: number, rows: number, status: number, look = false): Promise<Verdict> {
+  async #ask(key: ApiKey, price: number, rows: number, status: number, peek = false): Promise<Verdict> {
     const verdict = await this.#dependencies.metering.admit({
       key,
       route: this.#gate.template,
@@ -100,7 +100,7 @@ export class Passage {
       rows,
       status,
       request_id: this.#exchange.requestId,
-      look,
+      peek,
     });
     if (verdict.kind === 'invalid_key') return verdict;
     const charged = verdict.kind === 'admitted' ? verdict.charged : 0;

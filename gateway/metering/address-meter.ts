@@ -9,17 +9,54 @@
  * An address that is over is refused here without a round trip until its window ends. Redis away, or slow to answer:
  * the request is admitted uncounted, and for a moment Redis is not asked at all.
  */
+
+import { isIPv4, isIPv6 } from 'node:net';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { addressUnit } from './address-unit.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { type AnonymousVerdict, secondsUntil } from './metering.ts';
+
+const MAPPED_PREFIX = '0:0:0:0:0:ffff:';
+
+/** The canonical text of the unit. Text that is no address counts as itself, cut to a bounded length. */
+export function addressUnit(address: string): string {
+  if (isIPv4(address)) return address;
+  const [bare = ''] = address.split('%', 1);
+  if (!isIPv6(bare)) return address.slice(0, 64);
+  const groups = expand(bare);
+  const text = groups.map((group) => group.toString(16)).join(':');
+  if (text.startsWith(MAPPED_PREFIX)) return dotted(groups[6] ?? 0, groups[7] ?? 0);
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}
+
+const dotted = (high: number, low: number): string => `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+
+/** The eight 16-bit groups of a valid IPv6 address. */
+function expand(address: string): number[] {
+  const [head = '', tail] = address.split('::');
+  const front = groupsOf(head);
+  if (tail === undefined) return front;
+  const back = groupsOf(tail);
+  return [...front, ...new Array<number>(8 - front.length - back.length).fill(0), ...back];
+}
+
+function groupsOf(text: string): number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return Number.parseInt(part, 16);
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
 
 const ADDRESS = readScript(import.meta.url, 'lua/address.lua', 2);
 const REMEMBERED_ADDRESSES = 50_000;
 /** Nobody waits longer than this to be counted. */
-export const PATIENCE_MS = 250;
+export const COUNT_TIMEOUT_MS = 250;
 /** After Redis did not answer in time it is left alone this long. */
 const QUIET_MS = 1_000;
 
@@ -48,11 +85,11 @@ interface Dependencies {
   per_minute: number;
   per_day: number;
   /** How long Redis may take to count a request. */
-  patience_ms: number;
+  timeout_ms: number;
 }
 
 export class AddressMeter {
-  readonly #to: Dependencies;
+  readonly #dependencies: Dependencies;
   readonly #lease: number;
   readonly #callers = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
   /** The same by address, because to find the unit of an address costs more than to look it up. */
@@ -61,7 +98,7 @@ export class AddressMeter {
   #uncounted = 0;
 
   constructor(dependencies: Dependencies) {
-    this.#to = dependencies;
+    this.#dependencies = dependencies;
     this.#lease = Math.max(1, Math.floor(dependencies.per_minute / 60));
   }
 
@@ -81,7 +118,8 @@ export class AddressMeter {
       allowance.left--;
       return ADMITTED;
     }
-    if (this.#to.redis.status !== 'ready' || now_ms < this.#quietUntil_ms) return this.#letThrough();
+    if (this.#dependencies.redis.status !== 'ready' || now_ms < this.#quietUntil_ms)
+      return this.#letThrough();
     return this.#lease === 1 ? this.#leaseFor(caller, allowance, now_ms) : this.#share(caller, now_ms);
   }
 
@@ -107,7 +145,7 @@ export class AddressMeter {
         allowance.left--;
         return verdict;
       }
-      if (this.#to.now() < this.#quietUntil_ms) return this.#letThrough();
+      if (this.#dependencies.now() < this.#quietUntil_ms) return this.#letThrough();
     }
     allowance.leasing = this.#leaseFor(caller, allowance, now_ms).finally(() => {
       allowance.leasing = null;
@@ -117,13 +155,13 @@ export class AddressMeter {
 
   /** One round trip: the request itself, and what is leased beyond it. */
   async #leaseFor(caller: Caller, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
-    const { runner, per_minute, per_day, patience_ms } = this.#to;
+    const { runner, per_minute, per_day, timeout_ms } = this.#dependencies;
     const minute = redisKeys.addressMinute(caller.unit, minuteOf(now_ms));
     const day = redisKeys.addressDay(caller.unit, dayOf(now_ms));
     const asked = runner.run(ADDRESS, [minute, day, per_minute, per_day, this.#lease]).catch(() => null);
-    const reply = await inTime(asked, patience_ms);
+    const reply = await inTime(asked, timeout_ms);
     if (!Array.isArray(reply)) {
-      this.#quietUntil_ms = this.#to.now() + QUIET_MS;
+      this.#quietUntil_ms = this.#dependencies.now() + QUIET_MS;
       return this.#letThrough();
     }
     const [leased, full] = reply;

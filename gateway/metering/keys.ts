@@ -21,7 +21,7 @@ import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { BoundedCache } from './bounded-cache.ts';
-import { type KeyFacts, MeteringUnavailable } from './metering.ts';
+import { type ApiKey, MeteringUnavailable } from './metering.ts';
 
 export const KEY_PREFIX = 'alm';
 export const KEY_ID_LENGTH = 12;
@@ -107,7 +107,7 @@ export const storedKey = z.object({
 export type StoredKey = z.infer<typeof storedKey>;
 
 interface KnownKey {
-  facts: KeyFacts;
+  facts: ApiKey;
   digest: Buffer;
   exists: boolean;
 }
@@ -133,7 +133,7 @@ export class KeyResolver {
   }
 
   /** @throws {MeteringUnavailable} when the key is not cached and Redis cannot be asked. */
-  async resolve(authorization: string): Promise<KeyFacts | null> {
+  async resolve(authorization: string): Promise<ApiKey | null> {
     const parsed = parseKey(BEARER.exec(authorization)?.[1] ?? '');
     if (!parsed) return null;
     const digest = digestOf(parsed.secret);

@@ -9,7 +9,7 @@
 export type Tier = 'anonymous' | 'free' | 'paid';
 
 /** What never changes of a key after it was minted, so it may be cached without end. */
-export interface KeyFacts {
+export interface ApiKey {
   key_id: string;
   account_id: string;
   environment: 'live' | 'test';
@@ -28,7 +28,7 @@ export interface RateWindow {
 
 /** A keyed request whose outcome is known but for money and rate. */
 export interface Admission {
-  key: KeyFacts;
+  key: ApiKey;
   /** Route template for usage and ledger: `/v1/rankings/{indicator}`. */
   route: string;
   /** Credits; 0 for free routes and for requests that will be refused anyway. */
@@ -39,7 +39,7 @@ export interface Admission {
   status: number;
   request_id: string;
   /** Asks whether the rate allows the request, without counting it unless it does not: it is asked about again. */
-  look?: boolean;
+  peek?: boolean;
 }
 
 /** One charge, as `Metering.refund` needs it. Callers only pass it on. */
@@ -108,12 +108,12 @@ export interface Metering {
    * matches (state is judged by `admit`). Cached: steady state asks no store.
    * @throws {MeteringUnavailable}
    */
-  resolveKey(authorization: string): Promise<KeyFacts | null>;
+  resolveKey(authorization: string): Promise<ApiKey | null>;
   /**
    * True when this gateway has seen the key over its window and the window has not ended: a caller should then ask
    * `admit` before doing any work. Never wrong in the other direction for long; `admit` has the last word.
    */
-  knownOverLimit(key: KeyFacts): boolean;
+  isKnownOverLimit(key: ApiKey): boolean;
   /** Decides and, when admitted, charges and counts. One round trip. @throws {MeteringUnavailable} */
   admit(admission: Admission): Promise<Verdict>;
   /**

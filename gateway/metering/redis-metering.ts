@@ -13,18 +13,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { fateOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
+import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { AddressMeter, PATIENCE_MS } from './address-meter.ts';
+import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
 import { BoundedCache } from './bounded-cache.ts';
 import { DebitReversals } from './debit-reversals.ts';
 import { KeyResolver } from './keys.ts';
 import {
   type Admission,
   type AnonymousVerdict,
+  type ApiKey,
   type Debit,
-  type KeyFacts,
   type Metering,
   MeteringUnavailable,
   type RateWindow,
@@ -33,8 +33,7 @@ import {
   type UsageReport,
   type Verdict,
 } from './metering.ts';
-import { ANONYMOUS, FREE_CALL, Totals } from './totals.ts';
-import { readUsage } from './usage.ts';
+import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
 const REMEMBERED_ACCOUNTS = 50_000;
@@ -58,7 +57,7 @@ export interface MeteringDependencies {
   /** A new id for every debit, different on every gateway. */
   debitId?: () => string;
   /** How long Redis may take to count a request without a key, which is admitted uncounted after it. */
-  patience_ms?: number;
+  timeout_ms?: number;
 }
 
 /** Names of the keys of one account in one minute. */
@@ -100,7 +99,7 @@ export class RedisMetering implements Metering {
   readonly #resolver: KeyResolver;
   readonly #addresses: AddressMeter;
   readonly #reversals: DebitReversals;
-  readonly #totals: Totals;
+  readonly #totals: UsageTotals;
   /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
   readonly #limits: readonly number[];
   readonly #keyNames = new BoundedCache<MinuteKeys>(REMEMBERED_ACCOUNTS);
@@ -108,7 +107,7 @@ export class RedisMetering implements Metering {
   readonly #overUntil = new BoundedCache<number>(REMEMBERED_ACCOUNTS);
 
   constructor(dependencies: MeteringDependencies) {
-    const { redis, settings, now, log, debitId = debitIds(), patience_ms = PATIENCE_MS } = dependencies;
+    const { redis, settings, now, log, debitId = debitIds(), timeout_ms = COUNT_TIMEOUT_MS } = dependencies;
     this.#redis = redis;
     this.#now = now;
     this.#log = log;
@@ -121,10 +120,10 @@ export class RedisMetering implements Metering {
       now,
       per_minute: settings.ANONYMOUS_PER_MINUTE,
       per_day: settings.ANONYMOUS_PER_DAY,
-      patience_ms,
+      timeout_ms,
     });
     this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
-    this.#totals = new Totals(redis);
+    this.#totals = new UsageTotals(redis);
     this.#limits = [
       settings.ANONYMOUS_PER_MINUTE,
       settings.ANONYMOUS_PER_DAY,
@@ -135,11 +134,11 @@ export class RedisMetering implements Metering {
     ];
   }
 
-  resolveKey(authorization: string): Promise<KeyFacts | null> {
+  resolveKey(authorization: string): Promise<ApiKey | null> {
     return this.#resolver.resolve(authorization);
   }
 
-  knownOverLimit(key: KeyFacts): boolean {
+  isKnownOverLimit(key: ApiKey): boolean {
     const until_ms = this.#overUntil.get(key.account_id);
     return until_ms !== undefined && this.#now() < until_ms;
   }
@@ -171,13 +170,13 @@ export class RedisMetering implements Metering {
       debit_id,
       price,
       failed ? 0 : admission.rows,
-      admission.look ? 'look' : failed ? 'failed' : '',
+      admission.peek ? 'peek' : failed ? 'failed' : '',
       route,
       request_id,
       ...this.#limits,
     ];
-    const reply = await this.#runner.runRepeatable(ADMIT, values, debit !== null).catch((cause: unknown) => {
-      if (debit !== null && fateOf(cause) === 'unknown') this.#reversals.add(debit);
+    const reply = await this.#runner.runIdempotent(ADMIT, values, debit !== null).catch((cause: unknown) => {
+      if (debit !== null && outcomeOf(cause) === 'unknown') this.#reversals.add(debit);
       throw this.#unavailable(cause);
     });
     const verdict = decodeVerdict(reply, now_ms, debit);
@@ -213,12 +212,12 @@ export class RedisMetering implements Metering {
   }
 
   /** Before closing the connection: gives back what is still owed for answers that could not be given. */
-  async settle(): Promise<void> {
+  async flush(): Promise<void> {
     await Promise.all([this.#reversals.flush(), this.#totals.flush()]);
   }
 
-  #count({ route, status, rows, look }: Admission, verdict: Verdict, now_ms: number): void {
-    if (verdict.kind === 'invalid_key' || (look && verdict.kind === 'admitted')) return;
+  #count({ route, status, rows, peek }: Admission, verdict: Verdict, now_ms: number): void {
+    if (verdict.kind === 'invalid_key' || (peek && verdict.kind === 'admitted')) return;
     const served = verdict.kind === 'admitted' && status < 400;
     const credits = verdict.kind === 'admitted' ? verdict.charged : 0;
     this.#totals.count(route, now_ms, { failed: !served, rows: served ? rows : 0, credits });
@@ -249,7 +248,7 @@ export class RedisMetering implements Metering {
   }
 
   #unavailable(cause: unknown): MeteringUnavailable {
-    if (fateOf(cause) === 'refused') this.#log.error({ err: cause }, 'Redis refused a metering command');
+    if (outcomeOf(cause) === 'refused') this.#log.error({ err: cause }, 'Redis refused a metering command');
     return new MeteringUnavailable('metering cannot be asked', { cause });
   }
 }

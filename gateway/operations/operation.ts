@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { Body } from '../http/representation.ts';
 import { JSON_TYPE } from '../http/representation.ts';
-import type { KeyFacts, Metering, Tier } from '../metering/metering.ts';
+import type { ApiKey, Metering, Tier } from '../metering/metering.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { ValidationDetail } from './validation.ts';
 
@@ -22,7 +22,7 @@ export interface Call<Query> {
 
 /** The account behind an admitted request, for the routes that report on it. */
 export interface Account {
-  key: KeyFacts;
+  key: ApiKey;
   tier: Tier;
   balance: number;
   metering: Metering;

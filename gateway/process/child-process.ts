@@ -1,11 +1,31 @@
-/**
- * A second program beside the gateway, in a process of its own: `npm start` gives it the worker. It ends with the
- * gateway, also when the gateway is killed (its end of the channel closes), and is started again when it ends alone,
- * ever more slowly while that keeps happening. The gateway needs nothing of it.
- */
+/** Runs a second program beside the gateway and restarts it with exponential backoff. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Logger } from 'pino';
-import { RestartBackoff } from './restart-backoff.ts';
+
+export interface BackoffOptions {
+  first_ms: number;
+  longest_ms: number;
+  /** One that lived so long has shown that it can: the next pause is the first one again. */
+  steady_ms: number;
+}
+
+export class RestartBackoff {
+  readonly #options: BackoffOptions;
+  #next_ms: number;
+
+  constructor(options: BackoffOptions) {
+    this.#options = options;
+    this.#next_ms = options.first_ms;
+  }
+
+  /** Milliseconds to wait now. @param lived_ms how long the one that ended had been running. */
+  after(lived_ms: number): number {
+    const { first_ms, longest_ms, steady_ms } = this.#options;
+    const pause_ms = lived_ms > steady_ms ? first_ms : this.#next_ms;
+    this.#next_ms = Math.min(2 * pause_ms, longest_ms);
+    return pause_ms;
+  }
+}
 
 const PAUSES = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
 const STOP_WITHIN_MS = 8_000;

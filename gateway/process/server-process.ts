@@ -20,7 +20,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { newIds } from '../http/request-id.ts';
 import { createMetering } from '../metering/redis-metering.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
-import type { Stop } from './shutdown.ts';
+import type { ShutdownHook } from './lifecycle.ts';
 import { startupBanner } from './startup-banner.ts';
 
 /** A start does not wait longer than this for Redis: the free routes can go ahead. */
@@ -31,57 +31,57 @@ const DRAIN_MS = 300;
 const BACKLOG = 4_096;
 
 /** What one process is told beyond the settings. */
-export interface ServingOptions {
+export interface ServerProcessOptions {
   /** Of the Redis that is used, a private one too. */
   redisUrl: string;
   port: number;
   /** Whether the port is shared with others who say so too; the system deals out connections among them. */
   reusePort: boolean;
   /** How many processes like this one share the memory that the settings allow. */
-  sharers: number;
+  processCount: number;
   /** Told after each switch to another snapshot. */
   onSwitch?: () => void;
 }
 
-export interface Serving {
+export interface ServerProcess {
   /** Null where metrics are off. */
   metrics: Metrics | null;
-  /** Looks for another snapshot now. */
-  look(): Promise<void>;
-  /** Begins to do what has to be done once for all processes: jobs and their schedule, the first accounts. */
-  lead(): Promise<string>;
+  /** Checks now whether another snapshot was published. */
+  checkPointer(): Promise<void>;
+  /** Starts what one process does for all: jobs and their schedule, the first accounts. Resolves to the start-up banner. */
+  startLeaderTasks(): Promise<string>;
 }
 
-/** Starts to answer. What has to be ended is left on `stops`, also when the start fails in the middle. */
-export async function serve(
+/** Starts to answer. What has to be ended is left on `shutdownHooks`, also when the start fails in the middle. */
+export async function startServerProcess(
   settings: Settings,
-  { redisUrl, port, reusePort, sharers, onSwitch }: ServingOptions,
+  { redisUrl, port, reusePort, processCount, onSwitch }: ServerProcessOptions,
   log: Logger,
-  stops: Stop[],
-): Promise<Serving> {
+  shutdownHooks: ShutdownHook[],
+): Promise<ServerProcess> {
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'metering');
-  stops.push(async () => redis.disconnect());
+  shutdownHooks.push(async () => redis.disconnect());
   const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
-  stops.push(async () => adminRedis.disconnect());
+  shutdownHooks.push(async () => adminRedis.disconnect());
   const [snapshots] = await Promise.all([
     SnapshotStore.open({
       directory: settings.SNAPSHOT_DIR,
       pollMs: settings.SNAPSHOT_POLL_MS,
       hotCacheMb: settings.HOT_CACHE_MB,
       queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
-      sharers,
+      processCount,
       log,
       ...(onSwitch && { onSwitch }),
     }),
     whenReady(redis, REDIS_WAIT_MS),
     whenReady(adminRedis, REDIS_WAIT_MS),
   ]);
-  stops.push(() => snapshots.close());
+  shutdownHooks.push(() => snapshots.close());
   const now = Date.now;
   const metering = createMetering({ redis, settings, now, log });
-  stops.push(() => metering.settle());
+  shutdownHooks.push(() => metering.flush());
   const archive = new Archive(settings.ARCHIVE_DIR);
-  stops.push(() => archive.close());
+  shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({
     ...{ redis: adminRedis, now, random: randomBytes, packs: [], log, archive },
   });
@@ -105,7 +105,7 @@ export async function serve(
     archive,
     publicUrl: () => place.url,
   });
-  stops.push(() => account.stop());
+  shutdownHooks.push(() => account.stop());
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics({ snapshots, metering, now });
   const app = buildApp({
     settings,
@@ -121,13 +121,13 @@ export async function serve(
     ...(metrics && { metrics }),
   });
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
-  stops.push(() => app.close());
+  shutdownHooks.push(() => app.close());
   const url = `http://${visibleHost(settings.HOST)}:${(app.server.address() as AddressInfo).port}`;
   place.url ||= url;
   return {
     metrics,
-    look: () => snapshots.check(),
-    async lead() {
+    checkPointer: () => snapshots.check(),
+    async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
       const demoKey = await demo(settings, redis, log);
       const operator = settings.ADMIN_PORT === undefined ? await firstOperator(settings, redis, log) : null;

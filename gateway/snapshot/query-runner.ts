@@ -62,13 +62,13 @@ export class QueryRunner {
 
   /**
    * @param timeoutMs longest time of one query, waiting included.
-   * @param sharers how many processes have the machine together, each with a runner.
+   * @param processCount how many processes have the machine together, each with a runner.
    */
-  static async open(timeoutMs: number, sharers = 1): Promise<QueryRunner> {
+  static async open(timeoutMs: number, processCount = 1): Promise<QueryRunner> {
     const instance = await DuckDBInstance.create(':memory:', {
       ...INSTANCE_OPTIONS,
-      threads: String(Math.max(1, Math.floor(THREADS / sharers))),
-      max_memory: `${Math.max(MEMORY_LEAST_MB, Math.floor(MEMORY_MB / sharers))}MB`,
+      threads: String(Math.max(1, Math.floor(THREADS / processCount))),
+      max_memory: `${Math.max(MEMORY_LEAST_MB, Math.floor(MEMORY_MB / processCount))}MB`,
     });
     const lanes: Lane[] = [];
     for (let lane = 0; lane < CONNECTIONS; lane += 1) {

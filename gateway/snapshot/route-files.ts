@@ -29,22 +29,22 @@ export class RouteFiles {
     directory: string,
     manifest: Manifest,
     resident: ReadonlyMap<string, Buffer>,
-    sharers: number,
+    processCount: number,
   ) {
     this.#directory = directory;
     this.#manifest = manifest;
     this.#resident = resident;
-    this.#details = new ByteCache(DETAIL_BUDGET_BYTES / sharers, ({ byteLength }) => byteLength);
+    this.#details = new ByteCache(DETAIL_BUDGET_BYTES / processCount, ({ byteLength }) => byteLength);
   }
 
-  /** @param sharers how many processes have the budget for details together. */
-  static async open(directory: string, manifest: Manifest, sharers: number): Promise<RouteFiles> {
+  /** @param processCount how many processes have the budget for details together. */
+  static async open(directory: string, manifest: Manifest, processCount: number): Promise<RouteFiles> {
     const names = Object.values(ROUTE_FILES).flatMap((path) =>
       ENCODINGS.map((encoding) => path + suffixOf(encoding)),
     );
     const read = async (name: string) => [name, await readFile(join(directory, name))] as const;
     const resident = new Map(await Promise.all(names.map(read)));
-    return new RouteFiles(directory, manifest, resident, sharers);
+    return new RouteFiles(directory, manifest, resident, processCount);
   }
 
   /** Whether a body is always in memory. */

@@ -24,7 +24,7 @@ export interface SnapshotOptions {
   hotCacheMb: number;
   queryTimeoutMs: number;
   /** How many processes have this memory together, each its equal part. Default 1. */
-  sharers?: number;
+  processCount?: number;
 }
 
 /** The bytes of a body, and how many rows it serves. */
@@ -40,7 +40,7 @@ interface Parts {
   files: RouteFiles;
   observations: Observations;
   queries: QueryRunner;
-  sharers: number;
+  processCount: number;
 }
 
 export class Snapshot {
@@ -65,28 +65,28 @@ export class Snapshot {
     this.files = parts.files;
     this.observations = parts.observations;
     this.#queries = parts.queries;
-    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes);
-    this.free = new ResponseCache(FREE_BUDGET_BYTES / parts.sharers);
-    this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.sharers, ({ bytes }) => bytes.byteLength);
+    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes);
+    this.free = new ResponseCache(FREE_BUDGET_BYTES / parts.processCount);
+    this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes.byteLength);
   }
 
   /** Opens `<root>/<id>` after holding every file against the manifest. @throws {SnapshotDamaged} */
   static async open(root: string, id: string, options: SnapshotOptions): Promise<Snapshot> {
-    const { sharers = 1 } = options;
+    const { processCount = 1 } = options;
     const directory = join(root, id);
     const manifest = await readManifest(directory, id);
     await verifyFiles(directory, manifest);
     const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
-    const files = await RouteFiles.open(directory, manifest, sharers);
-    const queries = await QueryRunner.open(options.queryTimeoutMs, sharers);
+    const files = await RouteFiles.open(directory, manifest, processCount);
+    const queries = await QueryRunner.open(options.queryTimeoutMs, processCount);
     const observations = new Observations({
       directory,
       queries,
-      hotBytesMax: (options.hotCacheMb * MEGABYTE) / sharers,
+      hotBytesMax: (options.hotCacheMb * MEGABYTE) / processCount,
       fileBytes: (indicator) => manifest.files[observationsFile(indicator)]?.bytes ?? 0,
       indicators: catalogue.indicators.size,
     });
-    return new Snapshot({ id, manifest, catalogue, files, observations, queries, sharers });
+    return new Snapshot({ id, manifest, catalogue, files, observations, queries, processCount });
   }
 
   /** One country's topic items, taken apart for filtering. */

@@ -31,7 +31,7 @@ describe('markup in what is stored', () => {
     if (!facts) throw new Error('the key does not resolve');
     const call = { key: facts, route: EVIL, price: 1, rows: 1, status: 200, request_id: EVIL };
     await service.metering.admit(call);
-    await service.metering.settle();
+    await service.metering.flush();
     const { order_id } = await accounts.order(account, 'starter');
     await client.hset(
       `{a:${account}}:order:${order_id}`,

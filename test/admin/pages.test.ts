@@ -175,7 +175,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     const call = { key: facts, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };
     await service.metering.admit({ ...call, status: 200 });
     await service.metering.admit({ ...call, status: 404 });
-    await service.metering.settle();
+    await service.metering.flush();
     const lines = await csvLines('/admin/usage?days=7&format=csv');
     expect(lines).toHaveLength(8);
     expect(lines.at(-1)).toBe('2026-11-21,2,1,4,4');

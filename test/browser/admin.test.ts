@@ -212,7 +212,7 @@ async function livedIn({ accounts, requests, metering, clock, client }: AdminSer
         request_id: `r-${day}-${call}`,
       });
     }
-    await metering.settle();
+    await metering.flush();
   }
   for (let order = 0; order < 3; order += 1) {
     const { order_id } = await accounts.order(first.account_id, 'starter');

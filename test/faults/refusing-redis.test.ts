@@ -114,7 +114,7 @@ test('CLUSTERDOWN: paid calls are refused while slots have no master, free of ch
     await expect(pay()).rejects.toThrow(MeteringUnavailable);
     await cluster.restart(place);
     await expect.poll(() => pay().catch(() => null)).toMatchObject({ kind: 'admitted' });
-    await world.metering.settle();
+    await world.metering.flush();
     const { credits } = await world.store.get(customer.account_id);
     expect(credits.balance).toBe(98);
     expect(redis).toBeInstanceOf(Cluster);

@@ -118,7 +118,7 @@ export class Service {
       log,
     });
     // A Redis that the machine holds back for a moment is not one that is away: what is to be counted is counted.
-    const metering = createMetering({ redis: client, settings, now, log, patience_ms: 10_000 });
+    const metering = createMetering({ redis: client, settings, now, log, timeout_ms: 10_000 });
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
     const metrics = createMetrics({ snapshots, metering, now });

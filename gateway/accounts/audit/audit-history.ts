@@ -6,9 +6,13 @@ import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts
 import { type AuditArchivedThrough, auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
-import type { Gap } from '../../archive/page.ts';
-import type { Fields } from '../../archive/rows.ts';
-import { compareIds, LAST_ID, parseStreamId } from '../../archive/stream-id.ts';
+import {
+  compareStreamIds,
+  type Fields,
+  type Gap,
+  LAST_STREAM_ID,
+  parseStreamId,
+} from '../../archive/entries.ts';
 
 export interface AuditQuery {
   /** All subjects unless told. */
@@ -27,7 +31,10 @@ interface StoredPage {
 }
 
 const PAGE_AT_MOST = 1_000;
-const NOT_HERE: Gap = { says: 'Older entries are in the archive, which cannot be read here.', before: null };
+const NOT_HERE: Gap = {
+  message: 'Older entries are in the archive, which cannot be read here.',
+  before: null,
+};
 
 /** Rejects with what Redis says. */
 export async function readAuditPage(
@@ -43,7 +50,7 @@ export async function readAuditPage(
   const { entries, gap } = await archive.audit.page({
     carried,
     subject: subject ?? null,
-    before: before === undefined ? LAST_ID : parseStreamId(before),
+    before: before === undefined ? LAST_STREAM_ID : parseStreamId(before),
     limit: wanted - live.length,
   });
   return { entries: [...live, ...entries], gap };
@@ -69,5 +76,8 @@ async function readLive(
   const live = (entries as [string, string[]][]).map(([id, flat]) => ({ id, fields: fieldsToRecord(flat) }));
   // A stream of one subject may be trimmed after the log itself.
   const through = carried ? parseStreamId(carried.through) : null;
-  return { carried, live: live.filter(({ id }) => !through || compareIds(parseStreamId(id), through) > 0) };
+  return {
+    carried,
+    live: live.filter(({ id }) => !through || compareStreamIds(parseStreamId(id), through) > 0),
+  };
 }

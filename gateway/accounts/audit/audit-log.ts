@@ -12,8 +12,7 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
-import type { Gap } from '../../archive/page.ts';
-import type { Fields } from '../../archive/rows.ts';
+import type { Fields, Gap } from '../../archive/entries.ts';
 import { AccountError } from '../records.ts';
 import { unavailable } from '../validation.ts';
 import { type AuditQuery, readAuditPage } from './audit-history.ts';
@@ -150,7 +149,7 @@ export class AuditLog {
       ...['reason', reason, 'request', request_id],
     ];
     if (name === null && note === null) await this.#runner.run(AUDIT, values);
-    else await this.#runner.runRepeatable(AUDIT, values);
+    else await this.#runner.runIdempotent(AUDIT, values);
   }
 
   /** Newest first, archive included; of one subject, or of all. */
@@ -171,7 +170,7 @@ export class AuditLog {
 
   async #whole(query: AuditQuery): Promise<AuditEntry[]> {
     const { entries, gap } = await this.page(query);
-    if (gap) throw new AccountError('archive_damaged', gap.says);
+    if (gap) throw new AccountError('archive_damaged', gap.message);
     return entries;
   }
 }

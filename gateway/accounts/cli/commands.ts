@@ -256,7 +256,7 @@ const show: AccountCommand = {
         moved_at: iso(moved_at_ms),
       })),
       ledger: ledger.map(ledgerLine),
-      ...(gap && { ledger_missing: gap.says }),
+      ...(gap && { ledger_missing: gap.message }),
     };
   },
 };

@@ -5,7 +5,7 @@
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
-import { type Gap, isGap } from '../../archive/page.ts';
+import { type Gap, isGap } from '../../archive/entries.ts';
 import { readUsage } from '../../metering/usage.ts';
 import type { AccountStore } from '../account-store.ts';
 import { type AuditLog, wholeAudit } from '../audit/audit-log.ts';
@@ -35,7 +35,7 @@ export const subjectOf = (account_id: string): string => `account ${account_id}`
 async function collected<T extends object>(items: AsyncIterable<T | Gap>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) {
-    if (isGap(item)) throw new AccountError('archive_damaged', item.says);
+    if (isGap(item)) throw new AccountError('archive_damaged', item.message);
     all.push(item);
   }
   return all;

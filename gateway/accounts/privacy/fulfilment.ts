@@ -167,7 +167,7 @@ export class SubjectRights {
   async #removeWaysIn(account_id: string): Promise<void> {
     const { accounts, redis, mailer } = this.#to;
     const { email } = await accounts.get(account_id);
-    await this.#runner.runRepeatable(FORGET_ADDRESS, [redisKeys.email(email), account_id]);
+    await this.#runner.runIdempotent(FORGET_ADDRESS, [redisKeys.email(email), account_id]);
     await mailer.forget(email);
     await redis.zrem(redisKeys.alerts, account_id);
   }
@@ -175,7 +175,7 @@ export class SubjectRights {
   async #replaceIdentity(account_id: string): Promise<string> {
     const { redis, now, random } = this.#to;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
-    const reply = await this.#runner.runRepeatable(ERASE, [
+    const reply = await this.#runner.runIdempotent(ERASE, [
       redisKeys.account(account_id),
       redisKeys.keys(account_id),
       redisKeys.login(account_id),

@@ -130,7 +130,7 @@ export class RequestStore {
   }
 
   async #run(script: typeof OPEN, values: (string | number)[]): Promise<unknown[]> {
-    const reply = await this.#runner.runRepeatable(script, values).catch(unavailable);
+    const reply = await this.#runner.runIdempotent(script, values).catch(unavailable);
     return Array.isArray(reply) ? reply : [reply];
   }
 }

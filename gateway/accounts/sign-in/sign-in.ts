@@ -3,7 +3,7 @@
  * neither in the answer nor in the time that it takes.
  */
 import { addressDigest } from '../../../data/schema/redis-keys.ts';
-import { addressUnit } from '../../metering/address-unit.ts';
+import { addressUnit } from '../../metering/address-meter.ts';
 import { isPassword } from './passwords.ts';
 import type { Pace, Throttle } from './throttle.ts';
 

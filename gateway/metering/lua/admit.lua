@@ -15,7 +15,7 @@
 --   4 price       credits, 0 or more
 --   5 rows        observation rows that will be served
 --   6 mode        'failed' when the caller will answer with an error whatever is decided here (price is then 0);
---                 'look' when it asks again for this request, which is then counted: only a refusal counts now
+--                 'peek' when the caller asks again for this request and that is counted: only a refusal is counted now
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
 --   9.. limits    per minute and per day of: anonymous, free, paid
@@ -77,7 +77,7 @@ if minute_used >= minute_limit or day_used >= day_limit then
   return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
 end
 
-if mode == 'look' then
+if mode == 'peek' then
   return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
 end
 

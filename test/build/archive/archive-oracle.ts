@@ -65,7 +65,7 @@ export class ArchiveOracle {
       const carried = await this.#redis.hgetall(`{a:${account_id}}:carried`);
       const live = await this.#live(account_id);
       const own = archived.get(account_id) ?? [];
-      const whole = wholeOf(own, carried, live);
+      const whole = integerOf(own, carried, live);
       const balance = Number(await this.#redis.hget(`{a:${account_id}}:account`, 'balance'));
       const found = [
         ...wrongsOf(seen, own, whole, carried),
@@ -80,7 +80,7 @@ export class ArchiveOracle {
   async debitsOf(account_id: string): Promise<string[]> {
     const archived = (await archivedLedgers(this.#dir)).get(account_id) ?? [];
     const carried = await this.#redis.hgetall(`{a:${account_id}}:carried`);
-    const whole = wholeOf(archived, carried, await this.#live(account_id));
+    const whole = integerOf(archived, carried, await this.#live(account_id));
     return whole.filter(([, { kind }]) => kind === 'debit').map(([, { request }]) => request ?? '');
   }
 
@@ -92,7 +92,7 @@ export class ArchiveOracle {
     const own = await archivedAudit(this.#dir);
     const carried = await this.#redis.hgetall('{audit}:carried');
     const live = await stream(this.#redis, AUDIT);
-    const wrongs = wrongsOf(this.#audit, own, wholeOf(own, carried, live), carried);
+    const wrongs = wrongsOf(this.#audit, own, integerOf(own, carried, live), carried);
     for (const subject of new Set(live.map(([, fields]) => fields.subject ?? ''))) {
       const of = await stream(this.#redis, `{audit}:of:${encodeURIComponent(subject)}`);
       const ids = live.filter(([, fields]) => fields.subject === subject).map(([id]) => id);
@@ -124,7 +124,7 @@ const countersOf = (row: Row): [string, string][] =>
   ]);
 
 /** What a reader takes: of the parts what has left, and everything live. */
-const wholeOf = (archived: readonly Entry[], { through }: Fields, live: readonly Entry[]): Entry[] => [
+const integerOf = (archived: readonly Entry[], { through }: Fields, live: readonly Entry[]): Entry[] => [
   ...archived.filter(([id]) => through !== undefined && isAtOrBefore(id, through)),
   ...live,
 ];

@@ -7,7 +7,7 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type AuditEntry, type AuditLog, wholeAudit } from '../../../gateway/accounts/audit/audit-log.ts';
 import { heldData } from '../../../gateway/accounts/privacy/data-export.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
-import { compareIds, parseStreamId } from '../../../gateway/archive/stream-id.ts';
+import { compareStreamIds, parseStreamId } from '../../../gateway/archive/entries.ts';
 import { type AccountWorld, type Customer, NOON, startAccountPages } from '../../gateway/pages/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { query } from './ledger-assertions.ts';
@@ -41,7 +41,7 @@ describe('history of a person over archive and live', () => {
       world.clock.ms += DAY_MS;
       if (day === 2) await night();
     }
-    before = [...seen.values()].sort((a, b) => compareIds(parseStreamId(b.id), parseStreamId(a.id)));
+    before = [...seen.values()].sort((a, b) => compareStreamIds(parseStreamId(b.id), parseStreamId(a.id)));
     const walked: AuditEntry[] = [];
     for await (const item of wholeAudit(audit)) if ('action' in item) walked.push(item);
     expect(walked).toHaveLength(before.length);
@@ -129,7 +129,7 @@ describe('history of a person over archive and live', () => {
     await truncate(join(archiveDir, 'audit', first, 'entries.parquet'), 200);
     const { gap, entries } = await audit.page({ limit: 500 });
     expect(gap).toEqual({
-      says: expect.stringContaining(`Part ${first} of the archive cannot be read`),
+      message: expect.stringContaining(`Part ${first} of the archive cannot be read`),
       before: null,
     });
     expect(entries.length).toBeGreaterThan(0);

@@ -9,7 +9,7 @@ import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import { wholeLedger } from '../../../gateway/accounts/ledger-history.ts';
 import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
-import { isGap } from '../../../gateway/archive/page.ts';
+import { isGap } from '../../../gateway/archive/entries.ts';
 import { PACKS, seededRandom } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { type ArchivedWeek, live } from './archived-week.ts';
@@ -133,7 +133,7 @@ describe('a ledger over archive and live', () => {
   /** The whole ledger as pages and exports walk through it: ids, and gaps as sentences. */
   async function walk(): Promise<string[]> {
     const said: string[] = [];
-    for await (const item of wholeLedger(lived.store, id)) said.push(isGap(item) ? item.says : item.id);
+    for await (const item of wholeLedger(lived.store, id)) said.push(isGap(item) ? item.message : item.id);
     return said;
   }
 

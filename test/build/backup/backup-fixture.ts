@@ -83,7 +83,7 @@ export async function furnish(redis: RedisClient, settings: TreeSettings): Promi
     now,
     log: silentLog,
   });
-  await world.metering.settle();
+  await world.metering.flush();
   return { world, people };
 }
 
@@ -122,7 +122,7 @@ export function load({ world, people }: Place): Load {
       goesOn = false;
       await Promise.all(lanes);
       // Totals that are written every few seconds would come into a Redis that has been emptied.
-      await world.metering.settle();
+      await world.metering.flush();
     },
   };
 }

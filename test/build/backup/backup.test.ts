@@ -127,7 +127,7 @@ describe.each([
       expect(topics.status).toBe(200);
     } finally {
       await app.close();
-      await metering.settle();
+      await metering.flush();
       await snapshots.close();
     }
   });

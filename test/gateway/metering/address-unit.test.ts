@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressUnit } from '../../../gateway/metering/address-unit.ts';
+import { addressUnit } from '../../../gateway/metering/address-meter.ts';
 
 describe('what counts as one anonymous caller', () => {
   it.each([

@@ -11,16 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** @param patience_ms long, so that a machine that holds Redis back for a moment does not decide what is counted */
+/** @param timeout_ms long, so that a machine that holds Redis back for a moment does not decide what is counted */
 async function gateway(
   clock: Clock,
   per_minute = 30,
   per_day = 1000,
-  patience_ms = 10_000,
+  timeout_ms = 10_000,
 ): Promise<RedisMetering> {
   const settings = { ...LIMITS, ANONYMOUS_PER_MINUTE: per_minute, ANONYMOUS_PER_DAY: per_day };
   const redis = await server.connect();
-  return createMetering({ redis, settings, now: () => clock.ms, log: silentLog, patience_ms });
+  return createMetering({ redis, settings, now: () => clock.ms, log: silentLog, timeout_ms });
 }
 
 /** How many of `count` requests sent at once are admitted. */

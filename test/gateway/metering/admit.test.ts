@@ -247,25 +247,25 @@ describe('a debit id', () => {
   });
 });
 
-describe('knownOverLimit', () => {
+describe('isKnownOverLimit', () => {
   it('is true from the request that used up the window until the window ends', async () => {
     const { call, facts } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) {
-      expect(world.metering.knownOverLimit(facts)).toBe(false);
+      expect(world.metering.isKnownOverLimit(facts)).toBe(false);
       await call();
     }
-    expect(world.metering.knownOverLimit(facts)).toBe(true);
+    expect(world.metering.isKnownOverLimit(facts)).toBe(true);
     world.clock.ms += MINUTE_MS;
-    expect(world.metering.knownOverLimit(facts)).toBe(false);
+    expect(world.metering.isKnownOverLimit(facts)).toBe(false);
   });
 
   it('is looked at without counting: only a refusal counts', async () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
-    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
+    expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
     await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
     const remaining = LIMITS.PAID_PER_MINUTE - LIMITS.FREE_PER_MINUTE;
-    expect(await call({ look: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
+    expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
     expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
     const { totals } = await world.metering.usage(account_id, 1);
     expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
@@ -276,7 +276,7 @@ describe('knownOverLimit', () => {
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
     expect((await call()).kind).toBe('admitted');
-    expect(world.metering.knownOverLimit(facts)).toBe(false);
+    expect(world.metering.isKnownOverLimit(facts)).toBe(false);
   });
 });
 

@@ -68,7 +68,7 @@ describe('a lost reply', () => {
     expect(await books()).toMatchObject({ balance: 995, debits: 1 });
     proxy.fault = 'none';
     await whenReady(redis, 5000);
-    await metering.settle();
+    await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, spent: 0, granted: 1000, ledger: 1000 });
     const [entry] = await world.store.ledger(customer.account_id);
     expect(entry).toMatchObject({ kind: 'refund', delta: 5, balance: 1000 });
@@ -93,8 +93,8 @@ describe('a lost reply', () => {
     clock.later_ms = 600_000;
     proxy.fault = 'none';
     await whenReady(redis, 5000);
-    await metering.settle();
-    await metering.settle();
+    await metering.flush();
+    await metering.flush();
     expect(await books()).toMatchObject({ balance: 995, spent: 5, ledger: 995, entries: 8 });
   });
 
@@ -105,12 +105,12 @@ describe('a lost reply', () => {
     await whenReady(redis, 5000);
     // The void arrives, and loses its reply too.
     proxy.fault = 'cut_reply';
-    await metering.settle();
+    await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000 });
     proxy.fault = 'none';
     await expect.poll(() => whenReady(redis, 5000)).toBe(true);
-    await metering.settle();
-    await metering.settle();
+    await metering.flush();
+    await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, spent: 0, ledger: 1000 });
   });
 });
@@ -129,7 +129,7 @@ describe('a lost request', () => {
     await expect(admit(5)).rejects.toThrow(MeteringUnavailable);
     proxy.fault = 'none';
     await whenReady(redis, 5000);
-    await metering.settle();
+    await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, debits: 0, entries: 1 });
   });
 
@@ -156,7 +156,7 @@ describe('a lost request', () => {
     );
     proxy.fault = 'none';
     await whenReady(redis, 5000);
-    await giving_up.settle();
+    await giving_up.flush();
     await expect(late.admit(admissionOf(customer.facts, { price: 5 }))).rejects.toThrow(MeteringUnavailable);
     expect(await books()).toMatchObject({ balance: 1000, debits: 0 });
   });
@@ -170,7 +170,7 @@ describe('a Redis that does not answer', () => {
     expect(await books()).toMatchObject({ balance: 994 });
     proxy.fault = 'none';
     redis.disconnect(true);
-    await expect.poll(() => metering.settle().then(books)).toMatchObject({ balance: 999 });
+    await expect.poll(() => metering.flush().then(books)).toMatchObject({ balance: 999 });
     expect(await books()).toMatchObject({ balance: 999, ledger: 999 });
   });
 

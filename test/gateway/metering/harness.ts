@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import type { Admission, KeyFacts, Verdict } from '../../../gateway/metering/metering.ts';
+import type { Admission, ApiKey, Verdict } from '../../../gateway/metering/metering.ts';
 import {
   createMetering,
   type RedisMetering,
@@ -61,7 +61,7 @@ export interface Customer {
   account_id: string;
   email: string;
   key: string;
-  facts: KeyFacts;
+  facts: ApiKey;
   /** One call; 200 and 1 credit unless said otherwise. */
   call(admission?: Partial<Admission>): Promise<Verdict>;
 }
@@ -97,7 +97,7 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
   };
 }
 
-export const admissionOf = (key: KeyFacts, changes: Partial<Admission> = {}): Admission => ({
+export const admissionOf = (key: ApiKey, changes: Partial<Admission> = {}): Admission => ({
   key,
   route: '/v1/countries/{iso3}',
   price: 1,

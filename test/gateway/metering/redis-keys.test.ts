@@ -19,7 +19,7 @@ describe('keys in Redis', () => {
     const { call, account_id } = await world.customer();
     await call();
     // The totals of all callers are written every few seconds, or now.
-    await world.metering.settle();
+    await world.metering.flush();
     const outside = (await keysMatching(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
     expect(outside.sort()).toEqual([
       'accounts',

@@ -101,7 +101,7 @@ describe('refund', () => {
       await metering.refund(away);
       expect(await books()).toMatchObject({ balance: 85, entries: 3 });
       proxy.fault = 'none';
-      await expect.poll(() => metering.settle().then(books)).toMatchObject({ balance: 100, ledger: 100 });
+      await expect.poll(() => metering.flush().then(books)).toMatchObject({ balance: 100, ledger: 100 });
       expect(await books()).toMatchObject({ spent: 0, entries: 5 });
     } finally {
       redis.disconnect();

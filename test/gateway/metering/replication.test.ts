@@ -70,7 +70,7 @@ describe('money that waits for a replica', () => {
       cluster.thaw(replicaPort);
     }
     await expect
-      .poll(() => world.metering.settle().then(() => booksOf(world, customer.account_id)))
+      .poll(() => world.metering.flush().then(() => booksOf(world, customer.account_id)))
       .toMatchObject({ spent: 1, balance: 10_002, ledger: 10_002 });
     // The grant of unknown fate is repeated under its own name, and answers as it first did.
     const again = await world.store.grant(customer.account_id, { credits: 3, by: 'test', idem: 'once' });

@@ -34,7 +34,7 @@ it('every call counts on the day it is made, under its route or as one without a
     counted(route);
     counted('credits', turn);
   }
-  await world.metering.settle();
+  await world.metering.flush();
 
   const seen = new Map<string, number>();
   for (let day = 0; day < 3; day++) {

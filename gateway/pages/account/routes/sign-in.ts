@@ -6,7 +6,7 @@ import { AccountError } from '../../../accounts/records.ts';
 import { hashPassword, PASSWORD_LENGTH } from '../../../accounts/sign-in/passwords.ts';
 import type { Pace, Throttle } from '../../../accounts/sign-in/throttle.ts';
 import { checkedEmail } from '../../../accounts/validation.ts';
-import { addressUnit } from '../../../metering/address-unit.ts';
+import { addressUnit } from '../../../metering/address-meter.ts';
 import { parseFields, textField, untrimmedField } from '../../shared/forms.ts';
 import {
   safeRedirectPath,

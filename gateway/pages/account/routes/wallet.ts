@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { wholeLedger } from '../../../accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../../accounts/records.ts';
-import { isGap } from '../../../archive/page.ts';
+import { isGap } from '../../../archive/entries.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
 import { formatField, parseFields, textField, withQuery } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
@@ -64,7 +64,7 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
       account: await accountOf(context, request),
       ledger,
       newest: before === undefined ? null : '/account/wallet',
-      gap: isLast ? (gap?.says ?? null) : null,
+      gap: isLast ? (gap?.message ?? null) : null,
       older: last ? withQuery('/account/wallet', { before: last }) : null,
       csv: '/account/wallet?format=csv',
       form: form ?? { low_at: low_at === null ? '' : String(low_at), problem: '' },
@@ -99,7 +99,7 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
 async function* rowsOf({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
   for await (const entry of wholeLedger(accounts, account_id)) {
     if (isGap(entry)) {
-      yield ['', '', 'missing', null, null, null, null, null, null, null, entry.says];
+      yield ['', '', 'missing', null, null, null, null, null, null, null, entry.message];
       continue;
     }
     const { id, at_ms, kind, delta, balance, cause, reason } = entry;

@@ -1,13 +1,16 @@
 /**
- * A port for all workers. The system itself deals out connections among those who share a port (`SO_REUSEPORT`), so
- * that no process stands in the path. Measured against the ways of `node:cluster` on two cores (keep-alive connections
- * of the two workers, new connections a second): shared by the system 15 to 17, 9,000; one listening socket for
- * both 25 to 7, 14,000; dealt out by the primary 29 to 3, 3,400.
+ * The primary process when there are several workers. It serves no requests: it claims the port, holds the private
+ * Redis, starts, replaces and ends the workers, and adds up their metrics.
  */
+
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Settings } from '../../../data/runtime/settings.ts';
+import type { Logger } from 'pino';
+import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import type { ShutdownHook } from './lifecycle.ts';
+import { WorkerGroup } from './worker-group.ts';
 
 /** The workers of a primary that was killed let go of the port within moments. */
 const FREE_WITHIN_MS = 1_000;
@@ -54,4 +57,33 @@ async function listenOnce(options: { port: number; host: string; reusePort?: boo
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** Resolves to the startupBanner when all workers answer. @param program the script that a worker runs. */
+export async function startWorkers(
+  program: string,
+  settings: Settings,
+  log: Logger,
+  shutdownHooks: ShutdownHook[],
+): Promise<string> {
+  const place = await claimPort(settings);
+  // The processes come up while Redis does.
+  const group = new WorkerGroup(program, settings.WORKERS, log);
+  const isPrivate = settings.REDIS_URL === undefined;
+  const redis = isPrivate ? startPrivateRedis(settings.REDIS_DIR) : null;
+  if (redis) shutdownHooks.push(async () => (await redis).stop());
+  shutdownHooks.push(() => group.stop());
+  const redisUrl = settings.REDIS_URL ?? (await redis)?.url ?? '';
+  const startupBanner = await group.begin({ ...place, redisUrl });
+  if (settings.METRICS_PORT !== undefined) {
+    const { groupMetrics, serveMetrics } = await import('../http/metrics.ts');
+    shutdownHooks.push(
+      await serveMetrics(
+        groupMetrics(() => group.answering),
+        settings.METRICS_PORT,
+        settings.HOST,
+      ),
+    );
+  }
+  return startupBanner;
 }

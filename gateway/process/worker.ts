@@ -3,12 +3,11 @@
  * terminal sends them to every process of the group. When the primary is gone the worker ends, by what `node:cluster` does.
  */
 import { inspect } from 'node:util';
-import { createLog } from '../../../data/runtime/log.ts';
-import { readSettings } from '../../../data/runtime/settings.ts';
-import { serve } from '../server-process.ts';
-import { type Stop, stopAll } from '../shutdown.ts';
-import { startFailureReason } from '../start-failure.ts';
-import { type Begin, type ToPrimary, type ToWorker, toWorker } from './messages.ts';
+import { createLog } from '../../data/runtime/log.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
+import { runShutdownHooks, type ShutdownHook, startFailureReason } from './lifecycle.ts';
+import { startServerProcess } from './server-process.ts';
+import { type Begin, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
 
 /** The one that does what has to be done once. */
 const LEADER = 0;
@@ -20,27 +19,27 @@ const tell = (message: ToPrimary): Promise<void> =>
   });
 
 export function runWorker(): void {
-  const stops: Stop[] = [];
+  const shutdownHooks: ShutdownHook[] = [];
   const settings = readSettings();
   let log = createLog(settings);
-  let look = async (): Promise<void> => {};
+  let checkPointer = async (): Promise<void> => {};
   const begin = async (told: Begin): Promise<void> => {
     log = log.child({ worker: told.number });
-    const serving = await serve(
+    const server = await startServerProcess(
       settings,
-      { ...told, sharers: told.of, onSwitch: () => void tell({ kind: 'switched' }) },
+      { ...told, processCount: told.of, onSwitch: () => void tell({ kind: 'switched' }) },
       log,
-      stops,
+      shutdownHooks,
     );
-    serving.metrics?.report();
-    look = serving.look;
-    const startupBanner = told.number === LEADER ? await serving.lead() : null;
+    server.metrics?.report();
+    checkPointer = server.checkPointer;
+    const startupBanner = told.number === LEADER ? await server.startLeaderTasks() : null;
     await tell({ kind: 'ready', startupBanner });
   };
   const obey = async (told: ToWorker): Promise<void> => {
-    if (told.kind === 'look') return look();
+    if (told.kind === 'check_pointer') return checkPointer();
     if (told.kind === 'begin') return begin(told);
-    await stopAll(stops, log);
+    await runShutdownHooks(shutdownHooks, log);
     process.exit(0);
   };
   process.on('message', (message: unknown) => {

@@ -7,9 +7,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { RestartBackoff } from '../restart-backoff.ts';
-import { WorkerFailure } from '../start-failure.ts';
-import { type Begin, type ToWorker, toPrimary } from './messages.ts';
+import { RestartBackoff } from './child-process.ts';
+import { WorkerFailure } from './lifecycle.ts';
+import { type Begin, type ToWorker, toPrimary } from './worker-messages.ts';
 
 const PAUSES = { first_ms: 100, longest_ms: 30_000, steady_ms: 60_000 };
 /** A little longer than a worker gives itself. */
@@ -93,7 +93,8 @@ export class WorkerGroup {
   #hear(slot: Slot, message: unknown): void {
     const { data: said } = toPrimary.safeParse(message);
     if (said?.kind === 'switched') {
-      for (const { worker } of this.#slots) if (worker !== slot.worker) tell(worker, { kind: 'look' });
+      for (const { worker } of this.#slots)
+        if (worker !== slot.worker) tell(worker, { kind: 'check_pointer' });
     } else if (said?.kind === 'failed') {
       if (this.#hasStarted)
         this.#log.error({ worker: slot.number, reason: said.why }, 'worker did not start');

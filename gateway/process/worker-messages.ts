@@ -13,7 +13,7 @@ export const toWorker = z.discriminatedUnion('kind', [
     reusePort: z.boolean(),
   }),
   /** Another worker has switched to another snapshot. */
-  z.object({ kind: z.literal('look') }),
+  z.object({ kind: z.literal('check_pointer') }),
   z.object({ kind: z.literal('stop') }),
 ]);
 export type ToWorker = z.infer<typeof toWorker>;
