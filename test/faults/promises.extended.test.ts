@@ -1,23 +1,22 @@
 /** The parts of `npm run faults` on money and answers, small: the same functions, seconds instead of minutes. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { documentationText } from '../style/documentation.ts';
 import { clusterFaults } from './cluster.ts';
 import { gatewayFaults } from './gateway.ts';
 import { redisFaults } from './redis.ts';
 import { repliesFaults } from './replies.ts';
 import type { Reporter } from './table.ts';
 
-const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const DOCUMENTATION = documentationText();
 
-/** Runs a part; every promise must be kept and stand in the README, and there must be so many. */
+/** Runs a part. It must report `count` promises; each must be kept and documented. */
 async function holds(count: number, run: (report: Reporter) => Promise<void>): Promise<void> {
   const broken: string[] = [];
   const figures: string[] = [];
   await run((promise, figure, ok) => {
     figures.push(figure);
     if (!ok) broken.push(`${promise}: ${figure}`);
-    if (!README.includes(`| ${promise} |`)) broken.push(`${promise}: not in the README`);
+    if (!DOCUMENTATION.includes(`| ${promise} |`)) broken.push(`${promise}: not documented`);
   });
   // The figures of promises that were kept tell what was done to the others.
   expect(broken, figures.join('; ')).toEqual([]);

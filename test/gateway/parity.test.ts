@@ -1,12 +1,12 @@
 /** What is defined is documented and reachable, and nothing is documented that is not defined. */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ERRORS, type ErrorCode } from '../../gateway/errors.ts';
 import { buildOpenApi } from '../../gateway/http/openapi.ts';
+import { documentationText } from '../style/documentation.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
 let service: Service;
@@ -100,7 +100,6 @@ describe('every error code', () => {
   });
 });
 
-test.each(Object.keys(buildOpenApi().paths as object))('the README shows a call of %s', (path) => {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  expect(readme).toContain(`GET ${path.replace('/data/api/v1', '/v1')}`);
+test.each(Object.keys(buildOpenApi().paths as object))('the documentation shows a call of %s', (path) => {
+  expect(documentationText()).toContain(`GET ${path.replace('/data/api/v1', '/v1')}`);
 });

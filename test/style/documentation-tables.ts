@@ -1,4 +1,4 @@
-/** The README's tables that code knows better: settings, errors and commands, as Markdown. */
+/** Tables of the documentation that are generated from code: settings, errors, commands, build steps. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { COMMANDS } from '../../gateway/accounts/cli/commands.ts';
@@ -47,8 +47,8 @@ const stepsMarkdown = (): string =>
     [...STEPS].map(([name, { help }]) => [`\`${name}\``, help]),
   );
 
-/** By the name of the README's block; `write-readme-tables.ts` writes them, a test compares. */
-export const README_TABLES: Readonly<Record<string, () => string>> = {
+/** By block name. `write-documentation-tables.ts` writes them, a test compares. */
+export const DOCUMENTATION_TABLES: Readonly<Record<string, () => string>> = {
   errors: errorsMarkdown,
   account: accountMarkdown,
   steps: stepsMarkdown,

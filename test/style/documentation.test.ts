@@ -1,0 +1,89 @@
+/** README.md and docs/ agree with the code, in both directions. */
+import { existsSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PREFIXES, ROUTES } from '../../gateway/operations/registry.ts';
+import { block, documentation, documentationText } from './documentation.ts';
+import { DOCUMENTATION_TABLES } from './documentation-tables.ts';
+import { ROOT, read } from './repository.ts';
+
+const pages = documentation();
+const text = documentationText();
+const manifest: Record<'scripts' | 'dependencies' | 'devDependencies', Record<string, string>> = JSON.parse(
+  read('package.json'),
+);
+
+const all = (pattern: RegExp, within = text): string[] => [
+  ...new Set([...within.matchAll(pattern)].map(([, word]) => word ?? '')),
+];
+const sorted = (words: Iterable<string>): string[] => [...words].toSorted();
+
+/** Anchors of a page, as GitHub derives them from its headings. */
+const anchors = (page: string): string[] =>
+  [...page.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+interface Link {
+  page: string;
+  /** From the top of the repository. */
+  target: string;
+  anchor: string | undefined;
+}
+
+const links: Link[] = pages.flatMap(({ path, text: page }) =>
+  [...page.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, to = '', anchor]) => ({
+    page: path,
+    target: to === '' ? path : normalize(join(dirname(path), to)),
+    anchor,
+  })),
+);
+
+describe('documentation', () => {
+  it.each(Object.entries(DOCUMENTATION_TABLES))(
+    'lists all %s as the code defines them (write-documentation-tables.ts updates them)',
+    (name, markdown) => expect(block(name).content).toBe(markdown()),
+  );
+
+  it('has a worked example under a heading for each route, and for nothing else', () => {
+    const headings = all(/^#{2,4} GET (\/v1\S*)/gm);
+    expect(sorted(headings)).toEqual(sorted(ROUTES.map(({ template }) => PREFIXES[0] + template)));
+    for (const part of text.split(/^#{2,4} GET /m).slice(1))
+      expect(part.split(/^#{1,4} /m)[0]).toMatch(/```sh\ncurl [\s\S]*?```\n+```/);
+  });
+
+  it('names every npm script, and only scripts that exist', () => {
+    const named = all(/\bnpm (?:run )?([a-z][a-z:-]*)\b/g).filter(
+      (word) => !['run', 'packages', 'scripts', 'ci', 'install'].includes(word),
+    );
+    expect(sorted(named)).toEqual(sorted(Object.keys(manifest.scripts)));
+  });
+
+  it('gives a reason for every dependency, and for no other', () => {
+    const { dependencies, devDependencies } = manifest;
+    const cells = all(/^\| (.+?) \|/gm, block('dependencies').content);
+    const listed = cells.flatMap((cell) => all(/`([^`]+)`/g, cell));
+    expect(sorted(listed)).toEqual(sorted(Object.keys({ ...dependencies, ...devDependencies })));
+  });
+
+  it('links to files that exist', () => {
+    expect(links.filter(({ target }) => !existsSync(join(ROOT, target)))).toEqual([]);
+  });
+
+  it('links to headings that exist', () => {
+    const broken = links.filter(
+      ({ target, anchor }) =>
+        anchor !== undefined && target.endsWith('.md') && !anchors(read(target)).includes(anchor),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('links every page of docs/ from README.md', () => {
+    const linked = new Set(links.filter(({ page }) => page === 'README.md').map(({ target }) => target));
+    const lost = pages.filter(({ path }) => path !== 'README.md' && !linked.has(path));
+    expect(lost.map(({ path }) => path)).toEqual([]);
+  });
+});
