@@ -1,4 +1,4 @@
-/** The steps of the command line: each takes the tools of a run and what was asked, and gives an answer. */
+/** The steps of the command line. Each takes a context and options and returns a result, lines and an exit code. */
 import type { Curated } from '../data/curated/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
@@ -25,35 +25,40 @@ export interface StepContext extends NightlyDependencies {
   curated: Curated;
 }
 
-/** What a step has to say: one object for programs, lines for people, a code for the shell. */
+/** `result` is printed with `--json`, `lines` without it. */
 export interface StepResult {
   result: unknown;
   lines: string[];
   exitCode: number;
 }
 
-/** What was asked cannot be done as asked. */
+/** The command line was not understood. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-type Step = (tools: StepContext, options: StepOptions) => Promise<StepResult>;
+type Step = (context: StepContext, options: StepOptions) => Promise<StepResult>;
 
-function known(curated: Curated, asked: readonly string[] | undefined): string[] {
-  const unknown = asked?.find((id) => !curated.providers.has(id));
+/**
+ * Returns the given provider ids, or all enabled non-sample ones.
+ * @throws {UsageError} for an unknown id.
+ */
+function selectProviders(curated: Curated, given: readonly string[] | undefined): string[] {
+  const unknown = given?.find((id) => !curated.providers.has(id));
   if (unknown !== undefined) {
     throw new UsageError(
       `there is no provider "${unknown}"; there are: ${[...curated.providers.keys()].join(', ')}`,
     );
   }
-  const real = [...curated.providers.values()].filter(({ enabled, sample }) => enabled && !sample);
-  return asked ? [...asked] : real.map(({ id }) => id);
+  const enabled = [...curated.providers.values()].filter((one) => one.enabled && !one.sample);
+  return given ? [...given] : enabled.map(({ id }) => id);
 }
 
-const ingest: Step = async (tools, { provider, force = false }) => {
+const ingest: Step = async (context, { provider, force = false }) => {
   const records = [];
-  for (const id of known(tools.curated, provider)) records.push(await ingestProvider(tools, id, { force }));
-  const bad = records.filter(({ status }) => status !== 'succeeded' && status !== 'unchanged');
+  for (const id of selectProviders(context.curated, provider))
+    records.push(await ingestProvider(context, id, { force }));
+  const hasFailed = records.some(({ status }) => status !== 'succeeded' && status !== 'unchanged');
   return {
     result: records,
     lines: records.map(
@@ -61,59 +66,56 @@ const ingest: Step = async (tools, { provider, force = false }) => {
         `${one.provider_id}: ${one.status}, ${one.rows_written} rows of ${one.indicators} indicators` +
         `${one.reason ? ` (${one.reason})` : ''}`,
     ),
-    exitCode: bad.length > 0 ? 1 : 0,
+    exitCode: hasFailed ? 1 : 0,
   };
 };
 
-const materialise: Step = async (tools) => {
-  const summary = await buildSnapshot(tools);
+const materialise: Step = async (context) => {
+  const summary = await buildSnapshot(context);
   const { snapshot, counts, reused } = summary;
   const line = `published ${snapshot}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
   return { result: summary, lines: [line], exitCode: 0 };
 };
 
-/** What is to be said of the archive; nothing when it was no part of what was asked. */
-function archiveLines({ archive, archive_error: why }: NightlySummary): string[] {
-  if (!archive) return why === null ? [] : [`nothing archived: ${why}`];
+/** Empty when the archive was not part of the step. */
+function archiveLines({ archive, archive_error: error }: NightlySummary): string[] {
+  if (!archive) return error === null ? [] : [`nothing archived: ${error}`];
   return [archiveSummaryLine(archive), ...archiveWarnings(archive)];
 }
 
-function nightLines(summary: NightlySummary): string[] {
+function nightlyResult(summary: NightlySummary): StepResult {
   const { providers, build, build_error: error } = summary;
   const lines = providers.map(
     ({ provider, outcome, reason, rows, seconds }) =>
       `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
   );
   const published = build ? `published ${build.snapshot}` : `nothing published: ${error}`;
-  return [...lines, published, ...archiveLines(summary)];
+  return {
+    result: summary,
+    lines: [...lines, published, ...archiveLines(summary)],
+    exitCode: nightlyExitCode(summary),
+  };
 }
 
-const night: Step = async (tools, { provider, all = false }) => {
-  if (provider) known(tools.curated, provider);
-  const summary = await nightly(tools, { all, ...(provider ? { providers: provider } : {}) });
-  return { result: summary, lines: nightLines(summary), exitCode: nightlyExitCode(summary) };
+const nightlyStep: Step = async (context, { provider, all = false }) => {
+  if (provider) selectProviders(context.curated, provider);
+  return nightlyResult(await nightly(context, { all, ...(provider ? { providers: provider } : {}) }));
 };
 
-const sample: Step = async (tools) => {
-  const samples = [...tools.curated.providers.values()].filter((one) => one.sample).map(({ id }) => id);
-  const summary = await nightly(tools, { providers: samples, withoutArchive: true });
-  return { result: summary, lines: nightLines(summary), exitCode: nightlyExitCode(summary) };
+const sample: Step = async (context) => {
+  const samples = [...context.curated.providers.values()].filter((one) => one.sample).map(({ id }) => id);
+  return nightlyResult(await nightly(context, { providers: samples, withoutArchive: true }));
 };
 
-const verify: Step = async (tools) => {
-  const result = await verifyPublished(tools.settings, tools.curated);
+const verify: Step = async ({ settings, curated }) => {
+  const result = await verifyPublished(settings, curated);
   const { snapshot, files, traced, outdated } = result;
   const rest = outdated > 0 ? `; ${outdated} come from earlier editions than the lake's` : '';
-  return {
-    result,
-    lines: [
-      `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}`,
-    ],
-    exitCode: 0,
-  };
+  const line = `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}`;
+  return { result, lines: [line], exitCode: 0 };
 };
 
-const back: Step = async ({ settings }, { to }) => {
+const rollbackStep: Step = async ({ settings }, { to }) => {
   const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to);
   return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
 };
@@ -129,48 +131,56 @@ const archive: Step = async ({ archive: run }) => {
   };
 };
 
-const accept: Step = async (tools, { provider, run }) => {
+const accept: Step = async (context, { provider, run }) => {
   const [id] = provider ?? [];
   if (id === undefined || run === undefined) throw new UsageError('accept needs --provider and --run');
-  known(tools.curated, [id]);
-  const record = await acceptRun(tools, id, run);
+  selectProviders(context.curated, [id]);
+  const record = await acceptRun(context, id, run);
   return { result: record, lines: [`${id}: run ${run} accepted as ${record.run_id}`], exitCode: 0 };
 };
 
 const list: Step = async ({ settings, curated }) => {
-  const shelf = new SnapshotStorage(settings.SNAPSHOT_DIR);
-  const [current, ids] = [await shelf.currentId(), await shelf.ids()];
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const [current, ids] = [await storage.currentId(), await storage.ids()];
   const providers = await Promise.all(
     [...curated.providers.keys()].map(async (id) => {
       const lake = new ProviderLake(settings.LAKE_DIR, id);
-      const [runs, now] = [await lake.records(), await lake.current()];
-      return { provider: id, current: now?.record.run_id ?? null, runs };
+      const [runs, good] = [await lake.records(), await lake.current()];
+      return { provider: id, current: good?.record.run_id ?? null, runs };
     }),
   );
+  const mark = (isCurrent: boolean): string => (isCurrent ? '*' : ' ');
   const runLines = providers.flatMap(({ provider, current: good, runs }) =>
     runs.map(
-      (run) =>
-        `${run.run_id === good ? '*' : ' '} ${provider} ${run.run_id} ${run.status} ${run.rows_written}`,
+      (run) => `${mark(run.run_id === good)} ${provider} ${run.run_id} ${run.status} ${run.rows_written}`,
     ),
   );
   return {
     result: { current, snapshots: ids, providers },
-    lines: [...ids.map((id) => `${id === current ? '*' : ' '} ${id}`), ...runLines],
+    lines: [...ids.map((id) => `${mark(id === current)} ${id}`), ...runLines],
     exitCode: 0,
   };
 };
 
 const concepts: Step = async ({ settings }) => {
   const links = await publishedConcepts(settings.SNAPSHOT_DIR);
-  const figure = (value: number | null, digits: number): string => value?.toFixed(digits) ?? '-';
-  const lines = links.map(({ a, b, a_name: first, b_name: second, common, rho, median_difference: apart }) =>
-    [a, b, common, figure(rho, 3), figure(apart, 4), first, second].join('\t'),
+  const fixed = (value: number | null, digits: number): string => value?.toFixed(digits) ?? '-';
+  const lines = links.map((link) =>
+    [
+      link.a,
+      link.b,
+      link.common,
+      fixed(link.rho, 3),
+      fixed(link.median_difference, 4),
+      link.a_name,
+      link.b_name,
+    ].join('\t'),
   );
   const head = ['a', 'b', 'countries', 'rho', 'apart', 'a is', 'b is'].join('\t');
   return { result: links, lines: [head, ...lines], exitCode: 0 };
 };
 
-/** Steps that have to do with Redis: their runs are told of there, or history comes from there. */
+/** Steps that report their runs to Redis or read from it. */
 export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'ingest',
   'materialise',
@@ -181,25 +191,25 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'archive',
 ]);
 
-/** By the name that is typed, with what it is for. */
+/** Steps by the name typed on the command line. */
 export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
   ['ingest', { run: ingest, help: 'read providers into the lake (--provider ID, several times; --force)' }],
   ['materialise', { run: materialise, help: 'build a snapshot from the lake, verify and publish it' }],
   [
     'nightly',
     {
-      run: night,
+      run: nightlyStep,
       help: 'ingest what is due, then build and publish once, then archive (--provider ID, --all)',
     },
   ],
   ['sample', { run: sample, help: 'ingest the figures that ship in npm packages and publish them' }],
-  ['verify', { run: verify, help: 'hold the published snapshot against its manifest and the lake' }],
-  ['rollback', { run: back, help: 'serve an earlier snapshot (--to ID)' }],
+  ['verify', { run: verify, help: 'check the published snapshot against its manifest and the lake' }],
+  ['rollback', { run: rollbackStep, help: 'serve an earlier snapshot (--to ID)' }],
+  ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],
+  ['accept', { run: accept, help: 'accept a held run (--provider ID --run ID)' }],
   [
-    'archive',
-    { run: archive, help: 'move ledger, audit and usage that are old enough from Redis to Parquet' },
+    'concepts',
+    { run: concepts, help: 'list pairs of series from different providers with the same concept' },
   ],
-  ['accept', { run: accept, help: 'take a held run as good (--provider ID --run ID)' }],
-  ['concepts', { run: concepts, help: 'list the series of different providers that measure one thing' }],
   ['list', { run: list, help: 'show snapshots and runs' }],
 ]);

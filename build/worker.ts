@@ -1,10 +1,9 @@
 /**
- * The worker: `npm run worker`, and beside the gateway with `npm start`. It takes jobs that operators ask for, begins
- * the night by its schedule, and tells Redis of every run. Any number may run; the lake's locks keep them apart, and
- * the schedule fires once however many there are.
+ * The worker: `npm run worker`, and a child process of the gateway with `npm start`. It runs the operators' jobs,
+ * starts the nightly run by its schedule, and reports runs to Redis. Any number of workers may run: the lake's locks
+ * exclude each other, and the schedule fires once.
  *
- * It runs at lower priority than a gateway on the same machine. SIGINT or SIGTERM cancels what runs and ends it; so
- * does the end of the process that started it beside itself.
+ * SIGINT, SIGTERM and the end of the parent process cancel running jobs and end the worker.
  */
 import { constants, setPriority } from 'node:os';
 import { CuratedError, loadCurated } from '../data/curated/curated.ts';
@@ -22,75 +21,78 @@ import { RunReporter } from './jobs/run-reporter.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
-/** Besides the ingestions: the night, which waits for its own. */
-const NIGHT = 1;
+/** A nightly run occupies a slot while it waits for its own ingestions. */
+const NIGHTLY_SLOTS = 1;
 
+/** Starts the worker and returns a function that stops it. */
 async function start(settings: Settings): Promise<() => Promise<void>> {
-  const link = await openRedis(settings, createLog(settings), 'tool');
-  const mirror = new RunReporter(link.redis, Date.now);
-  const log = createLog(settings, mirror);
-  const jobs = connectRedis(link.settings, log, 'jobs');
-  const desk = new JobService(link.redis, Date.now);
-  const tools = async (signal: AbortSignal) => ({
+  const connection = await openRedis(settings, createLog(settings), 'tool');
+  const { redis } = connection;
+  const reporter = new RunReporter(redis, Date.now);
+  const log = createLog(settings, reporter);
+  const jobConnection = connectRedis(connection.settings, log, 'jobs');
+  const jobs = new JobService(redis, Date.now);
+  const createContext = async (signal: AbortSignal) => ({
     settings,
     curated: await loadCurated(settings.CURATED_DIR),
     findConnector,
     now: Date.now,
     log,
-    overrides: () => loadOverrides(link.redis, settings, log),
-    observer: combineObservers(loggedProgress(log), mirror),
+    overrides: () => loadOverrides(redis, settings, log),
+    observer: combineObservers(loggedProgress(log), reporter),
     signal,
-    archive: () => runArchive({ redis: link.redis, settings, now: Date.now, log, signal }),
-    signalFor: (subject: string) => mirror.signalFor(subject),
+    archive: () => runArchive({ redis, settings, now: Date.now, log, signal }),
+    signalFor: (subject: string) => reporter.signalFor(subject),
   });
-  const settle = (): Promise<void> => recoverRuns(settings, mirror, Date.now, log);
-  await settle();
+  const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
+  await recover();
   const worker = startJobWorker({
-    redis: jobs,
-    handlers: createHandlers({ tools, desk }),
+    redis: jobConnection,
+    handlers: createHandlers({ createContext, jobs }),
     log,
-    atOnce: settings.INGEST_PARALLEL + NIGHT,
-    onLost: settle,
+    concurrency: settings.INGEST_PARALLEL + NIGHTLY_SLOTS,
+    onLost: recover,
   });
-  await desk.schedule(settings.NIGHTLY_CRON === 'off' ? null : settings.NIGHTLY_CRON);
+  await jobs.schedule(settings.NIGHTLY_CRON === 'off' ? null : settings.NIGHTLY_CRON);
   log.info({ nightly: settings.NIGHTLY_CRON }, 'worker ready');
   return async () => {
     await worker.stop();
-    await desk.close();
-    await mirror.close();
-    jobs.disconnect();
-    await link.close();
+    await jobs.close();
+    await reporter.close();
+    jobConnection.disconnect();
+    await connection.close();
   };
 }
 
+/** Errors whose message is written for the person at the terminal. All others show their stack. */
 const EXPECTED = [SettingsError, CuratedError, PrivateRedisError];
 
-function sayWhy(error: unknown): void {
+function printError(error: unknown): void {
   const isExpected = EXPECTED.some((known) => error instanceof known);
   console.error(error instanceof Error ? (isExpected ? error.message : error.stack) : String(error));
 }
 
-/** A lower number is a higher priority; not every system lets it be changed. */
-function yieldToOthers(): void {
+/** Gives way to a gateway on the same machine. */
+function lowerPriority(): void {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // The night then competes on equal terms.
+    // Not every system permits it.
   }
 }
 
-/** Settles when somebody wants this process to end, also while it is still starting. */
-const wanted = new Promise<void>((settle) => {
-  for (const event of ['SIGINT', 'SIGTERM', 'disconnect']) process.once(event, () => settle());
+/** Resolves when this process is told to end, which may happen while it starts. */
+const stopRequested = new Promise<void>((resolve) => {
+  for (const event of ['SIGINT', 'SIGTERM', 'disconnect']) process.once(event, () => resolve());
 });
 
 try {
-  yieldToOthers();
+  lowerPriority();
   const stop = await start(readSettings());
-  await wanted;
+  await stopRequested;
   await stop();
   process.exit();
 } catch (error) {
-  sayWhy(error);
+  printError(error);
   process.exit(1);
 }

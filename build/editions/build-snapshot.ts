@@ -35,6 +35,8 @@ import { findRelations } from './relations.ts';
 import { type IndicatorCoverage, TABLE_FILES, writeSummaryTables } from './summary-tables.ts';
 
 const MEMORY_MB = 768;
+/** How long jobs and nightly runs wait for another build to end. */
+export const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
 export interface BuildDependencies {
   settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SNAPSHOT_KEEP'>;

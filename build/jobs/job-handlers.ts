@@ -1,74 +1,72 @@
 /**
- * What each job does. A job's end says what became of it; only a fault of our own makes it fail. Jobs of one provider
- * exclude each other by the lake's lock, whoever holds it: a second one ends as `busy` and changes nothing.
+ * Handlers of the build's jobs. Each returns an outcome; only an unexpected error makes a job fail.
+ * Jobs of one provider exclude each other by the lake's lock: the second one ends as `busy` and changes nothing.
  */
 import { LockHeldError } from '../../data/runtime/file-lock.ts';
 import type { JobService } from '../../data/runtime/jobs.ts';
 import type { JobName, JobPayload, JobResult } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import { buildSnapshot, NothingToPublish } from '../editions/build-snapshot.ts';
+import { buildSnapshot, NothingToPublish, WAIT_FOR_BUILD_MS } from '../editions/build-snapshot.ts';
 import { acceptRun } from '../ingest/accept-run.ts';
 import { ingestProvider } from '../ingest/ingest-provider.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../nightly.ts';
 import { rollback, SnapshotStorage } from '../publish/snapshot-storage.ts';
 
-/** A rebuild waits its turn behind a night's build. */
-const WAIT_FOR_BUILD_MS = 30 * 60_000;
-
-/** An operator may accept a run in the moment in which it is told to be held, before its job has ended. */
+/** An operator may accept a run as soon as it is shown as held, shortly before its job ends. */
 const WAIT_FOR_RUN_MS = 10_000;
 
 export interface HandlerDependencies {
-  /** The tools of one job: the curated data may have changed since the last one. */
-  tools: (signal: AbortSignal) => Promise<NightlyDependencies>;
-  /** Asks for the build that follows an ingestion. */
-  desk: Pick<JobService, 'rebuild'>;
+  /** Made for each job: the curated data may have changed since the last one. */
+  createContext: (signal: AbortSignal) => Promise<NightlyDependencies>;
+  /** Queues the build that follows an ingestion. */
+  jobs: Pick<JobService, 'rebuild'>;
 }
 
 export type JobHandlers = {
   [Name in JobName]: (payload: JobPayload<Name>, signal: AbortSignal) => Promise<JobResult>;
 };
 
-export function createHandlers({ tools, desk }: HandlerDependencies): JobHandlers {
-  const publishAfter = async (record: RunRecord): Promise<JobResult> => {
+export function createHandlers({ createContext, jobs }: HandlerDependencies): JobHandlers {
+  const rebuildAfter = async (record: RunRecord): Promise<JobResult> => {
     const { status: outcome, reason } = record;
-    if (outcome === 'succeeded') await desk.rebuild();
+    if (outcome === 'succeeded') await jobs.rebuild();
     return { outcome, reason };
   };
   return {
     ingest: ({ provider, force }, signal) =>
-      unlessBusy(async () => publishAfter(await ingestProvider(await tools(signal), provider, { force }))),
+      orBusy(async () =>
+        rebuildAfter(await ingestProvider(await createContext(signal), provider, { force })),
+      ),
     accept: ({ provider, run }, signal) =>
-      unlessBusy(async () =>
-        publishAfter(await acceptRun(await tools(signal), provider, run, WAIT_FOR_RUN_MS)),
+      orBusy(async () =>
+        rebuildAfter(await acceptRun(await createContext(signal), provider, run, WAIT_FOR_RUN_MS)),
       ),
     nightly: async ({ all }, signal) => {
-      const summary = await nightly(await tools(signal), { all });
-      const reason = summary.providers
+      const summary = await nightly(await createContext(signal), { all });
+      const reasons = summary.providers
         .filter(({ outcome }) => ['failed', 'suspicious', 'cancelled'].includes(outcome))
         .map(({ provider, outcome }) => `${provider}: ${outcome}`);
-      if (summary.build_error) reason.push(summary.build_error);
-      if (summary.archive_failed) reason.push(`archive: ${summary.archive_error}`);
+      if (summary.build_error) reasons.push(summary.build_error);
+      if (summary.archive_failed) reasons.push(`archive: ${summary.archive_error}`);
       const outcome = nightlyExitCode(summary) === 1 ? 'failed' : 'succeeded';
-      return { outcome, reason: reason.join('; ') || null };
+      return { outcome, reason: reasons.join('; ') || null };
     },
     rebuild: (_, signal) =>
-      unlessBusy(async () => {
-        const { snapshot } = await buildSnapshot({
-          ...(await tools(signal)),
-          waitForOther_ms: WAIT_FOR_BUILD_MS,
-        });
+      orBusy(async () => {
+        const context = await createContext(signal);
+        const { snapshot } = await buildSnapshot({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
         return { outcome: 'succeeded', reason: `published ${snapshot}` };
       }),
     rollback: async ({ to }, signal) => {
-      const { settings } = await tools(signal);
+      const { settings } = await createContext(signal);
       const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to ?? undefined);
       return { outcome: 'succeeded', reason: `serving ${snapshot}` };
     },
   };
 }
 
-async function unlessBusy(work: () => Promise<JobResult>): Promise<JobResult> {
+/** Turns a held lock into the outcome `busy`, and nothing to publish into `failed`. */
+async function orBusy(work: () => Promise<JobResult>): Promise<JobResult> {
   try {
     return await work();
   } catch (error) {

@@ -1,7 +1,8 @@
 /**
- * Takes jobs from the queues and has them done. A job whose worker dies is noticed by the next worker that looks
- * (BullMQ renews a lock while a job is worked on), fails, and is not begun again by itself: what it left is put right
- * by `onLost`, and an operator or the next night decides.
+ * Takes jobs from the queues and runs their handlers.
+ *
+ * BullMQ renews a lock while a job runs. When a worker dies, the next one finds the stalled job, fails it and calls
+ * `onLost`. The job is not retried: an operator or the next nightly run decides.
  */
 import { type Job, Worker } from 'bullmq';
 import type { Logger } from 'pino';
@@ -10,46 +11,46 @@ import { INGEST_QUEUE, JOBS, type JobName, type JobResult, PUBLISH_QUEUE } from 
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { JobHandlers } from './job-handlers.ts';
 
-/** Long enough for a pause of the process, short enough that a crash is known within two minutes. */
+/** Longer than a pause of the process; a crash is still detected within two minutes. */
 const LOCK_MS = 60_000;
-const LOOK_FOR_STALLED_MS = 30_000;
+const STALLED_CHECK_MS = 30_000;
 
 export interface JobWorkerOptions {
-  /** A connection for jobs, which the workers keep to themselves. */
+  /** A connection used by nothing else. */
   redis: RedisClient;
   handlers: JobHandlers;
   log: Logger;
-  /** How many ingestions and nights at once; builds are always one at a time. */
-  atOnce: number;
-  /** Some job was left by a worker that died. */
+  /** Ingestions and nightly runs at a time. Builds run one at a time. */
+  concurrency: number;
+  /** Called when a job was lost with its worker. */
   onLost: () => Promise<void>;
   lock_ms?: number;
-  lookForStalled_ms?: number;
+  stalledCheck_ms?: number;
 }
 
 export interface JobWorker {
-  /** Cancels what runs, and settles when it has ended. */
+  /** Cancels running jobs and resolves when they have ended. */
   stop(): Promise<void>;
 }
 
 export function startJobWorker(options: JobWorkerOptions): JobWorker {
   const stopping = new AbortController();
-  const { redis: connection, log, lock_ms = LOCK_MS, lookForStalled_ms = LOOK_FOR_STALLED_MS } = options;
+  const { redis: connection, log, lock_ms = LOCK_MS, stalledCheck_ms = STALLED_CHECK_MS } = options;
   const workers = [INGEST_QUEUE, PUBLISH_QUEUE].map((queue) => {
     const worker = new Worker<unknown, JobResult>(queue, (job) => work(job, options, stopping.signal), {
       connection,
       prefix: redisKeys.jobs,
-      concurrency: queue === PUBLISH_QUEUE ? 1 : options.atOnce,
+      concurrency: queue === PUBLISH_QUEUE ? 1 : options.concurrency,
       lockDuration: lock_ms,
-      stalledInterval: lookForStalled_ms,
-      // A job that took its worker down with it would do so again.
+      stalledInterval: stalledCheck_ms,
+      // A job that crashed its worker would crash the next one.
       maxStalledCount: 0,
     });
     worker.on('failed', (job, error) => {
       log.error({ job: job?.id, name: job?.name, err: error }, 'a job failed');
       if (/stalled/.test(error.message)) void options.onLost();
     });
-    // The connection tells of its own outages.
+    // The connection logs its own outages.
     worker.on('error', (error) => log.debug({ err: error }, 'worker'));
     return worker;
   });
@@ -62,10 +63,10 @@ export function startJobWorker(options: JobWorkerOptions): JobWorker {
 }
 
 async function work(job: Job, { handlers, log }: JobWorkerOptions, signal: AbortSignal): Promise<JobResult> {
-  if (!isJobName(job.name)) throw new Error(`nobody knows the job "${job.name}"`);
-  log.info({ job: job.id, name: job.name, payload: job.data }, 'job begins');
+  if (!isJobName(job.name)) throw new Error(`unknown job "${job.name}"`);
+  log.info({ job: job.id, name: job.name, payload: job.data }, 'job started');
   const result = await perform(handlers, job.name, job.data, signal);
-  log.info({ job: job.id, name: job.name, ...result }, 'job ends');
+  log.info({ job: job.id, name: job.name, ...result }, 'job ended');
   return result;
 }
 

@@ -1,4 +1,4 @@
-/** Puts the books right after a crash: at a worker's start, and when a job was lost with its worker. */
+/** Recovers runs after a crash: when a worker starts, and when a job was lost with its worker. */
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { loadCurated } from '../../data/curated/curated.ts';
@@ -7,10 +7,10 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { ProviderLake } from '../lake/lake.ts';
 import type { RunReporter } from './run-reporter.ts';
 
-/** Recognises what crashed as failed, and tells Redis of runs that it missed. */
+/** Records interrupted runs as failed, and reports to Redis the runs that it does not know. */
 export async function recoverRuns(
   settings: Pick<Settings, 'LAKE_DIR' | 'CURATED_DIR'>,
-  mirror: RunReporter,
+  reporter: RunReporter,
   now: () => number,
   log: Logger,
 ): Promise<void> {
@@ -22,10 +22,10 @@ export async function recoverRuns(
       const lock = await acquireLock(lake.lockFile, `provider ${id}`);
       await lake.recover(now()).finally(() => lock.release());
     } catch (error) {
-      // Somebody is at it: that run is alive.
+      // A held lock means that the run is alive.
       if (!(error instanceof LockHeldError))
-        log.error({ err: error, provider: id }, 'runs cannot be settled');
+        log.error({ err: error, provider: id }, 'runs cannot be recovered');
     }
-    await mirror.backfill(await lake.records());
+    await reporter.backfill(await lake.records());
   }
 }

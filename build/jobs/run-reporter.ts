@@ -1,9 +1,9 @@
 /**
- * Mirrors runs to Redis, where operators see them: the record, how far it is, the lines of its log, and once a second
- * that its process lives. The same beat looks whether somebody wants a run to end.
+ * Reports runs to Redis, where operators see them: record, progress, log lines and a heartbeat every second.
+ * The heartbeat also checks whether an operator cancelled a run.
  *
- * The lake is the truth and this is its shadow: writing never delays a run and failing to write never fails one. What
- * was missed while Redis was away is made good by `backfill`, which the worker does at its start.
+ * The lake holds the truth. Reporting never delays a run, and a failed write never fails one. `backfill`, called when
+ * a worker starts, adds what was missed while Redis was away.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
@@ -12,63 +12,63 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { BuildObserver, ProgressEvent } from '../runtime/progress.ts';
 
-const BEAT_MS = 1_000;
-/** So many waiting lines of a log are written before the beat. */
-const LINES_AT_ONCE = 200;
+const HEARTBEAT_MS = 1_000;
+/** This many buffered log lines are written without waiting for the heartbeat. */
+const MAX_BUFFERED_LINES = 200;
 
-interface Active {
+interface ActiveRun {
   subject: string;
   runId: string;
-  /** Progress that is not yet written. */
-  news: ProgressEvent | null;
+  /** Progress not yet written. */
+  pending: ProgressEvent | null;
 }
 
-type Said = Pick<RunRecord, 'run_id' | 'status' | 'started_at'>;
+type ReportedRun = Pick<RunRecord, 'run_id' | 'status' | 'started_at'>;
 
 export class RunReporter implements BuildObserver {
   readonly #redis: RedisClient;
   readonly #now: () => number;
-  readonly #active = new Map<string, Active>();
+  readonly #active = new Map<string, ActiveRun>();
   readonly #cancels = new Map<string, AbortController>();
-  readonly #beat: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout;
   #lines: { subject: string; runId: string; line: string }[] = [];
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(redis: RedisClient, now: () => number) {
     this.#redis = redis;
     this.#now = now;
-    this.#beat = setInterval(() => void this.flush(), BEAT_MS);
-    this.#beat.unref();
+    this.#heartbeat = setInterval(() => void this.flush(), HEARTBEAT_MS);
+    this.#heartbeat.unref();
   }
 
   onRun(record: RunRecord): void {
-    this.#tell(record.provider_id, record);
+    this.#report(record.provider_id, record);
   }
 
   onBuild(build: BuildRun): void {
-    this.#tell(SNAPSHOT_SUBJECT, build);
+    this.#report(SNAPSHOT_SUBJECT, build);
   }
 
   onExcluded(indicators: readonly ExcludedIndicator[]): void {
-    void this.#then(() => this.#redis.set(redisKeys.excluded, JSON.stringify(indicators)));
+    void this.#enqueue(() => this.#redis.set(redisKeys.excluded, JSON.stringify(indicators)));
   }
 
   onProgress(event: ProgressEvent): void {
     const [, subject = SNAPSHOT_SUBJECT] = event.task.split(' ');
     const active = this.#active.get(subject);
-    if (active) active.news = event;
+    if (active) active.pending = event;
   }
 
-  /** Takes lines of a log; those that name their run are kept with it. */
+  /** A log destination. Keeps the lines that name their run. */
   write(line: string): void {
-    const said = JSON.parse(line) as { run?: unknown; provider?: unknown };
-    if (typeof said.run !== 'string') return;
-    const subject = typeof said.provider === 'string' ? said.provider : SNAPSHOT_SUBJECT;
-    this.#lines.push({ subject, runId: said.run, line: line.trim() });
-    if (this.#lines.length >= LINES_AT_ONCE) void this.flush();
+    const { run, provider } = JSON.parse(line) as { run?: unknown; provider?: unknown };
+    if (typeof run !== 'string') return;
+    const subject = typeof provider === 'string' ? provider : SNAPSHOT_SUBJECT;
+    this.#lines.push({ subject, runId: run, line: line.trim() });
+    if (this.#lines.length >= MAX_BUFFERED_LINES) void this.flush();
   }
 
-  /** Aborts when somebody asks for the end of the subject's run. Asked for anew, it stands for the next run. */
+  /** A signal that aborts when the subject's run is cancelled. After an abort, a new call returns a signal for the next run. */
   signalFor(subject: string): AbortSignal {
     const known = this.#cancels.get(subject);
     if (known && !known.signal.aborted) return known.signal;
@@ -77,15 +77,15 @@ export class RunReporter implements BuildObserver {
     return controller.signal;
   }
 
-  /** Writes what is new and looks who is to end. Settles when Redis has it, or is away. */
+  /** Writes what is pending and checks for cancellations. Resolves when Redis has it, or has failed. */
   flush(): Promise<unknown> {
-    return this.#then(async () => {
-      await this.#writeNews();
-      await this.#obeyCancels();
+    return this.#enqueue(async () => {
+      await this.#writePending();
+      await this.#checkCancels();
     });
   }
 
-  /** Tells of runs that Redis does not know: what ran while it was away. */
+  /** Reports runs that Redis does not know or knows only as running. */
   async backfill(records: readonly RunRecord[]): Promise<void> {
     for (const record of records.slice(-RUNS_KEPT)) {
       const score = await this.#redis.zscore(redisKeys.runsOf(record.provider_id), record.run_id);
@@ -96,41 +96,41 @@ export class RunReporter implements BuildObserver {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#beat);
+    clearInterval(this.#heartbeat);
     await this.flush();
   }
 
-  #tell(subject: string, said: Said): void {
-    const runId = said.run_id;
-    const isRunning = said.status === 'running';
-    if (isRunning) this.#active.set(subject, { subject, runId, news: null });
+  #report(subject: string, run: ReportedRun): void {
+    const runId = run.run_id;
+    const isRunning = run.status === 'running';
+    if (isRunning) this.#active.set(subject, { subject, runId, pending: null });
     else if (this.#active.get(subject)?.runId === runId) this.#active.delete(subject);
-    void this.#then(async () => {
-      if (!isRunning) await this.#writeNews();
-      await this.#writeRun(subject, said, isRunning);
+    void this.#enqueue(async () => {
+      if (!isRunning) await this.#writePending();
+      await this.#writeRun(subject, run, isRunning);
     });
   }
 
-  async #writeRun(subject: string, said: Said, isRunning: boolean): Promise<void> {
-    const key = redisKeys.run(subject, said.run_id);
-    const started = Date.parse(said.started_at);
+  async #writeRun(subject: string, run: ReportedRun, isRunning: boolean): Promise<void> {
+    const key = redisKeys.run(subject, run.run_id);
+    const started = Date.parse(run.started_at);
     const state = {
-      said: JSON.stringify(said),
+      said: JSON.stringify(run),
       heard_at_ms: this.#now(),
       ...(isRunning ? {} : { ended: 1 }),
     };
     const write = this.#redis
       .pipeline()
       .hset(key, state)
-      .zadd(redisKeys.runsOf(subject), started, said.run_id)
-      .zadd(redisKeys.runs, started, `${subject}/${said.run_id}`);
-    if (!isRunning) write.hdel(key, 'progress').del(redisKeys.runCancel(subject, said.run_id));
+      .zadd(redisKeys.runsOf(subject), started, run.run_id)
+      .zadd(redisKeys.runs, started, `${subject}/${run.run_id}`);
+    if (!isRunning) write.hdel(key, 'progress').del(redisKeys.runCancel(subject, run.run_id));
     await write.exec();
-    if (!isRunning) await this.#forgetOld(subject);
+    if (!isRunning) await this.#deleteOldRuns(subject);
   }
 
-  /** Retention: the oldest runs of a subject go, with their logs. */
-  async #forgetOld(subject: string): Promise<void> {
+  /** Deletes the oldest runs of a subject, with their logs. */
+  async #deleteOldRuns(subject: string): Promise<void> {
     const old = await this.#redis.zrange(redisKeys.runsOf(subject), 0, String(-RUNS_KEPT - 1));
     if (old.length === 0) return;
     const write = this.#redis.pipeline();
@@ -142,30 +142,30 @@ export class RunReporter implements BuildObserver {
     await write.exec();
   }
 
-  async #writeNews(): Promise<void> {
+  async #writePending(): Promise<void> {
     const write = this.#redis.pipeline();
     for (const { subject, line, runId } of this.#lines.splice(0)) {
       const key = redisKeys.runLog(subject, runId);
       write.rpush(key, line).ltrim(key, -LOG_LINES_KEPT, -1);
     }
     for (const active of this.#active.values()) {
-      const { subject, runId, news } = active;
-      active.news = null;
-      const progress = news && { progress: JSON.stringify(news) };
+      const { subject, runId, pending } = active;
+      active.pending = null;
+      const progress = pending && { progress: JSON.stringify(pending) };
       write.hset(redisKeys.run(subject, runId), { heard_at_ms: this.#now(), ...progress });
     }
     if (write.length > 0) await write.exec();
   }
 
-  async #obeyCancels(): Promise<void> {
+  async #checkCancels(): Promise<void> {
     for (const { subject, runId } of [...this.#active.values()]) {
       const by = await this.#redis.get(redisKeys.runCancel(subject, runId));
       if (by !== null) this.#cancels.get(subject)?.abort(new Error(`cancelled by ${by}`));
     }
   }
 
-  /** One after the other, so that a later word is never overtaken by an earlier one. */
-  #then(work: () => Promise<unknown>): Promise<unknown> {
+  /** Writes in order, so that an earlier state never overwrites a later one. */
+  #enqueue(work: () => Promise<unknown>): Promise<unknown> {
     this.#work = this.#work.then(work).catch(() => {});
     return this.#work;
   }

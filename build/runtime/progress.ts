@@ -59,6 +59,12 @@ export function progressLine(event: ProgressEvent, width: number): string {
   return line.slice(0, Math.max(20, width - 1));
 }
 
+/** The parts of a terminal stream that progress uses. */
+export interface Terminal {
+  write(text: string): unknown;
+  columns?: WriteStream['columns'];
+}
+
 export interface ProgressDisplay extends BuildObserver {
   onProgress(event: ProgressEvent): void;
   /** Draws the last state and leaves the cursor below it. */
@@ -66,7 +72,7 @@ export interface ProgressDisplay extends BuildObserver {
 }
 
 /** Draws on a terminal. */
-export function terminalProgress(terminal: WriteStream, now: () => number): ProgressDisplay {
+export function terminalProgress(terminal: Terminal, now: () => number): ProgressDisplay {
   const lines = new Map<string, ProgressEvent>();
   let drawn = 0;
   let drawnAt = 0;

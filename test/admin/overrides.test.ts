@@ -55,7 +55,7 @@ beforeAll(async () => {
   desk = new JobService(client, () => world.clock);
   mirror = new RunReporter(client, () => world.clock);
   jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
-  const tools = async (signal: AbortSignal) => ({
+  const createContext = async (signal: AbortSignal) => ({
     ...(await world.dependencies()),
     observer: mirror,
     signal,
@@ -63,9 +63,9 @@ beforeAll(async () => {
   });
   worker = startJobWorker({
     redis: jobs,
-    handlers: createHandlers({ tools, desk }),
+    handlers: createHandlers({ createContext, jobs: desk }),
     log: silentLog,
-    atOnce: 2,
+    concurrency: 2,
     onLost: async () => {},
   });
 });
@@ -176,9 +176,9 @@ it('an edit and a switch are on every public route after a rebuild, and still af
 
   world.tomorrow();
   await upstream(1.01, 'Kept, as upstream says now');
-  const before = await world.shelf.currentId();
+  const before = await world.snapshots.currentId();
   await desk.nightly({ by: 'test' });
-  await expect.poll(() => world.shelf.currentId()).not.toBe(before);
+  await expect.poll(() => world.snapshots.currentId()).not.toBe(before);
   await served(() => true);
   await expectPublic({ hidden: 'gone', value: 1.01 + 0.1 });
   const listOf = async (state: string) =>

@@ -1,13 +1,14 @@
-/** The command line as people and programs call it. */
+/** The command line of the build. Most tests call `run` in process; one starts real processes. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from '../../build/cli.ts';
 import { progressLine } from '../../build/runtime/progress.ts';
 import { type Series, World } from './world.ts';
 
 const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const one: Series = {
   cells: [
     ['FRA', 2000, 1],
@@ -24,18 +25,36 @@ describe('the command line', () => {
   });
   afterAll(() => world.remove());
 
-  async function call(...args: string[]) {
+  const environment = () => {
     const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = world.settings;
-    const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
-    const ended = await run(process.execPath, [MAIN, ...args], { env }).then(
-      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => error,
-    );
-    return { code: ended.code, stdout: ended.stdout, stderr: ended.stderr };
+    return { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+  };
+  async function call(...args: string[]) {
+    const output = { stdout: '', stderr: '' };
+    const writer = (name: keyof typeof output) => ({ write: (text: string) => (output[name] += text) });
+    const { signal } = new AbortController();
+    const io = { env: environment(), stdout: writer('stdout'), stderr: writer('stderr'), signal };
+    const code = await run(args, io);
+    return { code, ...output };
   }
   const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).stdout);
 
-  it('helps', async () => {
+  it.each([
+    [['--help'], 0, 'usage:', ''],
+    [['dance'], 2, '', 'there is no step "dance"'],
+  ])('as a process prints and exits as `run` does: %j', async (args, code, stdout, stderr) => {
+    const main = [MAIN, ...args];
+    const ended = await execute(process.execPath, main, { env: environment() }).then(
+      (output) => ({ code: 0, ...output }),
+      (error: { code: number; stdout: string; stderr: string }) => error,
+    );
+    expect(ended.code).toBe(code);
+    expect(ended.stdout).toContain(stdout);
+    expect(ended.stderr).toContain(stderr);
+    expect(await call(...args)).toMatchObject({ code, stdout: ended.stdout, stderr: ended.stderr });
+  });
+
+  it('prints its usage', async () => {
     const { code, stdout } = await call('--help');
     expect(code).toBe(0);
     for (const step of [
@@ -59,14 +78,14 @@ describe('the command line', () => {
     [['ingest', '--nonsense'], "Unknown option '--nonsense'"],
     [['ingest', '--provider', 'nobody'], 'there is no provider "nobody"; there are: atlas, sample'],
     [['accept'], 'accept needs --provider and --run'],
-  ])('exits 2 when it does not understand: %j', async (args, message) => {
+  ])('exits 2 with its usage for a wrong command line: %j', async (args, message) => {
     const { code, stdout, stderr } = await call(...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
     expect(stderr).toContain('usage:');
   });
 
-  it('exits 1 with a sentence when there is nothing to publish, to verify or to go back to', async () => {
+  it('exits 1 with a message when there is nothing to publish, verify or roll back to', async () => {
     for (const step of ['materialise', 'verify', 'rollback']) {
       const { code, stderr } = await call(step);
       expect(code, step).toBe(1);
@@ -76,12 +95,12 @@ describe('the command line', () => {
     }
   });
 
-  it('exits 1 with a sentence for a run that cannot be accepted', async () => {
+  it('exits 1 with a message for a run that cannot be accepted', async () => {
     const { code, stderr } = await call('accept', '--provider', 'atlas', '--run', 'none');
     expect([code, stderr]).toEqual([1, 'atlas has no run none\n']);
   });
 
-  it('publishes the sample, then a night of its own, goes back and lists', async () => {
+  it('publishes the sample, runs a night, verifies, rolls back and lists', async () => {
     const sample = await json('sample');
     expect(sample).toMatchObject({ providers: [{ provider: 'sample', outcome: 'succeeded' }] });
     const night = await json('nightly');
@@ -106,7 +125,7 @@ describe('the command line', () => {
     expect((await call('list')).stdout).toContain(`* ${current}`);
   });
 
-  it('exits 3 for a night that published although a provider failed', async () => {
+  it('exits 3 for a nightly run that published although a provider failed', async () => {
     await world.write('mirror/atlas/datapackage.json', 'broken');
     const { code, stdout } = await call('nightly', '--all');
     expect(code).toBe(3);
@@ -124,13 +143,13 @@ describe('a progress line', () => {
     rows: 1_234_567,
     bytes: 34e6,
   };
-  it('shows how far a step is', () => {
+  it('shows the progress of a step', () => {
     expect(progressLine(event, 200)).toMatch(
       /^ingest atlas +reading +######\.{18} 120\/480 indicators {2}1,234,567 rows {2}34 MB$/,
     );
     expect(progressLine({ ...event, total: null }, 200)).toContain('....  120 indicators'.replace('  ', ' '));
   });
-  it('never breaks a line', () => {
+  it('is cut to the width of the terminal', () => {
     expect(progressLine(event, 40)).toHaveLength(39);
   });
 });

@@ -136,7 +136,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
 
   /** Builds while the disk is as it is. @returns the step at which it failed, or null when it published. */
   async function buildOnFullDisk(onStep: (step: string) => void = () => {}): Promise<string | null> {
-    const current = await world.shelf.currentId();
+    const current = await world.snapshots.currentId();
     let at = 'begin';
     const write = (line: string): void => {
       const { step } = JSON.parse(line);
@@ -154,7 +154,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     const reason = expect.stringMatching(/^The disk is full: /);
     expect(machineFault(ended)).toEqual(reason);
     if (builds.length > 0) expect(builds.at(-1)).toMatchObject({ status: 'failed', reason });
-    expect(await world.shelf.currentId()).toBe(current);
+    expect(await world.snapshots.currentId()).toBe(current);
     expect(await answers()).toEqual(before);
     expect(await rubbish(world.settings.SNAPSHOT_DIR)).toEqual([]);
     return at;

@@ -82,7 +82,7 @@ describe('a build that is killed', () => {
     let kills = 0;
     for (const line of lines) {
       await publishEdition();
-      const before = await world.shelf.currentId();
+      const before = await world.snapshots.currentId();
       const killed = await run({ line });
       // How often progress is told depends on the clock: a run that never said so many things ended by itself.
       if (killed.signal === 'SIGKILL') kills += 1;
@@ -90,7 +90,7 @@ describe('a build that is killed', () => {
       if (killed.signal === null) expect(killed.said.length).toBeLessThan(line);
       await expectSound();
       const isPublished = killed.said.some((told) => told.includes('snapshot published'));
-      if (!isPublished && line < said.length - 2) expect(await world.shelf.currentId()).toBe(before);
+      if (!isPublished && line < said.length - 2) expect(await world.snapshots.currentId()).toBe(before);
     }
     expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
     await expectNextBuildWorks();

@@ -29,11 +29,11 @@ const outcomes = ({ providers }: NightlySummary): Record<string, string> =>
 describe('a night', () => {
   it('ingests what is due by its cadence, then publishes once', async () => {
     expect(outcomes(await night())).toEqual({ atlas: 'succeeded', globe: 'succeeded' });
-    expect(await world.shelf.ids()).toHaveLength(1);
+    expect(await world.snapshots.ids()).toHaveLength(1);
     world.clock += DAY_MS;
     const second = await night();
     expect(outcomes(second)).toEqual({ atlas: 'unchanged', globe: 'not_due' });
-    expect(second.build?.snapshot).toBe(await world.shelf.currentId());
+    expect(second.build?.snapshot).toBe(await world.snapshots.currentId());
     world.clock += 7 * DAY_MS;
     expect(outcomes(await night())).toEqual({ atlas: 'unchanged', globe: 'unchanged' });
     expect(outcomes(await night({ providers: ['globe'] }))).toEqual({ globe: 'unchanged' });
@@ -78,7 +78,7 @@ describe('a night', () => {
   });
 
   it('waits for a rebuild that is under way instead of publishing nothing', async () => {
-    const lock = await acquireLock(world.shelf.lockFile, 'the snapshot');
+    const lock = await acquireLock(world.snapshots.lockFile, 'the snapshot');
     const waiting = night();
     await lock.release();
     expect((await waiting).build).not.toBeNull();

@@ -1,6 +1,6 @@
 /**
- * A small world to build in: the real spine and topics, a provider whose DDFcsv files the test writes, a lake and a
- * place for snapshots, all in a temporary directory of its own.
+ * A temporary build environment: real countries and topics, DDFcsv providers whose files the test writes, a lake and
+ * a snapshot directory.
  */
 import { copyFile, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,7 +59,7 @@ export function ddfFiles(series: Record<string, Series>): Record<string, string>
   };
 }
 
-/** A provider definition as a file; later settings win. */
+/** The text of a provider definition. `more` overrides the defaults. */
 export const definition = (id: string, more: Record<string, unknown> = {}): string =>
   JSON.stringify({
     id,
@@ -85,16 +85,16 @@ const PLACES = [
   '',
 ].join('\n');
 
-/** Countries that this world serves; a few make a build quick. */
+/** Enabled countries; few, so that builds are fast. */
 export const SERVED = 'AFG ALA ALB AND BRA CHN CIV DEU FRA IND JPN KEN NZL USA XKX'.split(' ');
 
-/** The real spine, most of it not served. */
-function fewServed(spine: string): string {
+/** The real country table with most countries disabled. */
+function enableFew(spine: string): string {
   const [header = '', ...rows] = spine.trimEnd().split('\n');
-  const marked = rows.map((row) =>
+  const enabled = rows.map((row) =>
     SERVED.includes(row.slice(0, 3)) ? row : row.replace(/true\s*$/, 'false'),
   );
-  return `${[header, ...marked].join('\n')}\n`;
+  return `${[header, ...enabled].join('\n')}\n`;
 }
 
 export class World {
@@ -104,7 +104,7 @@ export class World {
   } & {
     VAR_DIR: string;
   };
-  /** Milliseconds; a test moves it on. */
+  /** Milliseconds. */
   clock = NOON;
   readonly records: RunRecord[] = [];
 
@@ -124,7 +124,7 @@ export class World {
 
   static async create(definitions: Record<string, Record<string, unknown>> = { atlas: {} }): Promise<World> {
     const world = new World(await mkdtemp(join(tmpdir(), 'almanac-build-')));
-    await world.write('data/countries.csv', fewServed(await readFile(join(DATA, 'countries.csv'), 'utf8')));
+    await world.write('data/countries.csv', enableFew(await readFile(join(DATA, 'countries.csv'), 'utf8')));
     for (const file of ['topics.yaml', 'packs.yaml']) {
       await world.write(`data/${file}`, await readFile(join(DATA, file), 'utf8'));
     }
@@ -144,7 +144,7 @@ export class World {
     await writeFile(file, content);
   }
 
-  /** Publishes series at a provider's mirror, with file times that move on with the clock. */
+  /** Writes series to a provider's mirror, with modification times from the clock. */
   async publish(id: string, series: Record<string, Series>): Promise<void> {
     await rm(join(this.directory, 'mirror', id), { recursive: true, force: true });
     for (const [name, text] of Object.entries(ddfFiles(series))) {
@@ -179,17 +179,17 @@ export class World {
     return new ProviderLake(this.settings.LAKE_DIR, id);
   }
 
-  get shelf(): SnapshotStorage {
+  get snapshots(): SnapshotStorage {
     return new SnapshotStorage(this.settings.SNAPSHOT_DIR);
   }
 
   async served(): Promise<Published> {
-    const current = await this.shelf.current();
+    const current = await this.snapshots.current();
     if (!current) throw new Error('nothing is served');
     return current;
   }
 
-  /** A body of the served snapshot. */
+  /** A rendered body of the served snapshot. */
   async body(path: string): Promise<{ data: unknown; meta: Record<string, unknown> }> {
     const { directory } = await this.served();
     return JSON.parse(await readFile(join(directory, path), 'utf8'));
@@ -208,12 +208,12 @@ export class World {
   }
 }
 
-const PLACES_SAID = ['afg', 'FRA', ' deu ', 'kos', 'usa', 'bra', 'chn', 'ind', 'jpn', 'ken'];
-/** Figures of ten places, as upstreams write them, in each of so many years from 2000. */
+const TEN_PLACES = ['afg', 'FRA', ' deu ', 'kos', 'usa', 'bra', 'chn', 'ind', 'jpn', 'ken'];
+/** Figures for ten places in `years` years from 2000; place codes are spelled as upstreams spell them. */
 export const cells = (
   years: number,
   figure = (place: number, year: number): number => place + year / 10,
 ): Series['cells'] =>
-  PLACES_SAID.flatMap((place, index) =>
+  TEN_PLACES.flatMap((place, index) =>
     Array.from({ length: years }, (_, year) => [place, 2000 + year, figure(index, year)] as const),
   ).map(([place, year, value]) => [place, year, value]);

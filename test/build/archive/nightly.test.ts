@@ -42,7 +42,7 @@ describe('the archive at the end of a night', () => {
   it('does not unpublish by failing, but the exit code says it', async () => {
     const summary = await night(() => Promise.reject(new Error('the disk is full')));
     expect(summary).toMatchObject({ archive: null, archive_error: 'the disk is full' });
-    expect(summary.build?.snapshot).toBe(await world.shelf.currentId());
+    expect(summary.build?.snapshot).toBe(await world.snapshots.currentId());
     expect(nightlyExitCode(summary)).toBe(3);
   });
 

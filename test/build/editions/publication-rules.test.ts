@@ -120,7 +120,7 @@ describe('the gate', () => {
     await publish({ one: { ...one, name: 'See atlas.secret' }, secret });
     await world.define('atlas', { indicators: { secret: { redistributable: false } } });
     await expect(world.build()).rejects.toThrow('names atlas.secret, which must not be published');
-    expect(await world.shelf.currentId()).toBeNull();
+    expect(await world.snapshots.currentId()).toBeNull();
   });
 
   it('lets samples in only while no other provider has anything to give', async () => {

@@ -1,4 +1,4 @@
-/** The worker as a process: killed in the middle of a run, stopped, and beside a gateway that is killed. */
+/** The worker process: killed during a run, stopped by a signal, and as a child process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout:
 let server: TestRedis;
 let redis: RedisClient;
 let world: World;
-/** An upstream that takes requests and never answers. */
+/** An upstream that never answers. */
 let silent: Server;
 let child: ChildProcess | undefined;
 
@@ -66,69 +66,74 @@ function startProcess(more: Record<string, string> = {}): ChildProcess {
   });
 }
 
-/** A worker in a process of its own that has begun a run which never ends by itself. */
-async function atWork(): Promise<{ desk: JobService; book: RunStore; runId: string; job: string | null }> {
+/** Starts a worker process with a run that waits for its upstream forever. */
+async function startBusyWorker(): Promise<{
+  jobs: JobService;
+  runs: RunStore;
+  runId: string;
+  job: string | null;
+}> {
   child = startProcess();
-  const desk = new JobService(redis, Date.now);
-  const book = new RunStore(redis, Date.now);
-  const { job } = await desk.ingest('atlas');
+  const jobs = new JobService(redis, Date.now);
+  const runs = new RunStore(redis, Date.now);
+  const { job } = await jobs.ingest('atlas');
   const run = await until(async () => {
-    const running = await book.running('atlas');
+    const running = await runs.running('atlas');
     expect(running).not.toBeNull();
     return running;
   });
-  return { desk, book, runId: run?.run_id ?? '', job };
+  return { jobs, runs, runId: run?.run_id ?? '', job };
 }
 
-it('a run whose worker was killed is recognised as failed, and the provider is free again', async () => {
-  const { desk, book, runId, job } = await atWork();
+it('a run whose worker was killed becomes failed and its provider can be ingested again', async () => {
+  const { jobs, runs, runId, job } = await startBusyWorker();
   child?.kill('SIGKILL');
   await once(child as ChildProcess, 'exit');
-  // The time of the dead worker's hold on its job passes.
+  // Expire the dead worker's lock on its job.
   for (const held of [`${job}:lock`, 'stalled-check'])
     await redis.del(`${redisKeys.jobs}:${INGEST_QUEUE}:${held}`);
-  const mirror = new RunReporter(redis, Date.now);
-  const jobs = connectRedis({ REDIS_URL: server.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
+  const reporter = new RunReporter(redis, Date.now);
+  const jobConnection = connectRedis({ REDIS_URL: server.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
   await world.publish('atlas', { one: { cells: [['AFG', 2020, 1]] } });
-  const tools = async (signal: AbortSignal) => ({
+  const createContext = async (signal: AbortSignal) => ({
     ...(await world.dependencies()),
     now: Date.now,
     log: pino({ level: 'silent' }),
-    observer: mirror,
+    observer: reporter,
     signal,
   });
   const worker = startJobWorker({
-    redis: jobs,
-    handlers: createHandlers({ desk, tools }),
+    redis: jobConnection,
+    handlers: createHandlers({ createContext, jobs }),
     log: silentLog,
-    atOnce: 1,
-    onLost: () => recoverRuns(world.settings, mirror, Date.now, silentLog),
+    concurrency: 1,
+    onLost: () => recoverRuns(world.settings, reporter, Date.now, silentLog),
     lock_ms: 2_000,
-    lookForStalled_ms: 100,
+    stalledCheck_ms: 100,
   });
   await until(async () => {
-    expect(await book.get('atlas', runId)).toMatchObject({
+    expect(await runs.get('atlas', runId)).toMatchObject({
       status: 'failed',
       reason: 'The process was ended before the run was.',
     });
   });
-  expect(await desk.ingest('atlas')).toMatchObject({ state: 'queued' });
+  expect(await jobs.ingest('atlas')).toMatchObject({ state: 'queued' });
   await until(async () => {
-    const { runs } = await book.list({ subject: 'atlas' });
-    expect(runs.map(({ status }) => status)).toEqual(['succeeded', 'failed']);
+    const { runs: listed } = await runs.list({ subject: 'atlas' });
+    expect(listed.map(({ status }) => status)).toEqual(['succeeded', 'failed']);
   });
   await worker.stop();
-  await desk.close();
-  await mirror.close();
-  jobs.disconnect();
+  await jobs.close();
+  await reporter.close();
+  jobConnection.disconnect();
 });
 
-it('the night begins by its schedule, asked for by nobody, and no longer when the schedule is off', async () => {
-  const book = new RunStore(redis, Date.now);
+it('starts the nightly run by its schedule, and removes the schedule when it is off', async () => {
+  const runs = new RunStore(redis, Date.now);
   const schedules = async () =>
     'zcard' in redis ? redis.zcard(`${redisKeys.jobs}:${INGEST_QUEUE}:repeat`) : Number.NaN;
   child = startProcess({ NIGHTLY_CRON: '* * * * * *' });
-  await until(async () => expect(await book.running('atlas')).not.toBeNull());
+  await until(async () => expect(await runs.running('atlas')).not.toBeNull());
   expect(await schedules()).toBe(1);
   child.kill('SIGTERM');
   await once(child, 'exit');
@@ -136,16 +141,16 @@ it('the night begins by its schedule, asked for by nobody, and no longer when th
   await until(async () => expect(await schedules()).toBe(0));
 });
 
-it('a worker that is stopped cancels its run first', async () => {
-  const { desk, book, runId } = await atWork();
+it('cancels its run before it stops on SIGTERM', async () => {
+  const { jobs, runs, runId } = await startBusyWorker();
   child?.kill('SIGTERM');
   await once(child as ChildProcess, 'exit');
-  expect((await book.get('atlas', runId))?.status).toBe('cancelled');
+  expect((await runs.get('atlas', runId))?.status).toBe('cancelled');
   expect((await world.lake('atlas').records()).map(({ status }) => status)).toEqual(['cancelled']);
-  await desk.close();
+  await jobs.close();
 });
 
-it('a worker ends with the process that runs it beside itself, however that ends', async () => {
+it('ends with its parent process', async () => {
   child = startProcess();
   await until(async () => {
     const clients = String('client' in redis ? await redis.client('LIST') : '');
@@ -156,13 +161,13 @@ it('a worker ends with the process that runs it beside itself, however that ends
   expect(child.signalCode).toBeNull();
 });
 
-it('a companion is ended with the gateway, and started again when it ends by itself', async () => {
+it('a child process ends with the gateway and is restarted when it dies', async () => {
   const pids: number[] = [];
   const log = pino({ level: 'silent' });
-  const program = `${world.directory}/companion.ts`;
+  const program = `${world.directory}/child.ts`;
   const note = `${world.directory}/pids`;
   await world.write(
-    'companion.ts',
+    'child.ts',
     `import { appendFileSync } from 'node:fs';
      appendFileSync(${JSON.stringify(note)}, process.pid + '\\n');
      process.on('disconnect', () => process.exit());

@@ -25,31 +25,33 @@ async function buildDays(days: number): Promise<string[]> {
 describe('publication', () => {
   it('keeps the last snapshots and removes older ones', async () => {
     const ids = await buildDays(5);
-    expect(await world.shelf.ids()).toEqual(ids.slice(2));
-    expect(await world.shelf.currentId()).toBe(ids[4]);
+    expect(await world.snapshots.ids()).toEqual(ids.slice(2));
+    expect(await world.snapshots.currentId()).toBe(ids[4]);
   });
 
   it('never removes the snapshot before, which gateways may still read', async () => {
     world.settings.SNAPSHOT_KEEP = 1;
     const ids = await buildDays(3);
-    expect(await world.shelf.ids()).toEqual(ids.slice(1));
+    expect(await world.snapshots.ids()).toEqual(ids.slice(1));
   });
 
   it('goes back to the snapshot before, or to one by name, and on from there', async () => {
     const ids = await buildDays(3);
-    expect(await rollback(world.shelf)).toBe(ids[1]);
-    expect(await rollback(world.shelf)).toBe(ids[0]);
-    await expect(rollback(world.shelf)).rejects.toThrow('no earlier snapshot');
-    expect(await rollback(world.shelf, ids[2])).toBe(ids[2]);
-    await expect(rollback(world.shelf, '20200101T000000Z-00000000')).rejects.toThrow('there is no snapshot');
-    await expect(rollback(world.shelf, '../elsewhere')).rejects.toThrow('no snapshot id');
-    expect(await world.shelf.currentId()).toBe(ids[2]);
+    expect(await rollback(world.snapshots)).toBe(ids[1]);
+    expect(await rollback(world.snapshots)).toBe(ids[0]);
+    await expect(rollback(world.snapshots)).rejects.toThrow('no earlier snapshot');
+    expect(await rollback(world.snapshots, ids[2])).toBe(ids[2]);
+    await expect(rollback(world.snapshots, '20200101T000000Z-00000000')).rejects.toThrow(
+      'there is no snapshot',
+    );
+    await expect(rollback(world.snapshots, '../elsewhere')).rejects.toThrow('no snapshot id');
+    expect(await world.snapshots.currentId()).toBe(ids[2]);
   });
 
   it('of the same content at the same time changes nothing', async () => {
     const first = await world.build();
     expect((await world.build()).snapshot).toBe(first.snapshot);
-    expect(await world.shelf.ids()).toEqual([first.snapshot]);
+    expect(await world.snapshots.ids()).toEqual([first.snapshot]);
   });
 
   it('is not seen and is cleared away when it was only half done', async () => {
@@ -63,7 +65,7 @@ describe('publication', () => {
       await writeFile(join(directory, 'catalogue.json'), '{}');
     }
     await writeFile(join(world.settings.SNAPSHOT_DIR, 'current.x.tmp'), 'half');
-    expect(await world.shelf.ids()).toEqual([snapshot]);
+    expect(await world.snapshots.ids()).toEqual([snapshot]);
     world.tomorrow();
     const next = await world.build();
     expect((await readdir(world.settings.SNAPSHOT_DIR)).sort()).toEqual([snapshot, next.snapshot, 'current']);
@@ -74,11 +76,11 @@ describe('publication', () => {
     await rm(join(world.settings.SNAPSHOT_DIR, snapshot), { recursive: true });
     world.tomorrow();
     const next = await world.build();
-    expect(await world.shelf.currentId()).toBe(next.snapshot);
+    expect(await world.snapshots.currentId()).toBe(next.snapshot);
   });
 
   it('is never done by two at once', async () => {
-    const lock = await acquireLock(world.shelf.lockFile, 'the snapshot');
+    const lock = await acquireLock(world.snapshots.lockFile, 'the snapshot');
     await expect(world.build()).rejects.toThrow(LockHeldError);
     await lock.release();
     await world.build();
@@ -86,7 +88,7 @@ describe('publication', () => {
 
   it('is stopped between two steps', async () => {
     await expect(world.build({ signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
-    expect(await world.shelf.currentId()).toBeNull();
+    expect(await world.snapshots.currentId()).toBeNull();
     await world.build();
   });
 });
