@@ -15,7 +15,7 @@ const TABLES = readSql(import.meta.url, 'sql/tables.sql');
 const VERIFY_AUDIT = readSql(import.meta.url, 'sql/verify-audit.sql');
 const WRITE_AUDIT = readSql(import.meta.url, 'sql/write-audit.sql');
 
-const CARRY = readScript('carry-audit');
+const CARRY = readScript('trim-audit');
 const STEP_ENTRIES = 100;
 const PIECE = 500;
 const MEMORY_MB = 512;

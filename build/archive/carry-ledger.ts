@@ -13,7 +13,7 @@ import { readScript, runScript } from './redis-access.ts';
 const ACCOUNTS_PAGE = readSql(import.meta.url, 'sql/accounts-page.sql');
 const LEDGER_STEPS = readSql(import.meta.url, 'sql/ledger-steps.sql');
 
-const CARRY = readScript('carry-ledger');
+const CARRY = readScript('trim-ledger');
 const STEP_ENTRIES = 250;
 const ACCOUNTS_AT_ONCE = 1_000;
 const SIDE_BY_SIDE = 4;
