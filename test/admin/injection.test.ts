@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { csvCell } from '../../gateway/pages/shared/csv-export.ts';
+import { csvLine } from '../../gateway/pages/shared/csv-export.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
@@ -155,6 +155,6 @@ describe('markup in what is stored', () => {
     [-5, '-5'],
     [null, ''],
   ])('writes %j as %j', (cell, written) => {
-    expect(csvCell(cell)).toBe(written);
+    expect(csvLine([cell])).toBe(`${written}\r\n`);
   });
 });

@@ -69,12 +69,12 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByLabel('Name').fill('Ann <Example>');
     await page.getByLabel('Password').fill(PASSWORD);
     const mail = world.mailbox.next(EMAIL);
-    await button('Create the account').click();
+    await button('Create account').click();
     await heading('Check your e-mail');
     await inspect(page, 'account-mailed');
     await page.goto(String((await mail).link));
     await inspect(page, 'account-confirm');
-    await button('Yes, confirm').click();
+    await button('Confirm address').click();
     await heading('Your address is confirmed');
     await inspect(page, 'account-confirmed');
     await page.getByRole('link', { name: 'Sign in' }).click();
@@ -85,11 +85,11 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-home-new');
 
     // Makes a key.
-    await page.getByRole('link', { name: 'Make your first key' }).click();
+    await page.getByRole('link', { name: 'Create your first key' }).click();
     await inspect(page, 'account-keys-none');
     await page.getByLabel('Label').fill('<i>my</i> notebook');
     await page.getByLabel('Last day').fill('2027-01-31');
-    await button('Make a key').click();
+    await button('Create key').click();
     await heading('Your new key');
     await inspect(page, 'account-key-made');
     const [key = ''] = await page.locator('pre').allTextContents();
@@ -111,7 +111,7 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/orders');
     await inspect(page, 'account-orders-none');
     await page.getByLabel('Invoice and bank transfer').check();
-    await button('Place the order').click();
+    await button('Place order').click();
     await heading('Invoice');
     await inspect(page, 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
@@ -125,10 +125,10 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/orders');
     await page.getByLabel('Research').check();
     await page.getByLabel('Card, through Stripe').check();
-    await button('Place the order').click();
+    await button('Place order').click();
     await heading(/^Pay /);
     await inspect(page, 'account-pay-elsewhere');
-    await page.getByRole('link', { name: 'Go on to Stripe' }).click();
+    await page.getByRole('link', { name: 'Continue to Stripe' }).click();
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
     const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
@@ -144,9 +144,9 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/usage');
     await inspect(page, 'account-usage');
     await go('/account/wallet');
-    await page.getByLabel(/fewer credits/).fill('500');
+    await page.getByLabel(/falls below/).fill('500');
     await button('Save').click();
-    await page.getByText('A mail is sent when fewer than 500').waitFor();
+    await page.getByText('You will get an e-mail when fewer than 500').waitFor();
     await inspect(page, 'account-wallet');
     await go('/account/');
     await inspect(page, 'account-home');
@@ -155,7 +155,7 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/keys');
     await page.getByRole('link', { name: 'Revoke' }).click();
     await inspect(page, 'account-key-revoke');
-    await button('Revoke this key for good').click();
+    await button('Revoke key permanently').click();
     await page.getByText(/is revoked\./).waitFor();
     expect(await curl(key, '/v1/ping')).toBe('401');
 
@@ -163,7 +163,7 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/data');
     await inspect(page, 'account-data-none');
     const ready = world.mailbox.next(EMAIL);
-    await button('Prepare my data').click();
+    await button('Prepare the export').click();
     await ready;
     await go('/account/data');
     const download = page.waitForEvent('download');
@@ -171,9 +171,9 @@ describe('a customer, from sign-up to erasure', () => {
     const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
     expect(file.account).toMatchObject({ email: EMAIL, name: 'Ann <Example>' });
     expect(file.ledger).toHaveLength(6);
-    await page.getByLabel('Password to be forgotten').fill(PASSWORD);
-    await button('Erase me for good').click();
-    await page.getByText('Your erasure is asked for').waitFor();
+    await page.getByLabel('Password to erase your data').fill(PASSWORD);
+    await button('Erase my data permanently').click();
+    await page.getByText('Your erasure is requested').waitFor();
     await inspect(page, 'account-data');
     const { account_id } = await world.accounts.findByEmail(EMAIL);
     const erasure = (await world.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
@@ -211,7 +211,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.goto(`${world.url}/account/data`);
     await signIn();
     await page.getByLabel('Password to close the account').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Close the account for good' }).click();
+    await page.getByRole('button', { name: 'Close account permanently' }).click();
     await page.getByRole('heading', { name: 'Your account is closed' }).waitFor();
     await inspect(page, 'account-closed');
     await page.getByRole('link', { name: 'sign in' }).click();

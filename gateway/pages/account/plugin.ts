@@ -1,9 +1,7 @@
 /**
- * The account pages: `/account`, from sign-up to erasure, server-rendered and without scripts. Sessions, tokens of
- * forms, headers and throttling are those of `gateway/pages/shared/protected-area.ts`.
+ * The account pages under `/account`, from sign-up to erasure: rendered on the server, without scripts.
  *
- * A page shows and changes only what belongs to the account that is signed in; another's key, order or request is not
- * there.
+ * A page reads and changes only the signed-in account. Keys, orders and requests of other accounts are 404.
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -30,8 +28,8 @@ import type { Archive } from '../../archive/archive.ts';
 import { createPageViews, installProtectedArea, type ProtectedArea } from '../shared/protected-area.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
-import { keysRoutes } from './routes/keys.ts';
-import { ordersRoutes } from './routes/orders.ts';
+import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
+import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -48,14 +46,14 @@ export interface AccountPagesDependencies {
   jobs: Jobs;
   mailer: Mailer;
   archive: Archive;
-  /** Where people reach the service, without a slash at the end. */
+  /** Public base URL without a trailing slash. */
   publicUrl: () => string;
 }
 
 export interface AccountPages {
   context: AccountContext;
   stripe: StripePayment | null;
-  /** What a worker does for these pages. */
+  /** Background jobs that the pages queue. */
   handlers: JobHandlers;
 }
 
@@ -68,7 +66,7 @@ const NAV = [
   { path: '/account/data', label: 'Your data' },
 ];
 
-/** Puts the parts together; installs nothing. */
+/** Creates the services of the pages; mounts nothing. */
 export function createAccountPages(dependencies: AccountPagesDependencies): AccountPages {
   const { redis, settings, now, log, packs, jobs, mailer, publicUrl, archive } = dependencies;
   const random = randomBytes;
@@ -123,13 +121,16 @@ const ROUTES = [
   passwordResetRoutes,
   homeRoutes,
   keysRoutes,
+  revokeKeyRoutes,
   usageRoutes,
   walletRoutes,
   ordersRoutes,
+  orderRoutes,
+  invoiceRoutes,
   privacyRoutes,
 ];
 
-/** Mounts the pages. Their stylesheet is served by whoever owns the instance; see `gateway/pages/shared/stylesheet.ts`. */
+/** Mounts the pages. The app installs their stylesheet; see `gateway/pages/shared/stylesheet.ts`. */
 export function registerAccountPages(app: FastifyInstance, { context, stripe }: AccountPages): void {
   app.register(
     async (scope) => {

@@ -1,14 +1,11 @@
-/**
- * Bar charts drawn at the server as inline SVG: geometry only, the template writes it. Every chart has a title, a
- * sentence that says the same in words, and its figures as a table.
- */
+/** Geometry of bar charts that templates draw as inline SVG, with a summary as their text alternative. */
 
 export interface Point {
   label: string;
   value: number;
 }
 
-export interface Bar extends Point {
+interface Bar extends Point {
   x: number;
   y: number;
   width: number;
@@ -16,7 +13,7 @@ export interface Bar extends Point {
 }
 
 export interface Chart {
-  /** Unique on its page: the text alternatives are found by it. */
+  /** Unique on its page; element ids are derived from it. */
   id: string;
   title: string;
   summary: string;
@@ -24,57 +21,58 @@ export interface Chart {
   height: number;
   baseline: number;
   bars: Bar[];
+  /** Labels of the first and last bar. */
   first: string;
   last: string;
-  most: number;
-  /** What the last point, today, stands at. */
+  max: number;
+  /** Value of the last bar. */
   today: number;
   total: number;
 }
 
 const WIDTH = 600;
 const HEIGHT = 100;
-const FLOOR = 99;
+const BASELINE = 99;
 const TOP = 4;
+/** Share of a bar's slot that stays empty. */
 const GAP = 0.25;
-/** So that a day with one request among millions is still a mark. */
-const LEAST_HEIGHT = 1.5;
+/** Keeps one request visible beside millions. */
+const MIN_BAR_HEIGHT = 1.5;
 
-const figures = new Intl.NumberFormat('en');
+const integers = new Intl.NumberFormat('en');
 
-/** Bars over days, oldest first. */
+/** @param points one a day, oldest first. */
 export function barChart(id: string, title: string, points: readonly Point[]): Chart {
-  const most = Math.max(0, ...points.map(({ value }) => value));
+  const max = Math.max(0, ...points.map(({ value }) => value));
   const total = points.reduce((sum, { value }) => sum + value, 0);
   const step = WIDTH / Math.max(1, points.length);
   const bars = points.map(({ label, value }, index) => {
-    const share = most === 0 ? 0 : value / most;
-    const height = value > 0 ? Math.max(LEAST_HEIGHT, share * (FLOOR - TOP)) : 0;
+    const height = value > 0 ? Math.max(MIN_BAR_HEIGHT, (value / max) * (BASELINE - TOP)) : 0;
     return {
       label,
       value,
       x: round(index * step + (step * GAP) / 2),
-      y: round(FLOOR - height),
+      y: round(BASELINE - height),
       width: round(step * (1 - GAP)),
       height: round(height),
     };
   });
-  const peak = points.find(({ value }) => value === most);
+  const peak = points.find(({ value }) => value === max);
   const summary =
-    most === 0
+    max === 0
       ? `Nothing in ${points.length} days.`
-      : `${figures.format(total)} in ${points.length} days; most on ${peak?.label ?? ''}: ${figures.format(most)}.`;
+      : `${integers.format(total)} in ${points.length} days; highest on ${peak?.label ?? ''}: ${integers.format(max)}.`;
   return {
     id,
     title,
     summary,
     width: WIDTH,
     height: HEIGHT,
-    baseline: FLOOR,
+    baseline: BASELINE,
     bars,
     first: points[0]?.label ?? '',
     last: points.at(-1)?.label ?? '',
-    most,
+    max,
     today: points.at(-1)?.value ?? 0,
     total,
   };

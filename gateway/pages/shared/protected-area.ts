@@ -369,4 +369,4 @@ function sendErrorPage(
   });
 }
 
-const ERROR_TITLE = 'That did not work';
+const ERROR_TITLE = 'Something went wrong';

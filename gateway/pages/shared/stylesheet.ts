@@ -1,13 +1,10 @@
-/**
- * The one stylesheet of all pages, written as a few files. Its name holds a digest of its content, so browsers keep it for good and a changed
- * one is fetched at once.
- */
+/** The stylesheet of all pages. Its path holds a digest of its content, so browsers may cache it forever. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
 const bytes = Buffer.concat(
-  ['ground.css', 'forms.css', 'parts.css', 'account.css'].map((name) =>
+  ['base.css', 'forms.css', 'components.css', 'account.css'].map((name) =>
     readFileSync(new URL(`styles/${name}`, import.meta.url)),
   ),
 );

@@ -1,26 +1,26 @@
-/** How pages write numbers, times, sizes and money. All times are UTC, and say so. */
+/** Template filters for numbers, times (UTC), sizes and money. */
 import nunjucks from 'nunjucks';
 import { DAY_MS, MINUTE_MS } from '../../../data/schema/redis-keys.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 const safe = (html: string): nunjucks.runtime.SafeString => new nunjucks.runtime.SafeString(html);
 
-const whole = new Intl.NumberFormat('en');
-export const number = (value: number | null): string => (value === null ? '–' : whole.format(value));
+const integers = new Intl.NumberFormat('en');
+const number = (value: number | null): string => (value === null ? '–' : integers.format(value));
 
-/** `+5` and `−5`, so that the direction is never a matter of colour alone. */
-export const signed = (value: number): string =>
-  value > 0 ? `+${whole.format(value)}` : value < 0 ? `−${whole.format(-value)}` : '0';
+/** `+5` and `−5`: colour is never the only sign of direction. */
+const signed = (value: number): string =>
+  value > 0 ? `+${integers.format(value)}` : value < 0 ? `−${integers.format(-value)}` : '0';
 
-/** `2026-11-21 12:00:20 UTC` as a `<time>` element; a dash where there is no moment. */
-export function moment(ms: number | null): nunjucks.runtime.SafeString | string {
+/** `2026-11-21 12:00:20 UTC` as a `<time>` element; a dash for null and 0. */
+function moment(ms: number | null): nunjucks.runtime.SafeString | string {
   if (ms === null || !Number.isFinite(ms) || ms === 0) return '–';
   const iso = new Date(ms).toISOString();
   return safe(`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`);
 }
 
 /** `3 min`, `5 h`, `12 days`. */
-export function span(ms: number | null): string {
+function span(ms: number | null): string {
   if (ms === null) return '–';
   if (ms < MINUTE_MS) return `${Math.max(0, Math.round(ms / 1000))} s`;
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
@@ -30,7 +30,7 @@ export function span(ms: number | null): string {
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-export function bytes(size: number): string {
+function bytes(size: number): string {
   let rest = size;
   let unit = 0;
   while (rest >= 1000 && unit < UNITS.length - 1) {
@@ -40,10 +40,10 @@ export function bytes(size: number): string {
   return `${unit === 0 ? rest : rest.toFixed(1)} ${UNITS[unit] ?? ''}`;
 }
 
-/** Minor units (cents) with their currency: `59.00 EUR`. */
-export const money = (minor: number, currency: string): string => `${(minor / 100).toFixed(2)} ${currency}`;
+/** `59.00 EUR` from an amount in minor units. */
+const money = (minor: number, currency: string): string => `${(minor / 100).toFixed(2)} ${currency}`;
 
-/** What changed, `name: before → after`, of two flat records. */
+/** The changed fields of two flat records: `name: before → after`. */
 export function difference(before: Record<string, unknown>, after: Record<string, unknown>): string {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const text = (value: unknown): string =>

@@ -1,14 +1,14 @@
-/** The overview: where the account stands, the name it goes by, its password. */
+/** The overview of an account, and the form that changes its password. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ACTIVE_KEYS_AT_MOST, type AccountRecord } from '../../../accounts/records.ts';
-import { hashPassword, isPassword } from '../../../accounts/sign-in/passwords.ts';
+import { hashPassword } from '../../../accounts/sign-in/passwords.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { parseFields, untrimmedField } from '../../shared/forms.ts';
 import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
-import { passwordProblem } from './sign-in.ts';
+import { passwordProblem, reauthenticate } from './sign-in.ts';
 
 const DAYS_SHOWN = 30;
 const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
@@ -18,7 +18,7 @@ interface HomePage {
   keys: { active: number; most: number };
   chart: Chart;
   open_orders: number;
-  erasing: boolean;
+  isErasing: boolean;
   problem: string;
 }
 
@@ -40,7 +40,7 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
       keys: { active: keys.filter(({ state }) => state === 'active').length, most: ACTIVE_KEYS_AT_MOST },
       chart: barChart('credits', 'Credits spent', points),
       open_orders: orders.filter(({ state }) => state === 'pending').length,
-      erasing: requests.some(
+      isErasing: requests.some(
         ({ kind, status }) => kind === 'erasure' && ['pending', 'ready'].includes(status),
       ),
       problem,
@@ -54,27 +54,13 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     const account_id = accountIdOf(request);
     const problem = passwordProblem(password);
     if (problem !== null) return show(request, reply.code(422), problem);
-    const wait_ms = await context.throttle.attempt('account-password', account_id, {
-      free: 5,
-      longest_ms: 300_000,
-    });
-    if (wait_ms > 0) {
-      const wait_s = Math.ceil(wait_ms / 1000);
-      reply.header('Retry-After', wait_s);
-      return show(request, reply.code(429), `Too many attempts. Try again in ${wait_s} s.`);
-    }
-    if (!(await isPassword(current, await context.people.passwordOf(account_id))))
-      return show(request, reply.code(422), 'The current password is not right.');
-    await context.throttle.forgive('account-password', account_id);
+    const refused = await reauthenticate(context, request, reply, current);
+    if (refused !== null) return show(request, reply, refused);
     const hashed = await hashPassword(password);
     await auditedChange(context, request, { action: 'account.password' }, () =>
       context.people.setPassword(account_id, hashed),
     );
-    return beginAnew(request, reply);
-  });
-
-  /** The change ended every session; the one who made it goes on in a new one. */
-  const beginAnew = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    // The change ended every session; this browser gets a new one.
     const { email } = await accountOf(context, request);
     const candidate = await context.people.candidate(email);
     if (candidate) {
@@ -83,5 +69,5 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
       setSessionCookie(reply, context.site, session);
     }
     return redirectWithFlash(context, reply, '/account/');
-  };
+  });
 }

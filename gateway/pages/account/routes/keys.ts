@@ -1,4 +1,4 @@
-/** Keys: make one (its text is shown in that answer and never again), see them, revoke one. */
+/** Keys: list, create (the secret is shown once) and revoke. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
@@ -7,8 +7,8 @@ import { parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 
-const LABEL_AT_MOST = 100;
-const keyForm = z.object({ label: textField(LABEL_AT_MOST), expires: textField(10) });
+const MAX_LABEL_LENGTH = 100;
+const keyForm = z.object({ label: textField(MAX_LABEL_LENGTH), expires: textField(10) });
 
 interface KeysPage {
   keys: KeyRecord[];
@@ -18,13 +18,10 @@ interface KeysPage {
 }
 
 export function keysRoutes(scope: FastifyInstance, context: AccountContext): void {
-  makeRoutes(scope, context);
-  revokeRoutes(scope, context);
-}
-
-function makeRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<KeysPage>('keys.njk');
-  const made = context.view<{ key: string; key_id: string; label: string; curl: string }>('key-made.njk');
+  const created = context.view<{ key: string; key_id: string; label: string; curl: string }>(
+    'key-created.njk',
+  );
 
   const show = async (
     request: FastifyRequest,
@@ -41,7 +38,7 @@ function makeRoutes(scope: FastifyInstance, context: AccountContext): void {
   scope.post('/keys', async (request, reply) => {
     const { label, expires } = parseFields(keyForm, request.body);
     try {
-      const expires_at_ms = endOf(expires);
+      const expires_at_ms = endOfDay(expires);
       const { key, key_id } = await auditedChange(
         context,
         request,
@@ -50,7 +47,7 @@ function makeRoutes(scope: FastifyInstance, context: AccountContext): void {
         (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
       );
       const curl = `curl -H 'Authorization: Bearer ${key}' ${context.publicUrl()}/v1/ping`;
-      return made(reply, 'Your new key', { key, key_id, label, curl });
+      return created(reply, 'Your new key', { key, key_id, label, curl });
     } catch (error) {
       if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
       const status = error.code === 'bad_input' ? 422 : 409;
@@ -59,19 +56,20 @@ function makeRoutes(scope: FastifyInstance, context: AccountContext): void {
   });
 }
 
-/** A key that ends on a day works until that day is over, in UTC. Blank: it never ends. */
-function endOf(day: string): number | null {
+/** Unix milliseconds of the end of a UTC day; null when blank. */
+function endOfDay(day: string): number | null {
   if (day === '') return null;
-  const begin_ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(begin_ms)) throw new AccountError('bad_input', `"${day}" is not a day like 2027-01-31.`);
-  return begin_ms + DAY_MS;
+  const start_ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(start_ms))
+    throw new AccountError('bad_input', `"${day}" is not a date such as 2027-01-31.`);
+  return start_ms + DAY_MS;
 }
 
-function revokeRoutes(scope: FastifyInstance, context: AccountContext): void {
+export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<{ key: KeyRecord }>('key-revoke.njk');
   const path = '/keys/:key_id/revoke';
 
-  const own = async (request: FastifyRequest): Promise<KeyRecord> => {
+  const findOwnKey = async (request: FastifyRequest): Promise<KeyRecord> => {
     const { key_id } = request.params as { key_id: string };
     const keys = await context.accounts.listKeys(accountIdOf(request));
     const key = keys.find((candidate) => candidate.key_id === key_id);
@@ -79,10 +77,10 @@ function revokeRoutes(scope: FastifyInstance, context: AccountContext): void {
     return key;
   };
 
-  scope.get(path, async (request, reply) => view(reply, 'Revoke a key', { key: await own(request) }));
+  scope.get(path, async (request, reply) => view(reply, 'Revoke a key', { key: await findOwnKey(request) }));
 
   scope.post(path, async (request, reply) => {
-    const { key_id, state } = await own(request);
+    const { key_id, state } = await findOwnKey(request);
     const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
     await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
       context.accounts.revokeKey(key_id),

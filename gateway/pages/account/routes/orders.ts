@@ -1,4 +1,4 @@
-/** Orders: choose a pack, pay it, see what became of it, print its invoice. */
+/** Orders: list, place, pay, cancel, and print the invoice. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
@@ -37,14 +37,8 @@ interface InvoicePage {
   path: string;
 }
 
-export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
-  listRoutes(scope, context);
-  orderRoutes(scope, context);
-  invoiceRoutes(scope, context);
-}
-
-/** The order of the path, when it belongs to who is signed in. */
-async function ownOrder({ accounts }: AccountContext, request: FastifyRequest): Promise<OrderRecord> {
+/** The order of the path, if it belongs to the signed-in account. */
+async function findOwnOrder({ accounts }: AccountContext, request: FastifyRequest): Promise<OrderRecord> {
   const { order_id } = request.params as { order_id: string };
   const order = await accounts.getOrder(order_id);
   if (order.account_id !== accountIdOf(request))
@@ -54,13 +48,13 @@ async function ownOrder({ accounts }: AccountContext, request: FastifyRequest): 
 
 function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
   const method = payments.get(payment);
-  if (!method) throw new PageError(409, 'This way of paying is not offered any more; place a new order.');
+  if (!method) throw new PageError(409, 'This payment method is no longer offered. Place a new order.');
   return method;
 }
 
-function listRoutes(scope: FastifyInstance, context: AccountContext): void {
+export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<OrdersPage>('orders.njk');
-  const leaving = leavingView(context);
+  const sendToCheckout = checkoutView(context);
 
   scope.get('/orders', async (request, reply) => {
     const orders = await context.accounts.listOrders(accountIdOf(request));
@@ -82,21 +76,21 @@ function listRoutes(scope: FastifyInstance, context: AccountContext): void {
       () => context.accounts.order(account_id, pack, payment),
       ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
     );
-    return leaving(request, reply, order);
+    return sendToCheckout(request, reply, order);
   });
 }
 
-/** Begins the payment of an order: to a page of ours at once, to somebody else's site with a page in between. */
-function leavingView(context: AccountContext) {
-  const view = context.view<{ order: OrderRecord; url: string; path: string }>('pay-elsewhere.njk');
+/** Starts a payment: redirects to an own page, and shows a page with a link before leaving for another site. */
+function checkoutView(context: AccountContext) {
+  const view = context.view<{ order: OrderRecord; url: string; path: string }>('checkout.njk');
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
-    const { url, elsewhere } = await begin(context, request, order);
+    const { url, elsewhere } = await beginCheckout(context, request, order);
     if (!elsewhere) return redirectWithFlash(context, reply, url);
     return view(reply, 'Pay', { order, url, path: orderPath(order.order_id) });
   };
 }
 
-async function begin(
+async function beginCheckout(
   context: AccountContext,
   request: FastifyRequest,
   order: OrderRecord,
@@ -109,12 +103,12 @@ async function begin(
   }
 }
 
-function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
+export function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<OrderPage>('order.njk');
-  const leaving = leavingView(context);
+  const sendToCheckout = checkoutView(context);
 
   scope.get('/orders/:order_id', async (request, reply) => {
-    const order = await ownOrder(context, request);
+    const order = await findOwnOrder(context, request);
     const { order_id, payment } = order;
     return view(reply, 'Order', {
       order,
@@ -125,15 +119,15 @@ function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
   });
 
   scope.post('/orders/:order_id/pay', async (request, reply) => {
-    const order = await ownOrder(context, request);
+    const order = await findOwnOrder(context, request);
     if (order.state !== 'pending') throw new PageError(409, `This order is ${order.state}.`);
-    return leaving(request, reply, order);
+    return sendToCheckout(request, reply, order);
   });
 
   scope.post('/orders/:order_id/cancel', async (request, reply) => {
-    const { order_id, state, payment } = await ownOrder(context, request);
-    // Its session may be being paid at this moment; it ends there, and Stripe tells.
-    if (payment !== 'invoice') throw new PageError(409, 'Cancel this order where it is paid.');
+    const { order_id, state, payment } = await findOwnOrder(context, request);
+    // A card payment may be under way at Stripe, which reports a cancelled session by webhook.
+    if (payment !== 'invoice') throw new PageError(409, 'Cancel this order on the page where it is paid.');
     const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
     await auditedChange(
       context,
@@ -146,12 +140,12 @@ function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
   });
 }
 
-function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
+export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<InvoicePage>('invoice.njk');
   const { INVOICE_FROM, INVOICE_PAY_TO } = context.settings;
 
   scope.get('/orders/:order_id/invoice', async (request, reply) => {
-    const order = await ownOrder(context, request);
+    const order = await findOwnOrder(context, request);
     return view(reply, `Invoice ${order.order_id}`, {
       order,
       account: await accountOf(context, request),

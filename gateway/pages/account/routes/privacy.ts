@@ -1,15 +1,14 @@
-/** A person's own data: everything as a file, an erasure to ask for, the account to close. */
+/** Data export, erasure request and closing of the account. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RequestKind, SubjectRequest } from '../../../accounts/privacy/requests.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { isPassword } from '../../../accounts/sign-in/passwords.ts';
 import { PageError, parseFields, untrimmedField } from '../../shared/forms.ts';
 import { clearSessionCookie, redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { reauthenticate } from './sign-in.ts';
 
-const sureForm = z.object({ password: untrimmedField(1_000) });
-const PACE = { free: 5, longest_ms: 300_000 };
+const passwordForm = z.object({ password: untrimmedField(1_000) });
 
 interface DataPage {
   requests: (SubjectRequest & { file: string | null })[];
@@ -18,55 +17,57 @@ interface DataPage {
   problem: string;
 }
 
-/** What stays with the person of a closed account. */
-const kept = { config: { allowsRestricted: true } };
+/** A closed account keeps these routes. */
+const RESTRICTED = { config: { allowsRestricted: true } };
 
 export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<DataPage>('data.njk');
 
   const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> => {
     const requests = (await context.requests.listOf(accountIdOf(request))).toReversed();
-    const held = await Promise.all(
+    const rows = await Promise.all(
       requests.map(async (one) => ({ ...one, file: await fileOf(context, one) })),
     );
     const isOpen = (kind: RequestKind): boolean =>
       requests.some((one) => one.kind === kind && (one.status === 'pending' || one.status === 'ready'));
     const open = { export: isOpen('export'), erasure: isOpen('erasure') };
     const { state } = await accountOf(context, request);
-    return view(reply, 'Your data', { requests: held, open, isClosed: state === 'closed', problem });
+    return view(reply, 'Your data', { requests: rows, open, isClosed: state === 'closed', problem });
   };
 
-  scope.get('/data', kept, (request, reply) => show(request, reply));
+  scope.get('/data', RESTRICTED, (request, reply) => show(request, reply));
 
-  scope.post('/data/export', kept, async (request, reply) => {
-    await ask(context, request, 'export');
+  scope.post('/data/export', RESTRICTED, async (request, reply) => {
+    await openRequest(context, request, 'export');
     return redirectWithFlash(
       context,
       reply,
       '/account/data',
-      'Your data is being prepared. You get a mail when it is ready.',
+      'Your data is being prepared. We will e-mail you when it is ready.',
     );
   });
 
-  scope.post('/data/erasure', kept, async (request, reply) => {
-    const problem = await unsure(context, request);
-    if (problem !== null) return show(request, reply.code(422), problem);
-    await ask(context, request, 'erasure');
+  scope.post('/data/erasure', RESTRICTED, async (request, reply) => {
+    const { password } = parseFields(passwordForm, request.body);
+    const refused = await reauthenticate(context, request, reply, password);
+    if (refused !== null) return show(request, reply, refused);
+    await openRequest(context, request, 'erasure');
     return redirectWithFlash(
       context,
       reply,
       '/account/data',
-      'Your erasure is asked for. It is carried out within days.',
+      'Your erasure is requested. It will be carried out within days.',
     );
   });
 
-  scope.get('/data/:request_id/download', kept, async (request, reply) => {
+  scope.get('/data/:request_id/download', RESTRICTED, async (request, reply) => {
     const { request_id } = request.params as { request_id: string };
     const one = await context.requests.get(request_id);
     if (one.account_id !== accountIdOf(request) || one.kind !== 'export')
       throw new AccountError('request_unknown', `There is no request ${request_id}.`);
     const bytes = await context.rights.download(one);
-    if (bytes === null) throw new PageError(410, 'This file is not ready, or was kept for its seven days.');
+    if (bytes === null)
+      throw new PageError(410, 'This file is not ready yet, or has expired. Files are kept for seven days.');
     return reply
       .header('Content-Type', 'application/json; charset=utf-8')
       .header('Content-Disposition', `attachment; filename="almanac-${request_id}.json"`)
@@ -74,8 +75,9 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
   });
 
   scope.post('/close', async (request, reply) => {
-    const problem = await unsure(context, request);
-    if (problem !== null) return show(request, reply.code(422), problem);
+    const { password } = parseFields(passwordForm, request.body);
+    const refused = await reauthenticate(context, request, reply, password);
+    if (refused !== null) return show(request, reply, refused);
     const account_id = accountIdOf(request);
     await auditedChange(context, request, { action: 'account.close', after: { state: 'closed' } }, () =>
       context.accounts.close(account_id),
@@ -91,8 +93,12 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
   );
 }
 
-/** Opens the request and has it prepared. The sweep prepares it too, should this job be lost. */
-async function ask(context: AccountContext, request: FastifyRequest, kind: RequestKind): Promise<void> {
+/** Opens a request and queues its preparation. The periodic sweep repeats a lost job. */
+async function openRequest(
+  context: AccountContext,
+  request: FastifyRequest,
+  kind: RequestKind,
+): Promise<void> {
   const account_id = accountIdOf(request);
   const { request_id } = await auditedChange(
     context,
@@ -105,18 +111,6 @@ async function ask(context: AccountContext, request: FastifyRequest, kind: Reque
 }
 
 async function fileOf({ rights }: AccountContext, one: SubjectRequest): Promise<string | null> {
-  const isThere = one.kind === 'export' && one.ready_at_ms !== null && (await rights.isHeld(one));
-  return isThere ? `/account/data/${encodeURIComponent(one.request_id)}/download` : null;
-}
-
-/** What cannot be undone takes the password once more. Null when it was the right one. */
-async function unsure(context: AccountContext, request: FastifyRequest): Promise<string | null> {
-  const { password } = parseFields(sureForm, request.body);
-  const account_id = accountIdOf(request);
-  const wait_ms = await context.throttle.attempt('account-password', account_id, PACE);
-  if (wait_ms > 0) return `Too many attempts. Try again in ${Math.ceil(wait_ms / 1000)} s.`;
-  if (!(await isPassword(password, await context.people.passwordOf(account_id))))
-    return 'The password is not right.';
-  await context.throttle.forgive('account-password', account_id);
-  return null;
+  const isAvailable = one.kind === 'export' && one.ready_at_ms !== null && (await rights.isHeld(one));
+  return isAvailable ? `/account/data/${encodeURIComponent(one.request_id)}/download` : null;
 }

@@ -1,9 +1,9 @@
 /** Sign-in, sign-up, address confirmation and password reset. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { hashPassword, PASSWORD_LENGTH } from '../../../accounts/sign-in/passwords.ts';
+import { hashPassword, isPassword, PASSWORD_LENGTH } from '../../../accounts/sign-in/passwords.ts';
 import type { Pace, Throttle } from '../../../accounts/sign-in/throttle.ts';
 import { checkedEmail } from '../../../accounts/validation.ts';
 import { addressUnit } from '../../../metering/address-meter.ts';
@@ -14,7 +14,7 @@ import {
   signInRoutes as sharedSignInRoutes,
   tooManyAttempts,
 } from '../../shared/protected-area.ts';
-import { type AccountContext, recordAction } from '../context.ts';
+import { type AccountContext, accountIdOf, recordAction } from '../context.ts';
 
 const signUpForm = z.object({
   email: textField(254),
@@ -26,10 +26,11 @@ const emailAddress = z.email().max(254);
 const resetForm = z.object({ password: untrimmedField(1_000) });
 
 const ANONYMOUS = { config: { allowsAnonymous: true } };
-const EXPIRED_LINK = 'This link is no longer valid';
+const INVALID_LINK = 'This link is no longer valid';
 const CHECK_MAIL = 'Check your e-mail';
 
 const MAIL_PER_ADDRESS: Pace = { free: 10, longest_ms: 900_000 };
+const REAUTHENTICATION: Pace = { free: 5, longest_ms: 300_000 };
 const MAIL_PER_EMAIL: Pace = { free: 3, longest_ms: 3_600_000 };
 
 interface SignUpPage {
@@ -56,7 +57,7 @@ export function signInRoutes(scope: FastifyInstance, { site, people, throttle }:
 
 export function signUpRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<SignUpPage>('sign-up.njk');
-  const mailed = context.view<{ email: string }>('mailed.njk');
+  const mailSent = context.view<{ email: string }>('mail-sent.njk');
   const title = 'Create an account';
 
   scope.get('/sign-up', ANONYMOUS, async (_request, reply) =>
@@ -74,13 +75,13 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
     const wait_s = await throttleMail(context.throttle, request.ip, email);
     if (wait_s > 0) return showAgain(tooManyAttempts(reply, wait_s));
     await context.onboarding.signUp({ email, name, password: await hashPassword(password) });
-    return mailed(reply, CHECK_MAIL, { email });
+    return mailSent(reply, CHECK_MAIL, { email });
   });
 }
 
 export function confirmRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<{ token: string; email: string }>('confirm.njk');
-  const expired = context.view<{ again: string }>('stale-link.njk');
+  const invalidLink = context.view<{ again: string }>('invalid-link.njk');
   const confirmed = context.view<{ account: { email: string; credits: number } }>('confirmed.njk');
   const path = '/confirm/:token';
   const again = '/account/sign-up';
@@ -89,13 +90,13 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
     const sign_up = await context.onboarding.look(token);
-    if (sign_up === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    if (sign_up === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     return view(reply, 'Confirm your address', { token, email: sign_up.email });
   });
 
   scope.post(path, ANONYMOUS, async (request, reply) => {
     const account = await context.onboarding.confirm(tokenOf(request));
-    if (account === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordAction(context, request, account.account_id, { action: 'account.confirm' });
     const { email, credits } = account;
     return confirmed(reply, 'Your address is confirmed', { account: { email, credits: credits.balance } });
@@ -104,9 +105,9 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
 
 export function passwordResetRoutes(scope: FastifyInstance, context: AccountContext): void {
   const forgot = context.view<{ form: { email: string; problem: string } }>('forgot.njk');
-  const mailed = context.view<{ email: string }>('mailed.njk');
+  const mailSent = context.view<{ email: string }>('mail-sent.njk');
   const view = context.view<{ token: string; problem: string }>('reset.njk');
-  const expired = context.view<{ again: string }>('stale-link.njk');
+  const invalidLink = context.view<{ again: string }>('invalid-link.njk');
   const done = context.view<object>('reset-done.njk');
   const forgotTitle = 'Reset your password';
   const title = 'Choose a new password';
@@ -129,13 +130,13 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
       return forgot(reply, forgotTitle, { form: { email, problem } });
     }
     await context.onboarding.forgot(email);
-    return mailed(reply, CHECK_MAIL, { email });
+    return mailSent(reply, CHECK_MAIL, { email });
   });
 
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
     const isValid = await context.onboarding.looksGoodForReset(token);
-    if (!isValid) return expired(reply.code(410), EXPIRED_LINK, { again });
+    if (!isValid) return invalidLink(reply.code(410), INVALID_LINK, { again });
     return view(reply, title, { token, problem: '' });
   });
 
@@ -145,7 +146,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     const problem = passwordProblem(password);
     if (problem !== null) return view(reply.code(422), title, { token, problem });
     const account = await context.onboarding.reset(token, await hashPassword(password));
-    if (account === null) return expired(reply.code(410), EXPIRED_LINK, { again });
+    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordAction(context, request, account.account_id, { action: 'account.password' });
     return done(reply, 'Your password is changed', {});
   });
@@ -168,6 +169,27 @@ export function passwordProblem(password: string): string | null {
   const { least, most } = PASSWORD_LENGTH;
   if (password.length >= least && password.length <= most) return null;
   return `A password has ${least} to ${most} characters.`;
+}
+
+/**
+ * Asks for the password again before a sensitive action, throttled by account.
+ * @returns null when it is right, else the message for the form; the status of `reply` is set.
+ */
+export async function reauthenticate(
+  { people, throttle }: AccountContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  password: string,
+): Promise<string | null> {
+  const account_id = accountIdOf(request);
+  const wait_ms = await throttle.attempt('account-password', account_id, REAUTHENTICATION);
+  if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
+  if (!(await isPassword(password, await people.passwordOf(account_id)))) {
+    reply.code(422);
+    return 'The current password is not right.';
+  }
+  await throttle.forgive('account-password', account_id);
+  return null;
 }
 
 /** Seconds to wait before the next mail may be requested, or 0; the same for known and unknown addresses. */

@@ -1,4 +1,4 @@
-/** Usage: the numbers of `GET /v1/usage`, by day and by route, and where the rate windows stand now. */
+/** Usage by day and by route, as in `GET /v1/usage`, and the current rate windows. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { readWindows, type Windows } from '../../../accounts/rate-windows.ts';
@@ -10,11 +10,11 @@ import { formatField, integerField, parseFields } from '../../shared/forms.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const query = z.object({ days: integerField(1, 90, 30), format: formatField });
-const SPANS = [1, 7, 30, 90];
+const DAY_CHOICES = [1, 7, 30, 90];
 
 interface UsagePage {
   days: number;
-  spans: number[];
+  dayChoices: number[];
   totals: UsageCounts;
   endpoints: UsageReport['endpoints'];
   charts: Chart[];
@@ -27,16 +27,16 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
   const view = context.view<UsagePage>('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
-    const { days, format: wanted } = parseFields(query, request.query);
+    const { days, format } = parseFields(query, request.query);
     const account_id = accountIdOf(request);
     const now_ms = context.now();
     const { totals, daily, endpoints } = await readUsage(context.redis, account_id, days, now_ms);
-    if (wanted === 'csv') {
+    if (format === 'csv') {
       const rows = daily.map((day): Cell[] => [day.date, day.requests, day.errors, day.rows, day.credits]);
       return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
     }
     const { tier } = await accountOf(context, request);
-    const drawn = (name: keyof UsageCounts, title: string): Chart =>
+    const chartOf = (name: keyof UsageCounts, title: string): Chart =>
       barChart(
         name,
         title,
@@ -44,14 +44,14 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
       );
     return view(reply, 'Usage', {
       days,
-      spans: SPANS,
+      dayChoices: DAY_CHOICES,
       totals,
       endpoints,
       charts: [
-        drawn('requests', 'Requests'),
-        drawn('credits', 'Credits'),
-        drawn('rows', 'Rows'),
-        drawn('errors', 'Errors'),
+        chartOf('requests', 'Requests'),
+        chartOf('credits', 'Credits'),
+        chartOf('rows', 'Rows'),
+        chartOf('errors', 'Errors'),
       ],
       windows: await readWindows(context.redis, context.settings, account_id, tier, now_ms),
       tier,

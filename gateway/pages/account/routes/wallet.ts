@@ -1,4 +1,4 @@
-/** The wallet: balance, every entry of the ledger with its cause, and when to be told that it runs low. */
+/** The wallet: balance, ledger with the cause of each entry, and the low-balance alert. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { wholeLedger } from '../../../accounts/ledger-history.ts';
@@ -9,7 +9,7 @@ import { formatField, parseFields, textField, withQuery } from '../../shared/for
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 const query = z.object({
   before: z
     .string()
@@ -35,7 +35,7 @@ const COLUMNS = [
 interface WalletPage {
   account: AccountRecord;
   ledger: LedgerEntry[];
-  /** What comes after these entries and cannot be shown. */
+  /** Why the entries that follow cannot be shown; null when nothing is missing. */
   gap: string | null;
   newest: string | null;
   older: string | null;
@@ -54,11 +54,11 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
     const account_id = accountIdOf(request);
     const low_at = await context.alerts.get(account_id);
     const { entries, gap } = await context.accounts.ledgerPage(account_id, {
-      limit: PAGE + 1,
+      limit: PAGE_SIZE + 1,
       ...(before !== undefined && { before }),
     });
-    const ledger = entries.slice(0, PAGE);
-    const isLast = entries.length <= PAGE;
+    const ledger = entries.slice(0, PAGE_SIZE);
+    const isLast = entries.length <= PAGE_SIZE;
     const last = isLast ? gap?.before : ledger.at(-1)?.id;
     return view(reply, 'Wallet', {
       account: await accountOf(context, request),
@@ -72,16 +72,20 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
   };
 
   scope.get('/wallet', async (request, reply) => {
-    const { before, format: wanted } = parseFields(query, request.query);
-    if (wanted === 'html') return show(request, reply, { before });
-    return sendCsv(reply, 'ledger', COLUMNS, rowsOf(context, accountIdOf(request)));
+    const { before, format } = parseFields(query, request.query);
+    if (format === 'html') return show(request, reply, { before });
+    return sendCsv(reply, 'ledger', COLUMNS, ledgerRows(context, accountIdOf(request)));
   });
 
   scope.post('/wallet/alert', async (request, reply) => {
-    const { low_at: sent } = parseFields(alertForm, request.body);
-    const low_at = sent === '' || sent === '0' ? null : /^\d{1,12}$/.test(sent) ? Number(sent) : Number.NaN;
+    const { low_at: typed } = parseFields(alertForm, request.body);
+    const low_at =
+      typed === '' || typed === '0' ? null : /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN;
     if (Number.isNaN(low_at)) {
-      const form = { low_at: sent, problem: 'A threshold is a whole number of credits; blank for no mail.' };
+      const form = {
+        low_at: typed,
+        problem: 'The threshold must be a whole number of credits, or empty for no e-mail.',
+      };
       return show(request, reply.code(422), { form });
     }
     const account_id = accountIdOf(request);
@@ -90,13 +94,15 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
     await auditedChange(context, request, { action: 'account.alert', ...facts }, () =>
       context.alerts.set(account_id, low_at),
     );
-    const said =
-      low_at === null ? 'No mail is sent.' : `A mail is sent when fewer than ${low_at} credits are left.`;
-    return redirectWithFlash(context, reply, '/account/wallet', said);
+    const notice =
+      low_at === null
+        ? 'Low-balance e-mail is off.'
+        : `You will get an e-mail when fewer than ${low_at} credits are left.`;
+    return redirectWithFlash(context, reply, '/account/wallet', notice);
   });
 }
 
-async function* rowsOf({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
+async function* ledgerRows({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
   for await (const entry of wholeLedger(accounts, account_id)) {
     if (isGap(entry)) {
       yield ['', '', 'missing', null, null, null, null, null, null, null, entry.message];
@@ -104,8 +110,8 @@ async function* rowsOf({ accounts }: AccountContext, account_id: string): AsyncG
     }
     const { id, at_ms, kind, delta, balance, cause, reason } = entry;
     const order_id = 'order_id' in cause ? cause.order_id : null;
-    const call =
+    const debit =
       'route' in cause ? [cause.request_id, cause.route, cause.key_id, cause.rows] : [null, null, null, null];
-    yield [id, new Date(at_ms).toISOString(), kind, delta, balance, order_id, ...call, reason];
+    yield [id, new Date(at_ms).toISOString(), kind, delta, balance, order_id, ...debit, reason];
   }
 }
