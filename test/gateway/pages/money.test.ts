@@ -61,7 +61,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       for (const cause of [
         `order ${order_id}`,
         '/v1/countries/{iso3}',
-        'confirmed address',
+        'address confirmed',
         'purchase',
         'debit',
       ])
