@@ -1,24 +1,24 @@
 /**
- * What a search for people looks at, in memory: e-mail address, name, id and state of every account.
+ * In-memory search index over e-mail address, name, id and state of every account.
  *
- * It stays true without being told: accounts are found by their creation time, and whatever a search shows is noted in
- * `accounts:changed` before it changes. Each search first reads what was noted since the last one, with an overlap that
- * is longer than any change may be under way and than clocks differ. When counts do not agree everything is read again.
+ * Each search first reads what changed since the last one: new accounts by creation time, changed ones from
+ * `accounts:changed`, where every change is announced before it is made. The reads overlap by more than any change takes
+ * and any clocks differ. When the number of accounts differs from Redis, everything is read again.
  *
- * `npm run bench -- --only users` measures whole pages at 100,000 accounts.
+ * `npm run bench -- --only users` measures pages with 100,000 accounts.
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 
-/** Accounts read at once; between two pieces other work of the process gets its turn. */
-const PIECE = 500;
+/** Accounts read at once; other work of the process runs between batches. */
+const BATCH = 500;
 const OVERLAP_MS = 60_000;
 
 interface Entry {
   id: string;
   created_at_ms: number;
   state: string;
-  /** All that is searched, folded; the parts are kept apart by a character that nobody can type. */
+  /** Case-folded e-mail address, name and id, joined by a character that queries cannot contain. */
   text: string;
 }
 
@@ -37,20 +37,20 @@ export class AccountIndex {
   readonly #redis: RedisClient;
   readonly #now: () => number;
   readonly #entries = new Map<string, Entry>();
-  /** Newest first; null when it must be made anew. */
+  /** Newest first; null when it must be sorted again. */
   #ordered: Entry[] | null = null;
-  /** When it was last asked what was created, and what was changed. */
+  /** When new and changed accounts were last read. */
   #created_ms = 0;
   #changed_ms = 0;
   #refreshing: Promise<void> | null = null;
 
-  /** @param now the clock of whoever creates and changes accounts, Unix milliseconds. */
+  /** @param now clock that dates accounts and changes, Unix milliseconds */
   constructor(redis: RedisClient, now: () => number) {
     this.#redis = redis;
     this.#now = now;
   }
 
-  /** Matching accounts, newest first: how many there are in all, and the ids of one page. */
+  /** Returns the number of matching accounts and the ids of one page, newest first. */
   async search({ q, state, limit, offset }: IndexQuery): Promise<{ total: number; ids: string[] }> {
     await this.refresh();
     const wanted = fold(q.trim());
@@ -61,7 +61,7 @@ export class AccountIndex {
     return { total: matching.length, ids: matching.slice(offset, offset + limit).map(({ id }) => id) };
   }
 
-  /** Reads what is new. Several callers share one reading. */
+  /** Reads new and changed accounts. Concurrent callers share one read. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = null;
@@ -73,19 +73,19 @@ export class AccountIndex {
     const asked_ms = this.#now();
     await this.#read(await this.#since(redisKeys.accountsChanged, this.#changed_ms));
     this.#changed_ms = asked_ms;
-    if (await this.#isWhole()) return;
+    if (await this.#isComplete()) return;
     const created = await this.#since(redisKeys.accounts, this.#created_ms);
     await this.#read(created.filter((id) => !this.#entries.has(id)));
     this.#created_ms = asked_ms;
-    if (!(await this.#isWhole())) await this.#readAll();
+    if (!(await this.#isComplete())) await this.#readAll();
   }
 
-  /** Accounts are never removed from the list, so equal counts are equal sets. */
-  async #isWhole(): Promise<boolean> {
+  /** Accounts are never removed from the list, so equal counts mean equal sets. */
+  async #isComplete(): Promise<boolean> {
     return (await this.#redis.zcard(redisKeys.accounts)) === this.#entries.size;
   }
 
-  /** What was noted since a moment, with the overlap. */
+  /** Ids added to a sorted set since a moment, with the overlap. */
   #since(key: string, moment_ms: number): Promise<string[]> {
     return this.#redis.zrangebyscore(key, moment_ms - OVERLAP_MS, '+inf');
   }
@@ -99,18 +99,18 @@ export class AccountIndex {
   }
 
   async #read(ids: readonly string[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += PIECE) {
-      const piece = ids.slice(from, from + PIECE);
+    for (let from = 0; from < ids.length; from += BATCH) {
+      const batch = ids.slice(from, from + BATCH);
       const rows = await Promise.all(
-        piece.map((id) =>
+        batch.map((id) =>
           this.#redis.hmget(redisKeys.account(id), 'email', 'name', 'state', 'created_at_ms'),
         ),
       );
-      for (const [index, id] of piece.entries()) this.#note(id, rows[index] ?? []);
+      for (const [index, id] of batch.entries()) this.#update(id, rows[index] ?? []);
     }
   }
 
-  #note(id: string, [email, name, state, created_at_ms]: (string | null)[]): void {
+  #update(id: string, [email, name, state, created_at_ms]: (string | null)[]): void {
     if (!state) return;
     const text = fold([email ?? '', name ?? '', id].join(SEPARATOR));
     const known = this.#entries.get(id);

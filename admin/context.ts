@@ -1,4 +1,4 @@
-/** What the routes of the operator area are given. */
+/** What the operator area's routes share: dependencies, audited changes, redirects and account paths. */
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { JobService } from '../data/runtime/jobs.ts';
@@ -18,21 +18,18 @@ import type { OperatorStore } from './operators.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
-/** What the operator area needs from outside. */
 export interface AdminDependencies {
-  /** A connection of its own, so that long readings never stand before a paid request. */
+  /** Not shared with the gateway: long reads must not delay paid requests. */
   redis: RedisClient;
   accounts: AccountStore;
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
   snapshots: { current(): ServedSnapshot | null };
-  /** Where published snapshots lie. */
   snapshotDir: string;
-  /** Where the curated data lies. */
   curatedDir: string;
   archive: Archive;
-  /** Where reconciliation keeps what it has read of the archive. */
+  /** Keeps the reconciler's summaries of the archive. */
   reconcileDir: string;
 }
 
@@ -53,7 +50,7 @@ export interface AdminArea extends AdminDependencies {
   view<Context extends object>(template: string): PageView<Context>;
 }
 
-/** Carries out a change by whoever sent the request, with its entry in the audit log; see `AuditLog.attempt`. */
+/** Makes a change in the name of the signed-in operator and writes its audit entry; see `AuditLog.attempt`. */
 export function auditedChange<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
@@ -68,6 +65,6 @@ export function auditedChange<Outcome>(
 
 export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';
 
-/** Name under which an account's changes stand in the audit log. */
+/** Subject of an account's audit entries. */
 export const accountSubject = (account_id: string): string => `account ${account_id}`;
 export const userPath = (account_id: string): string => `/admin/users/${encodeURIComponent(account_id)}`;

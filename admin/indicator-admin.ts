@@ -1,9 +1,9 @@
 /**
- * Indicators as operators see them: what is published, laid beside what operators have changed.
+ * Indicators with the operators' overrides: edits of name, description and unit, and unpublishing.
  *
- * A change is kept in Redis and read by every build, so it outlives the night. How an indicator stood before its first
- * change is kept beside it: an indicator that was switched off is in no snapshot and must still be found, and an edit
- * that returns to what upstream says is no longer a change.
+ * Overrides live in Redis and every build reads them, so they survive nightly runs. The original is stored beside the
+ * override: an unpublished indicator is in no snapshot but must still be found, and an edit back to the original removes
+ * the override.
  */
 import { readOverrides } from '../data/runtime/overrides.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
@@ -17,7 +17,6 @@ import type { ServedSnapshot } from './snapshots.ts';
 
 const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
 
-/** What an operator may edit, and where an indicator belongs. */
 export interface IndicatorFacts {
   id: string;
   name: string;
@@ -32,11 +31,11 @@ export const EDITABLE = ['name', 'description', 'unit'] as const satisfies (keyo
 export interface AdminIndicator extends IndicatorFacts {
   enabled: boolean;
   edited: boolean;
-  /** Before any operator changed it. */
+  /** As published upstream. */
   original: IndicatorFacts;
-  /** Whether the snapshot being served says the same. */
+  /** Whether the served snapshot shows this state. */
   published: boolean;
-  /** Served, and by its licence shown only: nobody can export it. */
+  /** Whether its licence allows display only, no export. */
   displayOnly: boolean;
 }
 
@@ -51,7 +50,7 @@ export class IndicatorAdmin {
     this.#snapshot = snapshot;
   }
 
-  /** Everything that is published or was changed, by name. */
+  /** Every published or overridden indicator, by name. */
   async list(): Promise<AdminIndicator[]> {
     const [overrides, originals] = await Promise.all([
       readOverrides(this.#redis),
@@ -68,13 +67,13 @@ export class IndicatorAdmin {
     return indicators.sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
   }
 
-  /** What the lake holds and the last build did not publish, for another reason than an operator's word. */
+  /** Indicators of the lake that the last build did not publish, except unpublished ones. */
   async excluded(): Promise<ExcludedIndicator[]> {
     const text = await this.#redis.get(redisKeys.excluded);
     return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
   }
 
-  /** @throws {PageError} 404 when it is neither published nor changed. */
+  /** @throws {PageError} 404 when it is neither published nor overridden. */
   async get(id: string): Promise<AdminIndicator> {
     const [overrides, kept] = await Promise.all([
       readOverrides(this.#redis),
@@ -91,7 +90,7 @@ export class IndicatorAdmin {
     await this.#change(original, enabled ? {} : { enabled: false }, enabled ? ['enabled'] : []);
   }
 
-  /** Says only what differs from upstream, so that upstream's later corrections of the rest come through. */
+  /** Overrides only fields that differ from the original, so later upstream corrections of other fields apply. */
   async edit({ original }: AdminIndicator, edited: Editable): Promise<void> {
     const differing = EDITABLE.filter((field) => edited[field] !== original[field]);
     const same = EDITABLE.filter((field) => edited[field] === original[field]);
@@ -106,9 +105,9 @@ export class IndicatorAdmin {
     await this.#redis.hsetnx(redisKeys.overridden, original.id, JSON.stringify(original));
     const values = [redisKeys.overrides, original.id, JSON.stringify(changes), JSON.stringify(dropped)];
     const before = await this.#runner.run(OVERRIDE, values);
-    const isAsBefore = !(await this.#redis.hexists(redisKeys.overrides, original.id));
-    // Without a change, upstream may say something new tomorrow, and that is then the original.
-    if (before !== '' && isAsBefore) await this.#redis.hdel(redisKeys.overridden, original.id);
+    const hasNoOverride = !(await this.#redis.hexists(redisKeys.overrides, original.id));
+    // Without an override, tomorrow's upstream text becomes the original.
+    if (before !== '' && hasNoOverride) await this.#redis.hdel(redisKeys.overridden, original.id);
   }
 }
 
@@ -134,14 +133,14 @@ function deskIndicator(
     unit: override.unit === undefined ? original.unit : (override.unit ?? ''),
   };
   const enabled = override.enabled !== false;
-  const isServedSo = served !== null && EDITABLE.every((field) => served[field] === now[field]);
+  const isServed = served !== null && EDITABLE.every((field) => served[field] === now[field]);
   return {
     ...original,
     ...now,
     enabled,
     edited: EDITABLE.some((field) => now[field] !== original[field]),
     original,
-    published: enabled ? isServedSo : served === null,
+    published: enabled ? isServed : served === null,
     displayOnly: tier === 'display',
   };
 }

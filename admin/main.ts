@@ -1,8 +1,7 @@
 /**
- * The operator area alone, on a port of its own: `npm run admin`. Where operators come in through another door than the
- * public, the gateways are given the same `ADMIN_PORT` and serve no `/admin`.
+ * Serves the operator area on its own port: `npm run admin`. Gateways with the same `ADMIN_PORT` then serve no `/admin`.
  *
- * It needs what the gateway needs for its pages: Redis, the published snapshots, the curated data.
+ * Needs Redis, the published snapshots and the curated data.
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -32,10 +31,10 @@ import { registerAdmin } from './plugin.ts';
 
 const REDIS_WAIT_MS = 3_000;
 
-/** Starts to answer; resolves to what a person at the terminal is told. */
+/** Starts the server and returns the message for the terminal. */
 async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
   if (settings.ADMIN_PORT === undefined)
-    throw new SettingsError('ADMIN_PORT: expected the port of the operator area');
+    throw new SettingsError('ADMIN_PORT: set the port of the operator area');
   const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
   shutdownHooks.push(async () => redis.disconnect());
@@ -76,7 +75,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   shutdownHooks.push(() => app.close());
   await ensureFirstOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
-    (error: unknown) => log.warn({ err: error }, 'no operator could be made sure of'),
+    (error: unknown) => log.warn({ err: error }, 'cannot check whether an operator exists'),
   );
   const { port } = app.server.address() as AddressInfo;
   return `Operator area: http://${settings.HOST}:${port}/admin/\n`;

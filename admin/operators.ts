@@ -1,8 +1,8 @@
 /**
- * Operators: who may enter the operator area, as `viewer` (reads) or `operator` (changes).
+ * Stores operators: who may sign in to the operator area, as `viewer` (reads) or `operator` (changes).
  *
- * They are made and reset from the command line only; no page can make one. A reset, a change of role and a sign-out
- * everywhere raise the operator's epoch, which ends all of the operator's sessions at the next request.
+ * Only the command line and the service's start create operators. A password reset, a role change and a global sign-out
+ * raise the operator's epoch, which ends all sessions of that operator.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -36,7 +36,7 @@ export class OperatorStore {
     this.#now = now;
   }
 
-  /** Makes an operator, or gives an existing one this role and password and ends its sessions. */
+  /** Creates an operator, or sets role and password of an existing one and ends its sessions. */
   async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
     const address = checkedEmail(email);
     const { least, most } = PASSWORD_LENGTH;
@@ -52,14 +52,14 @@ export class OperatorStore {
     return { email: address, role, created_at_ms: Number(await this.#redis.hget(key, 'created_at_ms')) };
   }
 
-  /** For good. False when there was none. */
+  /** Returns false when there was no such operator. */
   async remove(email: string): Promise<boolean> {
     const address = checkedEmail(email);
     await this.#redis.zrem(redisKeys.operators, addressDigest(address));
     return (await this.#redis.del(redisKeys.operator(address))) > 0;
   }
 
-  /** In the order of their making. */
+  /** Oldest first. */
   async list(): Promise<OperatorRecord[]> {
     const digests = await this.#redis.zrange(redisKeys.operators, '0', '-1');
     const hashes = await Promise.all(
@@ -70,13 +70,13 @@ export class OperatorStore {
     );
   }
 
-  /** For signing in; null when nobody has the address. */
+  /** Returns the credentials to check at sign-in; null for an unknown address. */
   async candidate(email: string): Promise<Candidate | null> {
     const { email: subject, password, epoch = '' } = await this.#redis.hgetall(redisKeys.operator(email));
     return subject && password ? { subject, password, epoch } : null;
   }
 
-  /** The operator of a session, unless its sessions have been ended. */
+  /** The operator of a session; null after the session has been ended. */
   async personOf({ subject, epoch }: Session): Promise<SignedInUser | null> {
     const operator = await this.#redis.hgetall(redisKeys.operator(subject));
     if (!operator.email || operator.epoch !== epoch || !isRole(operator.role)) return null;
@@ -96,7 +96,7 @@ export class OperatorStore {
 export const isRole = (word: string | undefined): word is Role => ROLES.some((role) => role === word);
 
 const TRIAL_EMAIL = 'operator@almanac.example';
-const FILE = 'operator';
+const PASSWORD_FILE = 'operator';
 
 export interface SignIn {
   email: string;
@@ -129,13 +129,13 @@ export async function ensureFirstOperator(
     return null;
   }
   if (!trial) return null;
-  const file = join(settings.VAR_DIR, FILE);
+  const file = join(settings.VAR_DIR, PASSWORD_FILE);
   if (existing.length > 0) {
-    // A password that was changed since is nobody's to show.
-    const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+    // The file is outdated once the password has been changed.
+    const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
     const candidate = await operators.candidate(TRIAL_EMAIL);
-    const opens = kept !== '' && candidate !== null && (await isPassword(kept, candidate.password));
-    return opens ? { email: TRIAL_EMAIL, password: kept } : null;
+    const opens = stored !== '' && candidate !== null && (await isPassword(stored, candidate.password));
+    return opens ? { email: TRIAL_EMAIL, password: stored } : null;
   }
   const made = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
   await writeFile(file, `${made.password}\n`, { mode: 0o600 });

@@ -1,8 +1,7 @@
 /**
- * The operator area: `/admin`, mounted into the gateway or served on its own.
+ * Registers the operator area below `/admin`, in the gateway or in a process of its own.
  *
- * Everything here is encapsulated; public routes pass none of its hooks. Whatever a page needs comes in as a
- * dependency, and Redis over a connection that no paid request waits behind.
+ * The plugin is encapsulated: none of its hooks run on public routes.
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
@@ -44,12 +43,12 @@ const NAV = [
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
   { path: '/admin/usage', label: 'Usage' },
-  { path: '/admin/reconcile', label: 'Reconcile' },
-  { path: '/admin/gdpr', label: 'Requests' },
-  { path: '/admin/audit', label: 'Audit' },
+  { path: '/admin/reconcile', label: 'Reconciliation' },
+  { path: '/admin/gdpr', label: 'Privacy requests' },
+  { path: '/admin/audit', label: 'Audit log' },
 ];
 
-/** Mounts the area. The pages' stylesheet is served by whoever owns the instance; see `gateway/pages/shared/stylesheet.ts`. */
+/** Mounts the area. The caller serves the stylesheet; see `gateway/pages/shared/stylesheet.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
@@ -95,12 +94,12 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     { prefix: ADMIN_ROOT },
   );
   app.addHook('onClose', () => area.jobs.close());
-  // The first search need not wait for every account to be read; where Redis is not there yet, it reads them itself.
+  // Loads the search index before the first search; without Redis, the first search loads it.
   app.addHook('onReady', async () => {
     area.index
       .refresh()
       .catch((error: Error) =>
-        log.debug({ reason: error.message }, 'accounts are read with the first search'),
+        log.debug({ reason: error.message }, 'account index is loaded by the first search'),
       );
   });
 }

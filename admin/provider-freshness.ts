@@ -1,13 +1,13 @@
-/** The providers that are curated, and whether each is as fresh as its cadence promises. */
+/** Reads the curated providers and tells whether each is as fresh as its cadence requires. */
 import { loadCurated } from '../data/curated/curated.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { StoredRun } from '../data/schema/jobs.ts';
 import { DAY_MS } from '../data/schema/redis-keys.ts';
 
-const RUNS_LOOKED_AT = 50;
+const MAX_RUNS = 50;
 
-/** Days that a provider may stay without a good run, by words of its cadence; the first that matches. */
+/** Days that a provider may go without a successful run; the first pattern that its cadence matches counts. */
 const CADENCE_DAYS: readonly [RegExp, number][] = [
   [/hour|daily|day/i, 2],
   [/week/i, 9],
@@ -15,7 +15,7 @@ const CADENCE_DAYS: readonly [RegExp, number][] = [
   [/quarter/i, 100],
   [/fixed|once/i, Number.POSITIVE_INFINITY],
 ];
-/** Yearly ones, and those that say nothing. */
+/** Yearly or unknown cadence. */
 const DEFAULT_DAYS = 380;
 
 export interface ProviderFreshness {
@@ -27,11 +27,10 @@ export interface ProviderFreshness {
   age_ms: number | null;
   rows: number | null;
   newest_year: number | null;
-  /** The run that is under way, or null. */
   running: StoredRun | null;
 }
 
-/** Reads the curated definitions once; a file that was mended meanwhile counts from the next start. */
+/** Returns a reader that loads the curated definitions once and again only after a failure. */
 export function providerReader(curatedDir: string): () => Promise<ReadonlyMap<string, ProviderDefinition>> {
   let reading: Promise<ReadonlyMap<string, ProviderDefinition>> | null = null;
   return () => {
@@ -51,7 +50,7 @@ export async function freshness(
   runs: RunStore,
   now_ms: number,
 ): Promise<ProviderFreshness> {
-  const { runs: latest } = await runs.list({ subject: id, limit: RUNS_LOOKED_AT });
+  const { runs: latest } = await runs.list({ subject: id, limit: MAX_RUNS });
   const good = latest.find(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
   const last_ok_ms = good?.finished_at ? Date.parse(good.finished_at) : null;
   const age_ms = last_ok_ms === null ? null : now_ms - last_ok_ms;
@@ -69,7 +68,7 @@ export async function freshness(
   };
 }
 
-/** Of all enabled providers; the samples only where nothing else has ever been read. */
+/** Freshness of all enabled providers; of samples only while no other provider was ever read. */
 export async function listProviderFreshness(
   providers: ReadonlyMap<string, ProviderDefinition>,
   runs: RunStore,

@@ -45,7 +45,7 @@ export interface ListedSnapshot {
   indicators: number;
 }
 
-/** Newest first. One whose manifest cannot be read is not whole, and left out. */
+/** Published snapshots, newest first. Skips snapshots without a valid manifest. */
 export async function listSnapshots(directory: string): Promise<ListedSnapshot[]> {
   const names = (await readdir(directory).catch(() => [])).filter((name) => SNAPSHOT_ID.test(name));
   const current = (await readFile(join(directory, CURRENT_POINTER), 'utf8').catch(() => '')).trim();

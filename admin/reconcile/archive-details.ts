@@ -1,9 +1,8 @@
 /**
- * What the archive holds of a few accounts, part by part and day by day: for those that the sums of
- * `archived-books.ts` find something wrong with, or cannot tell of. Where a part does not hold together, or has been
- * carried over only to the middle, its entries themselves are read.
+ * Reads the archived ledger and usage of some accounts, part by part and day by day: for accounts whose totals
+ * (`archive-totals.ts`) disagree or cannot tell. Replays the entries of a part that is inconsistent, or that Redis counts
+ * as archived only in part.
  */
-
 import { dayOf } from '../../data/schema/redis-keys.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
 import {
@@ -16,18 +15,25 @@ import {
 } from '../../gateway/archive/entries.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay } from './archive-totals.ts';
-import type { Archived, ArchivedUsage, LiveAccount, Tear } from './compare.ts';
+import {
+  type ArchivedLedger,
+  type ArchivedUsage,
+  type ArchiveFault,
+  addTo,
+  type LiveAccount,
+  sumOfMaps,
+} from './compare.ts';
 
-const DETAILS = readSql(import.meta.url, 'sql/ledger-details.sql');
-const CUT_OFF = readSql(import.meta.url, 'sql/ledger-entries.sql');
+const LEDGER_DETAILS = readSql(import.meta.url, 'sql/ledger-details.sql');
+const LEDGER_ENTRIES = readSql(import.meta.url, 'sql/ledger-entries.sql');
 
-export interface Details {
-  archived: Archived;
-  days: ArchivedUsage;
+export interface ArchiveDetails {
+  ledger: ArchivedLedger;
+  usage: ArchivedUsage;
 }
 
 /** What one part holds of one account. */
-interface Holding {
+interface PartLedger {
   source: Source;
   entries: number;
   moved: number;
@@ -37,59 +43,63 @@ interface Holding {
   opening: number;
   closing: number;
   since_ms: number;
+  /** Number of entries that do not follow from the one before. */
   astray: number;
+  /** Credits debited, by UTC day number. */
   days: Map<number, number>;
   orders: Map<string, number>;
-  /** The first entry that does not follow from the one before it, once the entries were read. */
-  tear: Tear | null;
+  /** The first entry that does not follow from the one before it; null until the entries are replayed. */
+  fault: ArchiveFault | null;
 }
 
-/** @returns by account; one of which the archive holds nothing has details, too, which say so. */
+/** Returns details by account, empty ones for accounts without archived entries. */
 export async function readDetails(
   engine: ArchiveEngine,
   { ledger, usage }: SummarisedArchive,
   accounts: readonly LiveAccount[],
-): Promise<Map<string, Details>> {
+): Promise<Map<string, ArchiveDetails>> {
   const ids = accounts.map(({ account_id }) => account_id);
   const sources = new Map(ledger.map(({ file, source }) => [file, source]));
-  const holdings = new Map<string, Holding[]>(ids.map((id) => [id, []]));
-  const details =
-    ledger.length === 0 ? [] : await engine.rows(DETAILS, { files: [...sources.keys()], accounts: ids });
-  for (const rows of Map.groupBy(details, ({ file, account_id }) => `${file} ${account_id}`).values()) {
-    const [row] = rows;
+  const parts = new Map<string, PartLedger[]>(ids.map((id) => [id, []]));
+  const rows =
+    ledger.length === 0
+      ? []
+      : await engine.rows(LEDGER_DETAILS, { files: [...sources.keys()], accounts: ids });
+  for (const group of Map.groupBy(rows, ({ file, account_id }) => `${file} ${account_id}`).values()) {
+    const [row] = group;
     const source = sources.get(String(row?.file));
-    if (source) holdings.get(String(row?.account_id))?.push(holdingFrom(source, rows));
+    if (source) parts.get(String(row?.account_id))?.push(partLedgerFrom(source, group));
   }
   const through = new Map(
     accounts.map(({ account_id, carried }) => [account_id, carried ? parseStreamId(carried.through) : NEVER]),
   );
-  await readTorn(engine, holdings, through);
+  await replayInconsistent(engine, parts, through);
   const used = ids.length === 0 ? new Map() : await archivedUsageByDay(engine, usage, ids);
   const archivedDays = new Set(usage.map(({ source }) => source.day));
   return new Map(
     ids.map((id) => {
-      const counted = (holdings.get(id) ?? []).filter(
-        ({ first }) => compareStreamIds(first, through.get(id) ?? NEVER) <= 0,
-      );
-      counted.sort(byTime);
+      const archived = (parts.get(id) ?? [])
+        .filter(({ first }) => compareStreamIds(first, through.get(id) ?? NEVER) <= 0)
+        .sort(byTime);
       const days: ArchivedUsage = {
-        debited: sumOfMaps(counted.map((holding) => holding.days)),
+        debited: sumOfMaps(archived.map((part) => part.days)),
         used: used.get(id) ?? new Map(),
         isArchived: (day) => archivedDays.has(day),
       };
-      return [id, { archived: joined(counted), days }];
+      return [id, { ledger: join(archived), usage: days }];
     }),
   );
 }
 
-const byTime = (a: Holding, b: Holding): number =>
+const byTime = (a: PartLedger, b: PartLedger): number =>
   compareStreamIds(a.first, b.first) ||
   compareStreamIds(a.last, b.last) ||
   (a.source.name < b.source.name ? -1 : 1);
 
+/** Before every entry. */
 const NEVER: StreamId = { ms: -1, seq: 0 };
 
-function holdingFrom(source: Source, rows: readonly SqlRow[]): Holding {
+function partLedgerFrom(source: Source, rows: readonly SqlRow[]): PartLedger {
   const whole: SqlRow = rows.find((row) => integerOf(row, 'entries') > 0) ?? {};
   const days = new Map<number, number>();
   const orders = new Map<string, number>();
@@ -108,44 +118,44 @@ function holdingFrom(source: Source, rows: readonly SqlRow[]): Holding {
     closing: integerOf(whole, 'closing'),
     since_ms: integerOf(whole, 'since_ms'),
     astray: integerOf(whole, 'astray'),
-    ...{ days, orders, tear: null },
+    ...{ days, orders, fault: null },
   };
 }
 
-/** Reads the entries of holdings that do not hold together, or end after what was carried over. */
-async function readTorn(
+/** Replays the entries of parts that are inconsistent or archived only in part. */
+async function replayInconsistent(
   engine: ArchiveEngine,
-  holdings: ReadonlyMap<string, Holding[]>,
+  parts: ReadonlyMap<string, PartLedger[]>,
   through: ReadonlyMap<string, StreamId>,
 ): Promise<void> {
-  const torn = [...holdings].flatMap(([account_id, own]) => {
+  const chosen = [...parts].flatMap(([account_id, own]) => {
     const end = through.get(account_id) ?? NEVER;
     return own
       .filter(
         ({ first, last, astray }) =>
           compareStreamIds(first, end) <= 0 && (astray > 0 || compareStreamIds(last, end) > 0),
       )
-      .map((holding) => ({
+      .map((part) => ({
         account_id,
-        holding,
-        end: compareStreamIds(holding.last, end) > 0 ? end : LAST_STREAM_ID,
+        part,
+        end: compareStreamIds(part.last, end) > 0 ? end : LAST_STREAM_ID,
       }));
   });
-  for (const [source, group] of Map.groupBy(torn, ({ holding }) => holding.source)) {
-    const rows = await engine.rows(CUT_OFF, {
+  for (const [source, group] of Map.groupBy(chosen, ({ part }) => part.source)) {
+    const rows = await engine.rows(LEDGER_ENTRIES, {
       entries: source.entries,
       accounts: group.map(({ account_id }) => account_id),
       through_ms: group.map(({ end }) => String(end.ms)),
       through_seq: group.map(({ end }) => String(end.seq)),
     });
     const byAccount = Map.groupBy(rows, ({ account_id }) => String(account_id));
-    for (const { account_id, holding } of group) replay(holding, byAccount.get(account_id) ?? []);
+    for (const { account_id, part } of group) replay(part, byAccount.get(account_id) ?? []);
   }
 }
 
-/** A holding made anew from its entries, in the order of their ids. */
-function replay(holding: Holding, rows: readonly SqlRow[]): void {
-  Object.assign(holding, { entries: 0, moved: 0, spent: 0, days: new Map(), orders: new Map(), tear: null });
+/** Recomputes a part from its entries, which are sorted by id. */
+function replay(part: PartLedger, rows: readonly SqlRow[]): void {
+  Object.assign(part, { entries: 0, moved: 0, spent: 0, days: new Map(), orders: new Map(), fault: null });
   for (const row of rows) {
     const [delta, balance, at_ms] = [
       integerOf(row, 'delta'),
@@ -153,61 +163,49 @@ function replay(holding: Holding, rows: readonly SqlRow[]): void {
       integerOf(row, 'at_ms'),
     ];
     const id = { ms: integerOf(row, 'id_ms'), seq: integerOf(row, 'id_seq') };
-    if (holding.entries === 0)
-      Object.assign(holding, { first: id, opening: balance - delta, since_ms: at_ms });
-    else if (balance !== holding.closing + delta && holding.tear === null) {
-      const what = `entry ${formatStreamId(id)} in ${holding.source.name} against the entry before it`;
-      holding.tear = { what, stands: balance, should_be: holding.closing + delta, since_ms: at_ms };
+    if (part.entries === 0) Object.assign(part, { first: id, opening: balance - delta, since_ms: at_ms });
+    else if (balance !== part.closing + delta && part.fault === null) {
+      const what = `balance at entry ${formatStreamId(id)} in ${part.source.name} against the entry before it`;
+      part.fault = { what, actual: balance, expected: part.closing + delta, since_ms: at_ms };
     }
     const isSpending = row.kind === 'debit' || (row.kind === 'refund' && row.route !== null);
-    holding.entries += 1;
-    holding.moved += delta;
-    holding.closing = balance;
-    holding.last = id;
-    if (row.order !== null) add(holding.orders, String(row.order), delta);
+    part.entries += 1;
+    part.moved += delta;
+    part.closing = balance;
+    part.last = id;
+    if (row.order !== null) addTo(part.orders, String(row.order), delta);
     if (!isSpending) continue;
-    holding.spent -= delta;
-    add(holding.days, dayOf(integerOf(row, 'counted_ms')), -delta);
+    part.spent -= delta;
+    addTo(part.days, dayOf(integerOf(row, 'counted_ms')), -delta);
   }
 }
 
-/** Puts holdings together, oldest first, and notices where they do not fit. */
-function joined(holdings: readonly Holding[]): Archived {
-  const tears: Tear[] = [];
-  let before: Holding | null = null;
-  for (const holding of holdings) {
-    const { source, first, opening, since_ms, tear } = holding;
+/** Joins an account's parts, oldest first, and reports where they do not fit. */
+function join(parts: readonly PartLedger[]): ArchivedLedger {
+  const faults: ArchiveFault[] = [];
+  const sum = { entries: 0, moved: 0, spent: 0 };
+  let before: PartLedger | null = null;
+  for (const part of parts) {
+    const { source, entries, first, opening, since_ms, fault } = part;
     if (before && compareStreamIds(first, before.last) <= 0) {
-      const what = `entries in ${source.name} that ${before.source.name} holds, too`;
-      tears.push({ what, stands: holding.entries, should_be: 0, since_ms });
+      const what = `entries in ${source.name} that ${before.source.name} also holds`;
+      faults.push({ what, actual: entries, expected: 0, since_ms });
     } else if (opening !== (before?.closing ?? 0)) {
       const what = before
-        ? `balance that ${source.name} opens with against that at the end of ${before.source.name}`
-        : `balance that ${source.name}, the oldest part, opens with`;
-      tears.push({ what, stands: opening, should_be: before?.closing ?? 0, since_ms });
+        ? `opening balance of ${source.name} against the closing balance of ${before.source.name}`
+        : `opening balance of ${source.name}, the oldest part`;
+      faults.push({ what, actual: opening, expected: before?.closing ?? 0, since_ms });
     }
-    if (tear) tears.push(tear);
-    before = holding;
+    if (fault) faults.push(fault);
+    sum.entries += entries;
+    sum.moved += part.moved;
+    sum.spent += part.spent;
+    before = part;
   }
   return {
-    entries: total(holdings, 'entries'),
-    moved: total(holdings, 'moved'),
-    spent: total(holdings, 'spent'),
+    ...sum,
     last: before ? formatStreamId(before.last) : '',
-    tears,
-    orders: sumOfMaps(holdings.map(({ orders }) => orders)),
+    faults,
+    orders: sumOfMaps(parts.map(({ orders }) => orders)),
   };
-}
-
-const total = (holdings: readonly Holding[], what: 'entries' | 'moved' | 'spent'): number =>
-  holdings.reduce((sum, holding) => sum + holding[what], 0);
-
-function sumOfMaps<Key>(maps: readonly ReadonlyMap<Key, number>[]): Map<Key, number> {
-  const sum = new Map<Key, number>();
-  for (const map of maps) for (const [key, value] of map) add(sum, key, value);
-  return sum;
-}
-
-function add<Key>(map: Map<Key, number>, key: Key, value: number): void {
-  map.set(key, (map.get(key) ?? 0) + value);
 }

@@ -1,14 +1,12 @@
 /**
- * What each file of the archive comes to, so that reconciliation need not read a year of entries whenever it is asked.
+ * Summarises each file of the archive once, so that a reconciliation need not read every archived entry.
  *
- * A summary is made by reading every entry, and kept in a directory of the reader's own. It counts for as long as the
- * file is the very file that was read (inode, size, times). A disk may still return something else than it did then,
- * so each reading reads some files anew, those read longest ago first, for as long as it is told: a small archive is
- * read whole every time, a large one in turns.
+ * A summary is made from every entry of a file and is valid while the file keeps its inode, size and times. Since a
+ * disk may later return other bytes, each refresh also reads some unchanged files again, those read longest ago first,
+ * within a time budget: a small archive is read whole every time, a large one in turns.
  *
- * A file that cannot be read, or whose list of accounts is not what its entries say, is named.
+ * Reports files that cannot be read and parts whose account list differs from their entries.
  */
-
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -21,24 +19,27 @@ import { listParts, listUsage } from '../../gateway/archive/parts.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');
-const MISLISTED = readSql(import.meta.url, 'sql/wrong-account-lists.sql');
+const WRONG_ACCOUNT_LISTS = readSql(import.meta.url, 'sql/wrong-account-lists.sql');
+const DEBITED_DAYS = 'SELECT DISTINCT day FROM read_parquet($files) WHERE day IS NOT NULL AND of_day <> 0';
+const AUDIT_COUNT = `SELECT count(*) AS entries FROM read_parquet($file)
+  WHERE id_ms < $ms OR (id_ms = $ms AND id_seq <= $seq)`;
 
-/** A file of the archive that is summarised. */
+/** A file of the archive. */
 export interface Source {
   /** `ledger/<part>` or `usage/<date>` */
   name: string;
   kind: 'ledger' | 'usage';
   entries: string;
-  /** A part's list of accounts. */
+  /** The part's account list; null for usage. */
   accounts: string | null;
-  /** Number of the UTC day, of usage. */
+  /** UTC day number of usage; 0 for the ledger. */
   day: number;
 }
 
 export interface Summary {
   source: Source;
   file: string;
-  /** When every entry was read. */
+  /** When every entry of the source was read. */
   read_at_ms: number;
 }
 
@@ -46,23 +47,23 @@ export interface SummarisedArchive {
   /** Oldest first. */
   ledger: Summary[];
   usage: Summary[];
-  /** Whether there is a part of the ledger at all, readable or not. */
-  isThere: boolean;
-  /** What is wrong with files, in sentences. */
+  /** Whether the archive has any ledger part, readable or not. */
+  hasLedger: boolean;
+  /** Faults of files, in sentences. */
   problems: string[];
 }
 
-export interface SummarisePace {
-  /** How long files that were read before may be read anew. */
-  anew_ms: number;
-  /** Told of each file that has been read, and how many there are to read. */
+export interface RefreshOptions {
+  /** Time for reading unchanged files again. */
+  reread_ms: number;
+  /** Called after each new or changed file. */
   onRead?: (done: number, total: number) => void;
 }
 
-interface QuotaStatus {
+interface SourceState {
   source: Source;
   file: string;
-  /** Null when it must be read. */
+  /** Null without a valid summary. */
   read_at_ms: number | null;
 }
 
@@ -72,7 +73,7 @@ export class ArchiveSummaries {
   readonly #engine: ArchiveEngine;
   readonly #now: () => number;
 
-  /** @param directory where summaries are kept; only this class writes in it. */
+  /** @param directory keeps the summaries; nothing else writes to it */
   constructor(archiveDir: string, directory: string, engine: ArchiveEngine, now: () => number) {
     this.#archiveDir = archiveDir;
     this.#directory = directory;
@@ -80,33 +81,31 @@ export class ArchiveSummaries {
     this.#now = now;
   }
 
-  /** Lists the archive and summarises what is new, what has changed, and what was read longest ago. */
-  async refresh({ anew_ms, onRead }: SummarisePace): Promise<SummarisedArchive> {
+  /** Summarises new and changed files, then files that were read longest ago. */
+  async refresh({ reread_ms, onRead }: RefreshOptions): Promise<SummarisedArchive> {
     await mkdir(this.#directory, { recursive: true });
-    const standing = await this.#standing();
-    const unread = standing.filter(({ read_at_ms }) => read_at_ms === null);
-    const rest = standing
+    const states = await this.#states();
+    const unread = states.filter(({ read_at_ms }) => read_at_ms === null);
+    const known = states
       .filter(({ read_at_ms }) => read_at_ms !== null)
       .sort((a, b) => Number(a.read_at_ms) - Number(b.read_at_ms));
     const problems = new Map<string, string>();
-    let done = 0;
-    for (const one of unread) {
-      await this.#read(one, problems);
-      done += 1;
-      onRead?.(done, unread.length);
+    for (const [index, state] of unread.entries()) {
+      await this.#read(state, problems);
+      onRead?.(index + 1, unread.length);
     }
-    const until_ms = performance.now() + anew_ms;
-    for (const one of rest) {
+    const until_ms = performance.now() + reread_ms;
+    for (const state of known) {
       if (performance.now() >= until_ms) break;
-      await this.#read(one, problems);
+      await this.#read(state, problems);
     }
-    const summaries = standing.flatMap(({ source, file, read_at_ms }) =>
+    const summaries = states.flatMap(({ source, file, read_at_ms }) =>
       read_at_ms === null ? [] : [{ source, file, read_at_ms }],
     );
     return {
       ledger: summaries.filter(({ source }) => source.kind === 'ledger'),
       usage: summaries.filter(({ source }) => source.kind === 'usage'),
-      isThere: standing.some(({ source }) => source.kind === 'ledger'),
+      hasLedger: states.some(({ source }) => source.kind === 'ledger'),
       problems: [...problems.values()],
     };
   }
@@ -125,53 +124,45 @@ export class ArchiveSummaries {
     ];
   }
 
-  /** Every file with its summary, where one of this very file stands. ArchiveSummaries of files that are gone are removed. */
-  async #standing(): Promise<QuotaStatus[]> {
-    const sources = await this.#sources();
-    const standing = await Promise.all(
-      sources.map(async (source) => {
-        const file = join(
-          this.#directory,
-          `${source.name.replace('/', '-')}.${await identityOf(source)}.parquet`,
-        );
+  /** Finds the summary of every source and deletes summaries without a source. */
+  async #states(): Promise<SourceState[]> {
+    const states = await Promise.all(
+      (await this.#sources()).map(async (source) => {
+        const name = `${source.name.replace('/', '-')}.${await fingerprint(source)}.parquet`;
+        const file = join(this.#directory, name);
         const known = await stat(file).catch(() => null);
         return { source, file, read_at_ms: known?.mtimeMs || null };
       }),
     );
-    const wanted = new Set(standing.map(({ file }) => basename(file)));
+    const wanted = new Set(states.map(({ file }) => basename(file)));
     for (const name of await readdir(this.#directory)) {
-      if (!wanted.has(name) && !this.#isBeingWritten(name, wanted))
-        await rm(join(this.#directory, name), { force: true });
+      // A draft of a wanted summary may be another process's work.
+      const [, drafted = name] = /^(.+)\.[0-9a-f-]+\.new$/.exec(name) ?? [];
+      if (!wanted.has(drafted)) await rm(join(this.#directory, name), { force: true });
     }
-    return standing;
+    return states;
   }
 
-  /** By this process or by another that shares the directory; what is for no file of the archive is rubbish. */
-  #isBeingWritten(name: string, wanted: ReadonlySet<string>): boolean {
-    const [, summary] = /^(.+)\.[0-9a-f-]+\.new$/.exec(name) ?? [];
-    return summary !== undefined && wanted.has(summary);
-  }
-
-  /** Reads a file whole; `one` then stands for what was found, or for nothing when it cannot be read. */
-  async #read(one: QuotaStatus, problems: Map<string, string>): Promise<void> {
-    const { source, file } = one;
+  /** Summarises a source and notes the outcome in `state` and `problems`. */
+  async #read(state: SourceState, problems: Map<string, string>): Promise<void> {
+    const { source, file } = state;
     const draft = `${file}.${randomUUID()}.new`;
     try {
       await this.#summarise(source, draft);
     } catch (error) {
-      one.read_at_ms = null;
+      state.read_at_ms = null;
       await rm(draft, { force: true });
       await rm(file, { force: true });
       problems.set(source.name, `${source.name} cannot be read: ${this.#reason(error)}`);
       return;
     }
     const read_at_ms = this.#now();
-    const wrong = source.accounts === null ? null : await this.#mislisted(draft, source.accounts);
+    const problem = source.accounts === null ? null : await this.#checkAccountList(draft, source.accounts);
     await rename(draft, file);
-    // A file with something wrong is read again each time, so that the problem is told each time.
-    await utimes(file, new Date(), new Date(wrong === null ? read_at_ms : 0));
-    one.read_at_ms = read_at_ms;
-    if (wrong !== null) problems.set(source.name, `${source.name}: ${wrong}`);
+    // Time 0 makes the next refresh read a file with a problem again, so every reconciliation reports it.
+    await utimes(file, new Date(), new Date(problem === null ? read_at_ms : 0));
+    state.read_at_ms = read_at_ms;
+    if (problem !== null) problems.set(source.name, `${source.name}: ${problem}`);
   }
 
   async #summarise({ kind, entries, day }: Source, file: string): Promise<void> {
@@ -179,16 +170,16 @@ export class ArchiveSummaries {
     else await this.#engine.rows(SUMMARISE_USAGE, { entries, file, day: BigInt(day) });
   }
 
-  /** What DuckDB says, without the place of the archive on this machine. */
+  /** The first line of DuckDB's message, without the archive's path. */
   #reason(error: unknown): string {
     const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
     return line.replaceAll(join(this.#archiveDir, '/'), '');
   }
 
-  /** What is wrong with a part's list of accounts, in words; null when nothing is. */
-  async #mislisted(summary: string, accounts: string): Promise<string | null> {
+  /** Returns what is wrong with a part's account list, or null. */
+  async #checkAccountList(summary: string, accounts: string): Promise<string | null> {
     try {
-      const [row] = await this.#engine.rows(MISLISTED, { summary, accounts });
+      const [row] = await this.#engine.rows(WRONG_ACCOUNT_LISTS, { summary, accounts });
       const count = Number(row?.accounts);
       return count === 0 ? null : `its list of accounts differs from its entries for ${count} of them`;
     } catch (error) {
@@ -197,8 +188,8 @@ export class ArchiveSummaries {
   }
 }
 
-/** What tells the files from any others that may ever lie in their place. */
-async function identityOf({ entries, accounts }: Source): Promise<string> {
+/** Identifies the source's files by inode, size and times. */
+async function fingerprint({ entries, accounts }: Source): Promise<string> {
   const digest = createHash('sha256');
   for (const file of accounts === null ? [entries] : [entries, accounts]) {
     const facts = await stat(file, { bigint: true }).catch(() => null);
@@ -207,11 +198,8 @@ async function identityOf({ entries, accounts }: Source): Promise<string> {
   return digest.digest('hex').slice(0, 16);
 }
 
-const DEBITED_DAYS = readSql(import.meta.url, 'sql/debited-days.sql');
-const AUDIT_COUNT = readSql(import.meta.url, 'sql/audit-count.sql');
-
-/** Days that have debits in the archive and whose usage is neither there nor live any more. */
-export async function missingUsage(
+/** Days with archived debits whose usage is neither archived nor live. */
+export async function findMissingUsage(
   engine: ArchiveEngine,
   { ledger, usage }: SummarisedArchive,
   firstLiveDay: number,
@@ -219,27 +207,25 @@ export async function missingUsage(
   if (ledger.length === 0) return [];
   const archived = new Set(usage.map(({ source }) => source.day));
   const rows = await engine.rows(DEBITED_DAYS, { files: ledger.map(({ file }) => file) });
-  const missing = rows
+  return rows
     .map((row) => integerOf(row, 'day'))
     .filter((day) => day < firstLiveDay && !archived.has(day))
-    .sort((a, b) => a - b);
-  return missing.map(
-    (day) => `usage/${dateOfDay(day)} is missing: its debits cannot be held against anything`,
-  );
+    .sort((a, b) => a - b)
+    .map((day) => `usage/${dateOfDay(day)} is missing: its debits cannot be checked`);
 }
 
-/** The audit log's parts against what Redis says has left the live log. */
-export async function auditProblems(
+/** Compares the archived audit log with the number of entries that Redis has archived. */
+export async function findAuditProblems(
   engine: ArchiveEngine,
   redis: RedisClient,
   archive_dir: string,
 ): Promise<string[]> {
   const hash = await redis.hgetall(redisKeys.auditArchivedThrough);
-  const carried = 'through' in hash ? auditArchivedThrough.parse(hash) : null;
+  if (!('through' in hash)) return [];
+  const { entries: expected, through } = auditArchivedThrough.parse(hash);
   const parts = await listParts(archive_dir, 'audit');
-  if (!carried) return [];
-  if (parts.length === 0) return [`audit: ${carried.entries} entries were archived, and cannot be read here`];
-  const { ms, seq } = parseStreamId(carried.through);
+  if (parts.length === 0) return [`audit: ${expected} archived entries cannot be read here`];
+  const { ms, seq } = parseStreamId(through);
   const problems: string[] = [];
   let entries = 0;
   for (const part of parts) {
@@ -250,9 +236,9 @@ export async function auditProblems(
       problems.push(`audit/${part.name} cannot be read`);
     }
   }
-  if (problems.length === 0 && entries !== carried.entries)
+  if (problems.length === 0 && entries !== expected)
     problems.push(
-      `audit: the archive holds ${entries} entries of the audit log; ${carried.entries} were carried over`,
+      `audit: the archive holds ${entries} entries of the audit log, but Redis has archived ${expected}`,
     );
   return problems;
 }

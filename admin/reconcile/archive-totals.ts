@@ -1,8 +1,11 @@
 /**
- * What the archive comes to for every account, in one pass over the summaries: enough to tell which accounts agree.
+ * Adds up the archive for every account in one pass over the summaries: enough to tell which accounts agree.
  *
- * A part is carried over before the next is written, so only the newest may hold entries that Redis does not count as
- * archived yet; it is kept apart. What cannot be told from sums is left to `archived-details.ts`.
+ * Reading part by part is left to `archive-details.ts` and to accounts whose totals disagree: with 100,000 accounts and
+ * 36.5 million entries in 365 parts, totals make a reconciliation take 10 s.
+ *
+ * Only the newest part may hold entries that Redis does not count as archived yet, because each part is recorded in Redis
+ * before the next is written. It is therefore added up separately.
  */
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
@@ -14,140 +17,147 @@ import {
   type StreamId,
 } from '../../gateway/archive/entries.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
-import { type Archived, debitedByDay, type LiveAccount } from './compare.ts';
+import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 
-const TOTALS = readSql(import.meta.url, 'sql/ledger-totals.sql');
-const USED = readSql(import.meta.url, 'sql/used.sql');
-const USED_DETAILS = readSql(import.meta.url, 'sql/used-details.sql');
-const ORDERS = readSql(import.meta.url, 'sql/orders.sql');
+const LEDGER_TOTALS = readSql(import.meta.url, 'sql/ledger-totals.sql');
+const ORDERS = `SELECT account_id, "order", sum(moved)::BIGINT AS moved FROM read_parquet($files)
+  WHERE "order" IS NOT NULL GROUP BY account_id, "order"`;
+const USAGE =
+  'SELECT account_id, sum(weighed)::BIGINT AS weighed FROM read_parquet($files) GROUP BY account_id';
+/** Of all accounts when `accounts` is empty. */
+const USAGE_BY_DAY = `SELECT account_id, day, used FROM read_parquet($files)
+  WHERE len($accounts) = 0 OR account_id IN (SELECT unnest($accounts))`;
 
-/** What some parts come to for one account. */
-interface Totals {
+/** Some parts added up for one account. */
+interface LedgerTotals {
   entries: number;
   moved: number;
   spent: number;
-  /** Every entry follows from the one before it, and every part from another. */
+  /** Whether every entry follows from the one before it, and every part from another. */
   isWhole: boolean;
   first: StreamId;
   last: StreamId;
   opening: number;
   closing: number;
-  /** What was spent, each day by its weight. */
+  /** Checksum of the credits spent on each day; see `weightOf`. */
   weighed: bigint;
   orders: ReadonlyMap<string, number>;
 }
 
-const NOTHING: Archived = { entries: 0, moved: 0, spent: 0, last: '', tears: [], orders: new Map() };
+interface Totals {
+  /** All parts but the newest. */
+  older: ReadonlyMap<string, LedgerTotals>;
+  newest: ReadonlyMap<string, LedgerTotals>;
+  /** Checksum of the credits used on each archived day, by account. */
+  usage: ReadonlyMap<string, bigint>;
+  /** Credits used on the compared days, by account. */
+  usageByDay: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Days whose usage is archived. */
+  days: ReadonlySet<number>;
+}
+
+const EMPTY: ArchivedLedger = { entries: 0, moved: 0, spent: 0, last: '', faults: [], orders: new Map() };
 const NO_ORDERS: ReadonlyMap<string, number> = new Map();
 
 export class ArchiveTotals {
-  readonly #settled: ReadonlyMap<string, Totals>;
-  readonly #newest: ReadonlyMap<string, Totals>;
-  readonly #used: ReadonlyMap<string, bigint>;
-  readonly #usedOn: ReadonlyMap<string, ReadonlyMap<number, number>>;
-  readonly #days: ReadonlySet<number>;
-  /** Whether there is a part at all: without one, a carried balance cannot be held against anything. */
-  readonly isReachable: boolean;
+  readonly #totals: Totals;
+  /** Whether the archive has any ledger part, readable or not. */
+  readonly isReadable: boolean;
 
-  private constructor(parts: {
-    settled: ReadonlyMap<string, Totals>;
-    newest: ReadonlyMap<string, Totals>;
-    used: ReadonlyMap<string, bigint>;
-    usedOn: ReadonlyMap<string, ReadonlyMap<number, number>>;
-    days: ReadonlySet<number>;
-    isReachable: boolean;
-  }) {
-    this.#settled = parts.settled;
-    this.#newest = parts.newest;
-    this.#used = parts.used;
-    this.#usedOn = parts.usedOn;
-    this.#days = parts.days;
-    this.isReachable = parts.isReachable;
+  private constructor(totals: Totals, isReadable: boolean) {
+    this.#totals = totals;
+    this.isReadable = isReadable;
   }
 
-  /** @param compared days whose live usage will be held against the archived */
+  /** @param compared archived days whose usage is compared with live usage */
   static async read(
     engine: ArchiveEngine,
-    { ledger, usage, isThere }: SummarisedArchive,
+    { ledger, usage, hasLedger }: SummarisedArchive,
     compared: ReadonlySet<number>,
   ): Promise<ArchiveTotals> {
-    const settled = await totalsOf(engine, ledger.slice(0, -1));
-    const newest = await totalsOf(engine, ledger.slice(-1));
-    const used = await usedIn(engine, usage);
-    const days = new Set(usage.map(({ source }) => source.day));
-    const usedOn = await archivedUsageByDay(
-      engine,
-      usage.filter(({ source }) => compared.has(source.day)),
-    );
-    return new ArchiveTotals({ settled, newest, used, usedOn, days, isReachable: isThere });
+    const totals = {
+      older: await addUp(engine, ledger.slice(0, -1)),
+      newest: await addUp(engine, ledger.slice(-1)),
+      usage: await addUpUsage(engine, usage),
+      usageByDay: await archivedUsageByDay(
+        engine,
+        usage.filter(({ source }) => compared.has(source.day)),
+      ),
+      days: new Set(usage.map(({ source }) => source.day)),
+    };
+    return new ArchiveTotals(totals, hasLedger);
   }
 
-  /** Every account of which the archive holds entries. */
+  /** Every account with archived entries. */
   accounts(): Set<string> {
-    return new Set([...this.#settled.keys(), ...this.#newest.keys()]);
+    return new Set([...this.#totals.older.keys(), ...this.#totals.newest.keys()]);
   }
 
-  /** How many entries there are in all. */
+  /** Number of entries of all accounts. */
   get entries(): number {
-    return [...this.#settled.values(), ...this.#newest.values()].reduce(
-      (sum, { entries }) => sum + entries,
-      0,
-    );
+    let sum = 0;
+    for (const { entries } of this.#totals.older.values()) sum += entries;
+    for (const { entries } of this.#totals.newest.values()) sum += entries;
+    return sum;
   }
 
-  /** How many entries it holds of an account, carried over or not. */
+  /** Number of entries of an account, counted as archived or not. */
   entriesOf(account_id: string): number {
-    return (this.#settled.get(account_id)?.entries ?? 0) + (this.#newest.get(account_id)?.entries ?? 0);
+    const { older, newest } = this.#totals;
+    return (older.get(account_id)?.entries ?? 0) + (newest.get(account_id)?.entries ?? 0);
   }
 
-  /** What was carried over of an account; null when sums do not tell. */
-  archivedOf(account_id: string, carried: LedgerArchivedThrough | null): Archived | null {
-    const totals = this.#carriedOver(account_id, carried);
+  /** The archived ledger of an account; null when totals cannot tell. */
+  ledgerOf(account_id: string, carried: LedgerArchivedThrough | null): ArchivedLedger | null {
+    const totals = this.#archivedTotals(account_id, carried);
     if (totals === null) return null;
     const [one, two] = totals;
-    if (!one) return NOTHING;
-    const last = two ?? one;
+    if (!one) return EMPTY;
     const isJoined = !two || (one.closing === two.opening && compareStreamIds(one.last, two.first) < 0);
     if (!isJoined || one.opening !== 0 || !totals.every(({ isWhole }) => isWhole)) return null;
     return {
       entries: one.entries + (two?.entries ?? 0),
       moved: one.moved + (two?.moved ?? 0),
       spent: one.spent + (two?.spent ?? 0),
-      last: formatStreamId(last.last),
-      tears: [],
-      orders: two ? sumOfOrders(one.orders, two.orders) : one.orders,
+      last: formatStreamId((two ?? one).last),
+      faults: [],
+      orders: two ? sumOfMaps([one.orders, two.orders]) : one.orders,
     };
   }
 
-  /** Whether each day's usage is that day's debits, archived and live together. */
-  daysAgree({ account_id, carried, ledger, used }: LiveAccount): boolean {
-    const totals = this.#carriedOver(account_id, carried);
+  /** Whether usage equals debits on every day, archived and live together. */
+  usageAgrees({ account_id, carried, ledger, used }: LiveAccount): boolean {
+    const totals = this.#archivedTotals(account_id, carried);
     if (totals === null) return false;
-    let off = totals.reduce((sum, { weighed }) => sum + weighed, 0n) - (this.#used.get(account_id) ?? 0n);
+    let off =
+      totals.reduce((sum, { weighed }) => sum + weighed, 0n) - (this.#totals.usage.get(account_id) ?? 0n);
     for (const [day, credits] of debitedByDay(ledger)) off += BigInt(credits) * weightOf(day);
-    const archived = this.#usedOn.get(account_id);
+    const archived = this.#totals.usageByDay.get(account_id);
     for (const [day, credits] of used) {
-      if (!this.#days.has(day)) off -= BigInt(credits) * weightOf(day);
+      if (!this.#totals.days.has(day)) off -= BigInt(credits) * weightOf(day);
       else if (credits !== (archived?.get(day) ?? 0)) return false;
     }
     return off === 0n;
   }
 
-  /** Totals of settled parts and of the newest, as far as they count; null when one is carried over in part. */
-  #carriedOver(account_id: string, carried: LedgerArchivedThrough | null): Totals[] | null {
+  /** Totals of the parts that Redis counts as archived; null when it counts one of them in part. */
+  #archivedTotals(account_id: string, carried: LedgerArchivedThrough | null): LedgerTotals[] | null {
     const through = carried ? parseStreamId(carried.through) : { ms: -1, seq: 0 };
-    const settled = this.#settled.get(account_id);
-    const newest = this.#newest.get(account_id);
-    if (settled && compareStreamIds(settled.last, through) > 0) return null;
+    const older = this.#totals.older.get(account_id);
+    const newest = this.#totals.newest.get(account_id);
+    if (older && compareStreamIds(older.last, through) > 0) return null;
     const isCounted = newest !== undefined && compareStreamIds(newest.last, through) <= 0;
     if (newest && !isCounted && compareStreamIds(newest.first, through) <= 0) return null;
-    return [...(settled ? [settled] : []), ...(isCounted ? [newest] : [])];
+    return [...(older ? [older] : []), ...(isCounted ? [newest] : [])];
   }
 }
 
 const weights = new Map<number, bigint>();
 
-/** A number of each day's own; the same as in `summarise-ledger.sql` and `summarise-usage.sql`. */
+/**
+ * A pseudo-random factor of a day, the same as in `summarise-ledger.sql` and `summarise-usage.sql`. A sum of credits times
+ * factors is a checksum over days: differences of two days do not cancel each other.
+ */
 function weightOf(day: number): bigint {
   const known = weights.get(day);
   if (known !== undefined) return known;
@@ -159,16 +169,13 @@ function weightOf(day: number): bigint {
 
 const filesOf = (summaries: readonly Summary[]): string[] => summaries.map(({ file }) => file);
 
-async function totalsOf(engine: ArchiveEngine, parts: readonly Summary[]): Promise<Map<string, Totals>> {
+async function addUp(engine: ArchiveEngine, parts: readonly Summary[]): Promise<Map<string, LedgerTotals>> {
   if (parts.length === 0) return new Map();
   const files = filesOf(parts);
   const orders = new Map<string, Map<string, number>>();
-  for (const row of await engine.rows(ORDERS, { files })) {
-    const account_id = String(row.account_id);
-    const known = orders.get(account_id) ?? new Map<string, number>();
-    orders.set(account_id, known.set(String(row.order), integerOf(row, 'moved')));
-  }
-  const rows = await engine.rows(TOTALS, { files });
+  for (const row of await engine.rows(ORDERS, { files }))
+    entryOf(orders, String(row.account_id)).set(String(row.order), integerOf(row, 'moved'));
+  const rows = await engine.rows(LEDGER_TOTALS, { files });
   return new Map(
     rows.map((row) => {
       const account_id = String(row.account_id);
@@ -177,7 +184,7 @@ async function totalsOf(engine: ArchiveEngine, parts: readonly Summary[]): Promi
   );
 }
 
-const totalsFrom = (row: SqlRow, orders: ReadonlyMap<string, number>): Totals => ({
+const totalsFrom = (row: SqlRow, orders: ReadonlyMap<string, number>): LedgerTotals => ({
   entries: integerOf(row, 'entries'),
   moved: integerOf(row, 'moved'),
   spent: integerOf(row, 'spent'),
@@ -190,22 +197,13 @@ const totalsFrom = (row: SqlRow, orders: ReadonlyMap<string, number>): Totals =>
   orders,
 });
 
-async function usedIn(engine: ArchiveEngine, days: readonly Summary[]): Promise<Map<string, bigint>> {
+async function addUpUsage(engine: ArchiveEngine, days: readonly Summary[]): Promise<Map<string, bigint>> {
   if (days.length === 0) return new Map();
-  const rows = await engine.rows(USED, { files: filesOf(days) });
+  const rows = await engine.rows(USAGE, { files: filesOf(days) });
   return new Map(rows.map((row) => [String(row.account_id), BigInt(String(row.weighed))]));
 }
 
-function sumOfOrders(
-  one: ReadonlyMap<string, number>,
-  two: ReadonlyMap<string, number>,
-): Map<string, number> {
-  const sum = new Map(one);
-  for (const [order, moved] of two) sum.set(order, (sum.get(order) ?? 0) + moved);
-  return sum;
-}
-
-/** Credits used by account and day. @param accounts all unless told */
+/** Credits used, by account and UTC day number. @param accounts all accounts when empty */
 export async function archivedUsageByDay(
   engine: ArchiveEngine,
   days: readonly Summary[],
@@ -213,9 +211,14 @@ export async function archivedUsageByDay(
 ): Promise<Map<string, Map<number, number>>> {
   const used = new Map<string, Map<number, number>>();
   if (days.length === 0) return used;
-  for (const row of await engine.rows(USED_DETAILS, { files: filesOf(days), accounts })) {
-    const own = used.get(String(row.account_id)) ?? new Map<number, number>();
-    used.set(String(row.account_id), own.set(integerOf(row, 'day'), integerOf(row, 'used')));
-  }
+  for (const row of await engine.rows(USAGE_BY_DAY, { files: filesOf(days), accounts }))
+    entryOf(used, String(row.account_id)).set(integerOf(row, 'day'), integerOf(row, 'used'));
   return used;
+}
+
+/** The inner map of an account, created when absent. */
+function entryOf<Key>(maps: Map<string, Map<Key, number>>, account_id: string): Map<Key, number> {
+  const known = maps.get(account_id) ?? new Map<Key, number>();
+  maps.set(account_id, known);
+  return known;
 }

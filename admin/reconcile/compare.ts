@@ -1,250 +1,236 @@
 /**
- * Holds one account against itself, in every way that money can go astray:
+ * Compares what Redis and the archive hold of one account:
  *
- * - `archive`: what the archive holds against what was carried over to it, entry after entry and part after part.
- * - `balance`: the wallet's balance against the sum of its ledger, and each entry against the balance it leaves.
- * - `lifetime`: what was ever granted and spent against the ledger, and granted − spent against the balance.
- * - `orders`: what orders granted and took back against their ledger entries, and how many are paid.
+ * - `archive`: archived entries against the counters that Redis keeps of them, and part against part.
+ * - `balance`: the balance against the sum of the ledger, and each entry against the balance it leaves.
+ * - `lifetime`: credits ever granted and spent against the ledger, and granted − spent against the balance.
+ * - `orders`: credits of each order against its ledger entries, and the number of paid orders.
  * - `usage`: credits counted as used on each day against that day's debits.
  *
- * Pure: facts in, discrepancies out. Where the facts come from is `account-facts.ts` and `archived-books.ts`.
+ * Pure functions: state in, discrepancies out.
  */
 
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 
-/** What Redis says of an account, as of one moment. */
+/** What Redis holds of an account at one moment. */
 export interface LiveAccount {
   account_id: string;
   email: string;
   balance: number;
   granted: number;
   spent: number;
-  /** How many orders the account believes are paid. */
+  /** Number of paid orders, by the account's own counter. */
   paid_orders: number;
-  /** What has left the live ledger; null when nothing has. */
+  /** Counters of archived entries; null when nothing is archived. */
   carried: LedgerArchivedThrough | null;
   /** Live entries, oldest first. */
   ledger: readonly LedgerEntry[];
   orders: readonly OrderRecord[];
-  /** Credits counted as used, by number of the UTC day: of days that are live only, and of some that are archived, too. */
+  /** Credits used, by UTC day number: every day that is only live, and some archived days. */
   used: ReadonlyMap<number, number>;
 }
 
-/** A place in the archive that does not hold together. */
-export interface Tear {
+/** A place where archived entries do not follow from each other. */
+export interface ArchiveFault {
   what: string;
-  stands: number;
-  should_be: number;
+  actual: number;
+  expected: number;
   since_ms: number;
 }
 
-/** What the archive holds of an account, as far as it was carried over. */
-export interface Archived {
+/** Archived ledger of an account, up to the last entry that Redis counts as archived. */
+export interface ArchivedLedger {
   entries: number;
-  /** The sum of all deltas. */
+  /** Sum of all deltas. */
   moved: number;
   spent: number;
-  /** Id of the last entry; empty when there is none. */
+  /** Id of the last entry; empty without entries. */
   last: string;
   /** Oldest first. */
-  tears: readonly Tear[];
-  /** What the entries of each order moved. */
+  faults: readonly ArchiveFault[];
+  /** Sum of deltas by order id. */
   orders: ReadonlyMap<string, number>;
 }
 
-/** The same by number of the UTC day. */
+/** Archived debits and usage of an account, by UTC day number. */
 export interface ArchivedUsage {
   debited: ReadonlyMap<number, number>;
-  /** Credits used, of the days whose usage is archived. */
+  /** Credits used on the days whose usage is archived. */
   used: ReadonlyMap<number, number>;
   isArchived(day: number): boolean;
 }
 
-export interface Discrepancy {
-  account_id: string;
-  email: string;
+export interface Finding {
   check: 'archive' | 'balance' | 'lifetime' | 'orders' | 'usage';
-  /** What is off, in words. */
+  /** What is compared with what, in words. */
   what: string;
-  stands: number;
-  should_be: number;
-  /** When it began, as far as can be told; null when nothing tells. */
+  actual: number;
+  expected: number;
+  /** When the discrepancy began; null when unknown. */
   since_ms: number | null;
 }
 
-export type Finding = Pick<Discrepancy, 'check' | 'what' | 'stands' | 'should_be' | 'since_ms'>;
+export interface Discrepancy extends Finding {
+  account_id: string;
+  email: string;
+}
 
 /**
- * Every check but that of usage.
- * @param archived null when the archive cannot be read at all: what depends on it is left out.
+ * Every check except `usage`.
+ * @param archived null when the archive cannot be read; skips what depends on it.
  */
-export function compareLedger(facts: LiveAccount, archived: Archived | null): Finding[] {
+export function compareLedger(live: LiveAccount, archived: ArchivedLedger | null): Finding[] {
   return [
-    ...(archived ? checkArchive(facts, archived) : []),
-    ...checkBalance(facts),
-    ...checkLifetime(facts, archived),
-    ...checkOrders(facts, archived),
+    ...(archived ? compareArchive(live, archived) : []),
+    ...compareBalance(live),
+    ...compareLifetime(live, archived),
+    ...compareOrders(live, archived),
   ];
 }
 
 const sumOf = (entries: readonly LedgerEntry[]): number => entries.reduce((sum, { delta }) => sum + delta, 0);
 
-const finding = (
+/** A finding when the two numbers differ. */
+const differ = (
   check: Finding['check'],
   what: string,
-  stands: number,
-  should_be: number,
+  actual: number,
+  expected: number,
   since_ms: number | null,
-): Finding[] => (stands === should_be ? [] : [{ check, what, stands, should_be, since_ms }]);
+): Finding[] => (actual === expected ? [] : [{ check, what, actual, expected, since_ms }]);
 
-function checkArchive({ carried }: LiveAccount, { entries, moved, last, tears }: Archived): Finding[] {
-  const since_ms = tears[0]?.since_ms ?? carried?.at_ms ?? null;
+function compareArchive(
+  { carried }: LiveAccount,
+  { entries, moved, last, faults }: ArchivedLedger,
+): Finding[] {
+  const since_ms = faults[0]?.since_ms ?? carried?.at_ms ?? null;
   const through = carried?.through ?? '';
-  const off = [
-    ...tears.flatMap((tear) => finding('archive', tear.what, tear.stands, tear.should_be, tear.since_ms)),
-    ...finding(
-      'archive',
-      'entries in the archive against those carried over',
-      entries,
-      carried?.entries ?? 0,
-      since_ms,
-    ),
-    ...finding(
-      'archive',
-      'sum of the archive against the balance carried over',
-      moved,
-      carried?.balance ?? 0,
-      since_ms,
-    ),
+  const count = carried?.entries ?? 0;
+  const sum = carried?.balance ?? 0;
+  const found = [
+    ...faults.flatMap((fault) => differ('archive', fault.what, fault.actual, fault.expected, fault.since_ms)),
+    ...differ('archive', 'archived entries against the count in Redis', entries, count, since_ms),
+    ...differ('archive', 'sum of archived entries against the archived balance', moved, sum, since_ms),
   ];
-  if (off.length > 0 || last === through) return off;
-  const what = `the archive ends with entry ${last || 'none'}; carried over is ${through || 'none'}`;
-  return [{ check: 'archive', what, stands: msOf(last), should_be: msOf(through), since_ms }];
+  if (found.length > 0 || last === through) return found;
+  const what = `last archived entry is ${last || 'none'}, but Redis has archived through ${through || 'none'}`;
+  return [{ check: 'archive', what, actual: msOf(last), expected: msOf(through), since_ms }];
 }
 
 const msOf = (id: string): number => Number(id.split('-')[0]);
 
-function checkBalance({ balance, carried, ledger }: LiveAccount): Finding[] {
+function compareBalance({ balance, carried, ledger }: LiveAccount): Finding[] {
   let sum = carried?.balance ?? 0;
   const broken = ledger.find((entry) => {
     sum += entry.delta;
     return entry.balance !== sum;
   });
   const total = (carried?.balance ?? 0) + sumOf(ledger);
-  // An entry that does not add up says since when; otherwise it happened after the last one.
+  // An entry that does not add up dates the discrepancy; otherwise it began after the last entry.
   const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
-  const off = finding('balance', 'balance against the sum of the ledger', balance, total, since_ms);
-  if (off.length > 0 || !broken) return off;
-  const what = `entry ${broken.id} against the entries before it`;
-  return finding('balance', what, broken.balance, sum, broken.at_ms);
+  const found = differ('balance', 'balance against the sum of the ledger', balance, total, since_ms);
+  if (found.length > 0 || !broken) return found;
+  const what = `balance at entry ${broken.id} against the sum of entries up to it`;
+  return differ('balance', what, broken.balance, sum, broken.at_ms);
 }
 
-/** A debit that was taken back is no spending, so its refund is counted with it. */
+/** Debits and their refunds: a reversed debit spends nothing. */
 const isSpending = (entry: LedgerEntry): boolean =>
   entry.kind === 'debit' || (entry.kind === 'refund' && 'route' in entry.cause);
 
-function checkLifetime(facts: LiveAccount, archived: Archived | null): Finding[] {
-  const { balance, granted, spent, ledger, carried } = facts;
+function compareLifetime(live: LiveAccount, archived: ArchivedLedger | null): Finding[] {
+  const { balance, granted, spent, ledger, carried } = live;
   const last_ms = ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
-  const off = finding('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
-  if (!archived) return off;
+  const found = differ('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
+  if (!archived) return found;
   const debited = archived.spent - sumOf(ledger.filter(isSpending));
-  return [...off, ...finding('lifetime', 'credits ever spent against the debits', spent, debited, last_ms)];
+  return [...found, ...differ('lifetime', 'credits ever spent against the debits', spent, debited, last_ms)];
 }
 
-/** What an order moved, were all well: its credits when paid, less what could be taken back when refunded. */
+/** Net credits of an order: all when paid, what could not be taken back when refunded. */
 function expectedOf({ state, credits, shortfall }: OrderRecord): number {
   if (state === 'paid') return credits;
   return state === 'refunded' ? shortfall : 0;
 }
 
-function checkOrders(
+function compareOrders(
   { orders, ledger, paid_orders, carried }: LiveAccount,
-  archived: Archived | null,
+  archived: ArchivedLedger | null,
 ): Finding[] {
   const moved = new Map(archived?.orders);
   const since = new Map<string, number>();
   for (const { cause, delta, at_ms } of ledger) {
     if (!('order_id' in cause)) continue;
-    moved.set(cause.order_id, (moved.get(cause.order_id) ?? 0) + delta);
+    addTo(moved, cause.order_id, delta);
     if (!since.has(cause.order_id)) since.set(cause.order_id, at_ms);
   }
-  const known = new Set(orders.map(({ order_id }) => order_id));
-  const strangers = [...moved]
-    .filter(([order_id]) => !known.has(order_id))
-    .flatMap(([order_id, delta]) =>
-      finding(
-        'orders',
-        `order ${order_id}, which the account does not have`,
-        delta,
-        0,
-        since.get(order_id) ?? null,
-      ),
-    );
-  // Without the archive, what it may hold of earlier orders is not known.
+  // Without the archive, nothing is known of orders that may have archived entries.
   const from_ms = archived ? Number.NEGATIVE_INFINITY : (carried?.at_ms ?? Number.NEGATIVE_INFINITY);
-  const off = orders
-    .filter(({ created_at_ms }) => created_at_ms > from_ms)
-    .flatMap((order) => {
-      const stands = moved.get(order.order_id) ?? 0;
-      const what = `order ${order.order_id} (${order.state})`;
-      return finding('orders', what, stands, expectedOf(order), order.moved_at_ms);
-    });
+  const known = new Set(orders.map(({ order_id }) => order_id));
   const paid = orders.filter(({ state }) => state === 'paid').length;
-  return [...off, ...strangers, ...finding('orders', 'number of paid orders', paid_orders, paid, null)];
+  return [
+    ...orders
+      .filter(({ created_at_ms }) => created_at_ms > from_ms)
+      .flatMap((order) => {
+        const what = `order ${order.order_id} (${order.state})`;
+        return differ('orders', what, moved.get(order.order_id) ?? 0, expectedOf(order), order.moved_at_ms);
+      }),
+    ...[...moved]
+      .filter(([id]) => !known.has(id))
+      .flatMap(([id, delta]) =>
+        differ('orders', `order ${id}, missing from the account`, delta, 0, since.get(id) ?? null),
+      ),
+    ...differ('orders', 'number of paid orders', paid_orders, paid, null),
+  ];
 }
 
-/** A debit that was taken back is taken out of the day on which it was made. */
+/** A refund of a debit counts on the day of the debit. */
 const countedAt = ({ cause, at_ms }: LedgerEntry): number =>
   'route' in cause ? (cause.of_ms ?? at_ms) : at_ms;
 
-/** What live entries debited, by number of the UTC day. */
+/** Credits that live entries debit, by UTC day number. */
 export function debitedByDay(ledger: readonly LedgerEntry[]): Map<number, number> {
   const debited = new Map<number, number>();
-  for (const entry of ledger) {
-    if (!isSpending(entry)) continue;
-    const day = dayOf(countedAt(entry));
-    debited.set(day, (debited.get(day) ?? 0) - entry.delta);
-  }
+  for (const entry of ledger.filter(isSpending)) addTo(debited, dayOf(countedAt(entry)), -entry.delta);
   return debited;
 }
 
-/** @param archived null when the archive cannot be read: only the days after it are held against their debits. */
+/** @param archived null when the archive cannot be read; compares only the days after it. */
 export function compareUsage(
   { used, ledger, carried }: LiveAccount,
   archived: ArchivedUsage | null,
 ): Finding[] {
-  const debited = debitedByDay(ledger);
-  for (const [day, credits] of archived?.debited ?? []) debited.set(day, (debited.get(day) ?? 0) + credits);
+  const debited = sumOfMaps([debitedByDay(ledger), archived?.debited ?? new Map()]);
   const first = !archived && carried ? dayOf(carried.at_ms) + 1 : Number.NEGATIVE_INFINITY;
-  const days = [...new Set([...used.keys(), ...debited.keys(), ...(archived?.used.keys() ?? [])])].sort(
-    (a, b) => a - b,
-  );
-  return days
+  const days = new Set([...used.keys(), ...debited.keys(), ...(archived?.used.keys() ?? [])]);
+  return [...days]
     .filter((day) => day >= first)
+    .sort((a, b) => a - b)
     .flatMap((day) => {
-      const counted = archived?.isArchived(day) ? (archived.used.get(day) ?? 0) : used.get(day);
-      // A day that is neither live nor archived has no usage to hold anything against; the reconciler says so once.
+      const isArchived = archived?.isArchived(day) ?? false;
+      const counted = isArchived ? (archived?.used.get(day) ?? 0) : used.get(day);
+      // Usage of a day that is neither live nor archived is unknown; see `findMissingUsage`.
       if (counted === undefined) return [];
       const date = dateOfDay(day);
-      const live = archived?.isArchived(day) ? (used.get(day) ?? counted) : counted;
+      const since_ms = Date.parse(date);
+      const what = `credits used on ${date}`;
+      const live = used.get(day) ?? counted;
       return [
-        ...finding(
-          'usage',
-          `credits used on ${date} against its debits`,
-          counted,
-          debited.get(day) ?? 0,
-          Date.parse(date),
-        ),
-        ...finding(
-          'usage',
-          `credits used on ${date}, live against archived`,
-          live,
-          counted,
-          Date.parse(date),
-        ),
+        ...differ('usage', `${what} against its debits`, counted, debited.get(day) ?? 0, since_ms),
+        ...differ('usage', `${what}, live against archived`, live, counted, since_ms),
       ];
     });
+}
+
+/** Adds maps key by key. */
+export function sumOfMaps<Key>(maps: readonly ReadonlyMap<Key, number>[]): Map<Key, number> {
+  const sum = new Map<Key, number>();
+  for (const map of maps) for (const [key, value] of map) addTo(sum, key, value);
+  return sum;
+}
+
+export function addTo<Key>(map: Map<Key, number>, key: Key, value: number): void {
+  map.set(key, (map.get(key) ?? 0) + value);
 }

@@ -1,21 +1,23 @@
 /**
- * Reads what Redis says of accounts: wallet, live ledger, what was carried over, orders and usage.
+ * Reads accounts from Redis: wallet, live ledger, archived-through counters, orders and usage.
  *
- * One script an account reads wallet, usage, what was carried over and where the ledger ends as of one moment, so that a
- * call in between is in all or none; what of a long ledger does not come with it never changes and is read after it.
+ * One script per account reads wallet, usage, counters and the end of the ledger at one moment, so a concurrent call is
+ * in all of them or in none. The rest of a long ledger is immutable and read afterwards.
  */
 import { fieldsToRecord, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
+
 import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
 import { ledgerEntryFrom, orderFrom } from '../../gateway/accounts/redis-mappers.ts';
 import type { LiveAccount } from './compare.ts';
 
-const FIRST_ENTRIES = 50;
-const PIECE = 500;
-const TRIES = 5;
-const BACK_WITHIN_MS = 5_000;
+/** Few, because the script blocks Redis while it runs. */
+const SCRIPT_ENTRIES = 50;
+const PAGE_ENTRIES = 500;
+const ATTEMPTS = 5;
+const RECONNECT_MS = 5_000;
 const KEYS_BESIDE_USAGE = 4;
 
 type Reply = [
@@ -33,7 +35,7 @@ export class LiveAccountReader {
   readonly #days: readonly number[];
   readonly #script: ReturnType<typeof readScript>;
 
-  /** @param days numbers of the UTC days whose live usage is read */
+  /** @param days UTC day numbers whose live usage is read */
   constructor(redis: RedisClient, days: readonly number[]) {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
@@ -41,14 +43,14 @@ export class LiveAccountReader {
     this.#script = readScript(import.meta.url, 'lua/live-account.lua', KEYS_BESIDE_USAGE + days.length);
   }
 
-  /** Null when Redis has no such account. Asks again when no answer came in time: it is only reading. */
+  /** Returns null when Redis has no such account. Retries when no reply came in time, because it only reads. */
   async read(account_id: string): Promise<LiveAccount | null> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#read(account_id);
       } catch (error) {
-        if (attempt === TRIES || outcomeOf(error) === 'refused') throw error;
-        await whenReady(this.#redis, BACK_WITHIN_MS);
+        if (attempt === ATTEMPTS || outcomeOf(error) === 'refused') throw error;
+        await whenReady(this.#redis, RECONNECT_MS);
       }
     }
   }
@@ -60,7 +62,7 @@ export class LiveAccountReader {
       redisKeys.ledger(account_id),
       redisKeys.accountOrders(account_id),
       ...this.#days.map((day) => redisKeys.usage(account_id, day)),
-      FIRST_ENTRIES,
+      SCRIPT_ENTRIES,
     ]);
     const [wallet, carried, last, order_ids, used, first] = reply as Reply;
     const [state, email, balance, granted, spent, paid] = wallet;
@@ -83,19 +85,24 @@ export class LiveAccountReader {
     };
   }
 
-  /** Reads on to the entry that was the last one. */
+  /** Reads on up to the entry that was last when the script ran. */
   async #restOfLedger(account_id: string, entries: LedgerEntry[], last: string): Promise<LedgerEntry[]> {
     for (let end = entries.at(-1)?.id; end !== undefined && end !== last; ) {
-      const piece = await this.#redis.xrange(redisKeys.ledger(account_id), `(${end}`, last, 'COUNT', PIECE);
-      entries.push(...piece.map(ledgerEntryFrom));
-      end = piece.at(-1)?.[0];
+      const page = await this.#redis.xrange(
+        redisKeys.ledger(account_id),
+        `(${end}`,
+        last,
+        'COUNT',
+        PAGE_ENTRIES,
+      );
+      entries.push(...page.map(ledgerEntryFrom));
+      end = page.at(-1)?.[0];
     }
     return entries;
   }
 
-  /** Orders whose hash is there; one that is missed is found by its entries. */
+  /** Skips an order without a hash; its ledger entries then show as a discrepancy. */
   async #orders(account_id: string, ids: readonly string[]): Promise<OrderRecord[]> {
-    if (ids.length === 0) return [];
     const hashes = await Promise.all(ids.map((id) => this.#redis.hgetall(redisKeys.order(account_id, id))));
     return ids.flatMap((id, index) => orderFrom(id, account_id, hashes[index] ?? {}) ?? []);
   }

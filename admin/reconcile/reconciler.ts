@@ -1,14 +1,20 @@
 /**
- * Reconciliation of all accounts over archive and live ledger: one reading at a time, in the background of whoever
- * asked, its outcome kept until the next.
+ * Reconciles every account: wallet, ledger, orders and usage against each other, over live data and archive.
  *
- * Every account is held against the sums of the archive first. One with which something seems wrong is looked at again,
- * by itself: what Redis says of it, and only then the archive, part by part, so that what moves from one to the other
- * meanwhile is no false alarm. What is found then is named.
+ * A reconciliation runs in four stages:
+ *
+ * 1. Read the archive: summarise its files and add them up for each account (`archive-summaries.ts`, `archive-totals.ts`).
+ * 2. Read each live account from Redis (`live-account-reader.ts`).
+ * 3. Compare the two (`compare.ts`). Totals tell which accounts agree.
+ * 4. Report: read every other account once more, then its archive part by part (`archive-details.ts`), and name what is
+ *    off. Redis is read before the archive, so entries that move from one to the other meanwhile raise no false alarm.
+ *
+ * One reconciliation runs at a time, in the background; its result is kept until the next.
  */
-
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
@@ -16,177 +22,143 @@ import { ArchiveEngine } from '../../gateway/archive/engine.ts';
 import { readDetails } from './archive-details.ts';
 import {
   ArchiveSummaries,
-  auditProblems,
-  missingUsage,
+  findAuditProblems,
+  findMissingUsage,
   type SummarisedArchive,
 } from './archive-summaries.ts';
 import { ArchiveTotals } from './archive-totals.ts';
-import { compareLedger, compareUsage, type Discrepancy, type Finding, type LiveAccount } from './compare.ts';
+import { compareLedger, compareUsage, type Discrepancy, type LiveAccount } from './compare.ts';
 import { LiveAccountReader } from './live-account-reader.ts';
 
-const MEMORY_MB = 512;
-const QUESTION_AT_MOST_MS = 300_000;
+const ENGINE_MEMORY_MB = 512;
+const QUERY_TIMEOUT_MS = 300_000;
+/** Few, because paid calls wait behind these reads in Redis. */
+const CONCURRENT_READS = 32;
+const BATCH_ACCOUNTS = 1_000;
+/** Live usage expires after 100 days; the oldest day may expire during the reconciliation. */
+const USAGE_DAYS = 98;
+/** Most live usage counters of archived days that one reconciliation compares; the next one compares others. */
+const COMPARED_COUNTERS = 200_000;
+/** Time for reading unchanged archive files again. */
+const REREAD_MS = 3_000;
+
+export interface ReconcileSources {
+  redis: RedisClient;
+  /** Unix milliseconds. */
+  now: () => number;
+  archiveDir: string;
+  /** Keeps archive summaries from one reconciliation to the next. */
+  workDir: string;
+}
+
+export interface Reconciliation {
+  finished_at_ms: number;
+  duration_ms: number;
+  /** Number of accounts. */
+  accounts: number;
+  archive: {
+    parts: number;
+    entries: number;
+    usage_days: number;
+    /** When the file read longest ago was read; null without files. */
+    oldest_read_at_ms: number | null;
+  };
+  /** Faults of the archive itself, in sentences. */
+  problems: string[];
+  discrepancies: Discrepancy[];
+}
+
+export interface ReconcileProgress {
+  /** What is being read: `accounts`, or `archive files`. */
+  what: string;
+  done: number;
+  total: number;
+}
 
 export class Reconciler {
   readonly #sources: ReconcileSources;
   readonly #log: Logger;
   #last: Reconciliation | null = null;
   #running: Promise<void> | null = null;
-  #readings = 0;
   #progress: ReconcileProgress = { what: 'accounts', done: 0, total: 0 };
+  /** Number of reconciliations so far. */
+  #turn = 0;
 
   constructor(sources: ReconcileSources, log: Logger) {
     this.#sources = sources;
     this.#log = log;
   }
 
-  /** The outcome of the last whole reading; null before the first. */
+  /** Result of the last completed reconciliation; null before the first. */
   get last(): Reconciliation | null {
     return this.#last;
   }
 
-  /** How far a reading is that has not ended; null when there is none. */
+  /** Progress of the running reconciliation; null when none runs. */
   get progress(): ReconcileProgress | null {
     return this.#running ? this.#progress : null;
   }
 
-  /** Reads everything anew, or joins a reading that is under way; waits for it, but not longer than `patience_ms`. */
-  async refresh(patience_ms: number): Promise<void> {
-    this.#running ??= this.#read()
+  /** Starts a reconciliation, or joins the running one. Waits at most `timeout_ms`; the work goes on after that. */
+  async refresh(timeout_ms: number): Promise<void> {
+    this.#running ??= this.#run()
       .catch((error: unknown) => this.#log.error({ err: error }, 'reconciliation failed'))
       .finally(() => {
         this.#running = null;
       });
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((settle) => {
-      timer = setTimeout(settle, patience_ms);
-      timer.unref();
-    });
-    await Promise.race([this.#running, patience]);
-    clearTimeout(timer);
+    await Promise.race([this.#running, setTimeout(timeout_ms, undefined, { ref: false })]);
   }
 
-  async #read(): Promise<void> {
+  async #run(): Promise<void> {
     const engine = new ArchiveEngine({
-      memoryMb: MEMORY_MB,
-      // One core is left to those who are being served meanwhile.
+      memoryMb: ENGINE_MEMORY_MB,
+      // Leaves one core to requests.
       threads: Math.max(1, availableParallelism() - 1),
-      timeoutMs: QUESTION_AT_MOST_MS,
+      timeoutMs: QUERY_TIMEOUT_MS,
       scratch: join(this.#sources.workDir, 'scratch'),
     });
-    const reading = new Reading(this.#sources, engine, this.#readings++, (progress) => {
-      this.#progress = progress;
-    });
     try {
-      this.#last = await reading.run();
+      this.#last = await this.#reconcile(engine);
     } finally {
       await engine.close();
     }
   }
-}
 
-/** Few, so that a reading never stands long before a paid call in Redis. */
-const AT_ONCE = 32;
-/** Accounts looked at part by part in one go. */
-const LOOKED_AT_ONCE = 1_000;
-/** Usage is kept for 100 days; the oldest may be going while it is read. */
-const USAGE_DAYS = 98;
-/** Usage of archived days is live for long: so many of these counters are held against the archive, in turns. */
-const COUNTERS_COMPARED = 200_000;
-/** How long files of the archive that have not changed are read anew, each time. */
-const ANEW_MS = 3_000;
-
-export interface ReconcileSources {
-  redis: RedisClient;
-  /** Unix milliseconds. */
-  now: () => number;
-  /** Where the archive lies. */
-  archiveDir: string;
-  /** Where summaries of it are kept from one reading to the next. */
-  workDir: string;
-}
-
-/** What was read of the archive. */
-export interface ArchiveRead {
-  parts: number;
-  entries: number;
-  usage_days: number;
-  /** When the file was read that was read longest ago; null when there is none. */
-  oldest_read_at_ms: number | null;
-}
-
-export interface Reconciliation {
-  finished_at_ms: number;
-  duration_ms: number;
-  accounts: number;
-  archive: ArchiveRead;
-  /** What is wrong with the archive itself, in sentences. */
-  problems: string[];
-  discrepancies: Discrepancy[];
-}
-
-export interface ReconcileProgress {
-  /** What is being read: `accounts`, or `files of the archive`. */
-  what: string;
-  done: number;
-  total: number;
-}
-
-const isUnknown = 'entries of an account that Redis does not know';
-
-export class Reading {
-  readonly #to: ReconcileSources;
-  readonly #engine: ArchiveEngine;
-  readonly #summaries: ArchiveSummaries;
-  /** How many readings there were before this one. */
-  readonly #turn: number;
-  readonly #tell: (progress: ReconcileProgress) => void;
-
-  constructor(
-    sources: ReconcileSources,
-    engine: ArchiveEngine,
-    turn: number,
-    tell: (progress: ReconcileProgress) => void,
-  ) {
-    const { archiveDir, workDir, now } = sources;
-    this.#to = sources;
-    this.#engine = engine;
-    this.#summaries = new ArchiveSummaries(archiveDir, join(workDir, 'summaries'), engine, now);
-    this.#turn = turn;
-    this.#tell = tell;
-  }
-
-  async run(): Promise<Reconciliation> {
-    const { redis, now, archiveDir } = this.#to;
-    const began_ms = performance.now();
+  async #reconcile(engine: ArchiveEngine): Promise<Reconciliation> {
+    const { redis, now, archiveDir, workDir } = this.#sources;
+    const started_ms = performance.now();
     const today = dayOf(now());
-    const summarised = await this.#summaries.refresh({
-      anew_ms: ANEW_MS,
-      onRead: (done, total) => this.#tell({ what: 'files of the archive', done, total }),
+    const summaries = new ArchiveSummaries(archiveDir, join(workDir, 'summaries'), engine, now);
+    const archive = await summaries.refresh({
+      reread_ms: REREAD_MS,
+      onRead: (done, total) => this.#report('archive files', done, total),
     });
-    const days = this.#days(today, summarised, await redis.zcard(redisKeys.accounts));
-    const books = await ArchiveTotals.read(this.#engine, summarised, new Set(days.compared));
+    const days = this.#usageDays(today, archive, await redis.zcard(redisKeys.accounts));
+    const totals = await ArchiveTotals.read(engine, archive, new Set(days.compared));
     const ids = await redis.zrange(redisKeys.accounts, '0', '-1');
     const reader = new LiveAccountReader(redis, [...days.live, ...days.compared]);
-    const { suspects, known, unreadable } = await this.#screen(ids, reader, books);
+    const { suspects, known, unreadable } = await this.#compareTotals(ids, reader, totals);
     const problems = [
-      ...summarised.problems,
-      ...(await missingUsage(this.#engine, summarised, today - USAGE_DAYS + 1)),
-      ...(await auditProblems(this.#engine, redis, archiveDir)),
+      ...archive.problems,
+      ...(await findMissingUsage(engine, archive, today - USAGE_DAYS + 1)),
+      ...(await findAuditProblems(engine, redis, archiveDir)),
       ...(unreadable > 0
         ? [`The archive cannot be read here: ${unreadable} accounts have entries in it.`]
         : []),
     ];
-    const discrepancies = [...(await this.#look(suspects, reader)), ...strangersIn(books, known)];
-    const files = [...summarised.ledger, ...summarised.usage];
+    const discrepancies = [
+      ...(await this.#compareDetails(suspects, reader, summaries, engine)),
+      ...unknownAccounts(totals, known),
+    ];
+    const files = [...archive.ledger, ...archive.usage];
     return {
       finished_at_ms: now(),
-      duration_ms: Math.round(performance.now() - began_ms),
+      duration_ms: Math.round(performance.now() - started_ms),
       accounts: ids.length,
       archive: {
-        parts: summarised.ledger.length,
-        entries: books.entries,
-        usage_days: summarised.usage.length,
+        parts: archive.ledger.length,
+        entries: totals.entries,
+        usage_days: archive.usage.length,
         oldest_read_at_ms: files.length === 0 ? null : Math.min(...files.map(({ read_at_ms }) => read_at_ms)),
       },
       problems,
@@ -194,11 +166,15 @@ export class Reading {
     };
   }
 
+  #report(what: string, done: number, total: number): void {
+    this.#progress = { what, done, total };
+  }
+
   /**
-   * Numbers of the days whose usage is live only, and of those in the archive, too, that are compared this time: all of
-   * them where accounts are few, some where they are many, others with each reading.
+   * Days whose usage is live only, and archived days whose live usage is compared this time: all of them when there are
+   * few accounts, otherwise other days in each reconciliation.
    */
-  #days(
+  #usageDays(
     today: number,
     { usage }: SummarisedArchive,
     accounts: number,
@@ -206,103 +182,93 @@ export class Reading {
     const archived = new Set(usage.map(({ source }) => source.day));
     const days = Array.from({ length: USAGE_DAYS }, (_, index) => today - USAGE_DAYS + 1 + index);
     const both = days.filter((day) => archived.has(day));
-    const count = Math.min(both.length, Math.max(1, Math.floor(COUNTERS_COMPARED / Math.max(1, accounts))));
-    const compared = Array.from(
-      { length: count },
-      (_, index) => both[(this.#turn * count + index) % both.length] ?? 0,
-    );
+    const count = Math.min(both.length, Math.max(1, Math.floor(COMPARED_COUNTERS / Math.max(1, accounts))));
+    const first = this.#turn++ * count;
+    const compared = Array.from({ length: count }, (_, index) => both[(first + index) % both.length] ?? 0);
     return { live: days.filter((day) => !archived.has(day)), compared };
   }
 
-  /** Holds every account against the sums: which must be looked at, and which Redis knows. */
-  async #screen(ids: readonly string[], reader: LiveAccountReader, books: ArchiveTotals) {
+  /** Compares every account with the archive's totals. Returns the accounts to look at and those that Redis knows. */
+  async #compareTotals(ids: readonly string[], reader: LiveAccountReader, totals: ArchiveTotals) {
     const suspects: string[] = [];
     const known = new Set<string>();
     let unreadable = 0;
     let done = 0;
-    await eachAtOnce(ids, AT_ONCE, async (account_id) => {
-      const facts = await reader.read(account_id);
-      if (facts) {
+    await readAll(ids, reader, (account_id, live) => {
+      if (live) {
         known.add(account_id);
-        if (facts.carried && !books.isReachable) unreadable += 1;
-        if (!agrees(facts, books)) suspects.push(account_id);
+        if (live.carried && !totals.isReadable) unreadable += 1;
+        if (!agrees(live, totals)) suspects.push(account_id);
       }
       done += 1;
-      this.#tell({ what: 'accounts', done, total: ids.length });
+      this.#report('accounts', done, ids.length);
     });
     return { suspects, known, unreadable };
   }
 
-  /** Redis first and then the archive: what was carried over in between is in both, and counts once. */
-  async #look(suspects: readonly string[], reader: LiveAccountReader): Promise<Discrepancy[]> {
+  /** Reads the suspects again, Redis first and then the archive, and names what is off. */
+  async #compareDetails(
+    suspects: readonly string[],
+    reader: LiveAccountReader,
+    summaries: ArchiveSummaries,
+    engine: ArchiveEngine,
+  ): Promise<Discrepancy[]> {
     const found: Discrepancy[] = [];
-    for (let from = 0; from < suspects.length; from += LOOKED_AT_ONCE) {
-      const piece = suspects.slice(from, from + LOOKED_AT_ONCE);
-      const facts: LiveAccount[] = [];
-      await eachAtOnce(piece, AT_ONCE, async (account_id) => {
-        const one = await reader.read(account_id);
-        if (one) facts.push(one);
+    for (let from = 0; from < suspects.length; from += BATCH_ACCOUNTS) {
+      const batch = suspects.slice(from, from + BATCH_ACCOUNTS);
+      const accounts: LiveAccount[] = [];
+      await readAll(batch, reader, (_, live) => {
+        if (live) accounts.push(live);
       });
-      const summarised = await this.#summaries.refresh({ anew_ms: 0 });
-      const details = await readDetails(this.#engine, summarised, facts);
-      for (const one of facts) {
-        const own = summarised.isThere || !one.carried ? (details.get(one.account_id) ?? null) : null;
+      const archive = await summaries.refresh({ reread_ms: 0 });
+      const details = await readDetails(engine, archive, accounts);
+      for (const live of accounts) {
+        const { account_id, email, carried } = live;
+        const own = archive.hasLedger || !carried ? (details.get(account_id) ?? null) : null;
         const findings = [
-          ...compareLedger(one, own?.archived ?? null),
-          ...compareUsage(one, own?.days ?? null),
+          ...compareLedger(live, own?.ledger ?? null),
+          ...compareUsage(live, own?.usage ?? null),
         ];
-        found.push(...findings.map((finding) => named(one, finding)));
+        found.push(...findings.map((finding) => ({ account_id, email, ...finding })));
       }
-      this.#tell({ what: 'accounts that seem off', done: from + piece.length, total: suspects.length });
+      this.#report('accounts with discrepancies', from + batch.length, suspects.length);
     }
     return found;
   }
 }
 
-const named = ({ account_id, email }: LiveAccount, finding: Finding): Discrepancy => ({
-  account_id,
-  email,
-  ...finding,
-});
-
-/** Whether nothing is wrong with an account, as far as sums can tell; when in doubt, no. */
-function agrees(facts: LiveAccount, books: ArchiveTotals): boolean {
-  if (!books.isReachable && facts.carried)
-    return compareLedger(facts, null).length === 0 && compareUsage(facts, null).length === 0;
-  const archived = books.archivedOf(facts.account_id, facts.carried);
-  return archived !== null && compareLedger(facts, archived).length === 0 && books.daysAgree(facts);
+/** Whether an account shows no discrepancy as far as totals can tell; false when in doubt. */
+function agrees(live: LiveAccount, totals: ArchiveTotals): boolean {
+  if (!totals.isReadable && live.carried)
+    return compareLedger(live, null).length === 0 && compareUsage(live, null).length === 0;
+  const archived = totals.ledgerOf(live.account_id, live.carried);
+  return archived !== null && compareLedger(live, archived).length === 0 && totals.usageAgrees(live);
 }
 
-function strangersIn(books: ArchiveTotals, known: ReadonlySet<string>): Discrepancy[] {
-  const strangers = [...books.accounts()].filter((account_id) => !known.has(account_id));
-  return strangers.map((account_id) => ({
+function unknownAccounts(totals: ArchiveTotals, known: ReadonlySet<string>): Discrepancy[] {
+  const unknown = [...totals.accounts()].filter((account_id) => !known.has(account_id));
+  return unknown.map((account_id) => ({
     account_id,
     email: '',
     check: 'archive',
-    what: isUnknown,
-    stands: books.entriesOf(account_id),
-    should_be: 0,
+    what: 'archived entries of an account that Redis does not hold',
+    actual: totals.entriesOf(account_id),
+    expected: 0,
     since_ms: null,
   }));
 }
 
-/** Does something with each of many, a few at a time. After a failure nothing more is begun. */
-async function eachAtOnce<Item>(
-  items: readonly Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<void>,
+/** Reads accounts in batches, a few at once; after a failure no further read starts. */
+async function readAll(
+  ids: readonly string[],
+  reader: LiveAccountReader,
+  use: (account_id: string, live: LiveAccount | null) => void,
 ): Promise<void> {
-  const rest = items.values();
-  let isOver = false;
-  const lane = async (): Promise<void> => {
-    for (const item of rest) {
-      if (isOver) return;
-      await work(item);
-    }
-  };
+  const limit = pLimit(CONCURRENT_READS);
   try {
-    await Promise.all(Array.from({ length: atOnce }, lane));
+    for (let from = 0; from < ids.length; from += BATCH_ACCOUNTS)
+      await limit.map(ids.slice(from, from + BATCH_ACCOUNTS), async (id) => use(id, await reader.read(id)));
   } finally {
-    isOver = true;
+    limit.clearQueue();
   }
 }

@@ -1,4 +1,4 @@
-/** The lists of one account as files. */
+/** CSV exports of one account: keys, ledger, orders, audit entries and usage. */
 import type { FastifyReply } from 'fastify';
 import { wholeLedger } from '../../gateway/accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
@@ -9,6 +9,7 @@ import { PageError } from '../../gateway/pages/shared/forms.ts';
 import { type AdminArea, accountSubject } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';
+import { USAGE_COLUMNS, usageRow } from './usage.ts';
 
 const USAGE_DAYS = 90;
 
@@ -39,7 +40,7 @@ const LEDGER_COLUMNS = [
   'reason',
 ];
 
-/** Between a ledger entry's kind and its reason. */
+/** Cells between kind and reason. */
 const EMPTY_CELLS: Cell[] = Array.from({ length: LEDGER_COLUMNS.length - 4 }, () => '');
 
 /** @param format `keys.csv`, `ledger.csv`, `orders.csv`, `audit.csv` or `usage.csv` */
@@ -66,19 +67,12 @@ export async function accountExports(
     return send('audit', AUDIT_COLUMNS, auditRows(area.audit, accountSubject(account_id)));
   if (format === 'usage.csv') {
     const { daily } = await readUsage(area.redis, account_id, USAGE_DAYS, area.now());
-    const rows = daily.map(({ date, requests, errors, rows, credits }) => [
-      date,
-      requests,
-      errors,
-      rows,
-      credits,
-    ]);
-    return send('usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
+    return send('usage', USAGE_COLUMNS, daily.map(usageRow));
   }
   throw new PageError(422, `format: there is no list "${format}"`);
 }
 
-/** The whole ledger, newest first, read a piece at a time; a line says what is missing. */
+/** The whole ledger, newest first, read in pages; a row with kind `missing` stands for entries that cannot be read. */
 async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
   for await (const item of wholeLedger(area.accounts, account_id))
     yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.message] : ledgerRow(item);

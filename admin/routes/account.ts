@@ -1,4 +1,4 @@
-/** One account: everything that is known of it, suspending it, and adjusting its credits. */
+/** One account: shows everything stored about it, suspends and restores it, adjusts its credits. */
 
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -38,7 +38,7 @@ interface AccountPage {
   path: string;
   keys: KeyRecord[];
   ledger: LedgerEntry[];
-  /** What comes after these entries and cannot be shown. */
+  /** Why entries older than these cannot be shown; null when they can. */
   gap: string | null;
   /** Link to older entries. */
   older: string | null;
@@ -130,7 +130,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     } catch (error) {
       if (!(error instanceof AccountError) || ['account_unknown', 'unavailable'].includes(error.code))
         throw error;
-      // The same idem would be refused again: the form comes back with a new one.
+      // The same idem would be refused again, so the form gets a new one.
       if (error.code === 'idem_conflict') sent.idem = '';
       return refuse(409, error.message);
     }
@@ -151,11 +151,12 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
         before: { balance: balance - applied },
         after: { balance, asked: delta, applied, shortfall },
       }),
-      // Named by its idem: a repetition writes the entry only when the first try died before it could.
+      // The idem names the audit entry, so a repeated form writes it only if the first attempt failed to.
       idem === '' ? null : `credits ${id} ${idem}`,
     );
-    if (repeated) return `This adjustment had been made before; the balance after it was ${balance}.`;
-    const short = shortfall > 0 ? ` ${shortfall} could not be taken back: they were spent.` : '';
+    if (repeated) return `This adjustment was already made; the balance after it was ${balance}.`;
+    const short =
+      shortfall > 0 ? ` ${shortfall} credits were already spent and could not be taken back.` : '';
     return `Adjusted by ${applied}; the balance is ${balance}.${short}`;
   }
 }
@@ -165,19 +166,20 @@ const freshForm = (): CreditsForm => ({ delta: '', reason: '', idem: randomUUID(
 export interface CreditsForm {
   delta: string;
   reason: string;
-  /** Makes sending the form twice the same as once. */
+  /** Idempotency key: sending the form twice adjusts once. */
   idem: string;
   problem: string;
 }
 
 const grouped = new Intl.NumberFormat('en');
 
-/** The number that was typed, or the sentence that says why it cannot be taken. */
+/** Parses the typed number of credits; returns a message when it is invalid. */
 export function checkedDelta(typed: string): number | string {
   const text = typed.trim().replace(/^[−–]/, '-');
   if (!/^[+-]?\d+$/.test(text)) return 'Credits must be a whole number, such as 500 or -500.';
   const delta = Number(text);
-  if (delta === 0) return 'An adjustment of zero changes nothing.';
-  if (Math.abs(delta) > CREDITS_AT_MOST) return `At most ${grouped.format(CREDITS_AT_MOST)} at once.`;
+  if (delta === 0) return 'An adjustment cannot be zero.';
+  if (Math.abs(delta) > CREDITS_AT_MOST)
+    return `An adjustment is at most ${grouped.format(CREDITS_AT_MOST)} credits.`;
   return delta;
 }

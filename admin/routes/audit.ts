@@ -20,7 +20,7 @@ const query = z.object({
 
 interface AuditPage {
   audit: AuditEntry[];
-  /** What comes after these entries and cannot be shown. */
+  /** Why entries older than these cannot be shown; null when they can. */
   gap: string | null;
   older: string | null;
   csv: string;
@@ -62,7 +62,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
   });
 }
 
-/** Of one subject, or of all, archive included; a line says what is missing. */
+/** Entries of one subject or of all, archived ones included; a row `missing` stands for entries that cannot be read. */
 export async function* auditRows(audit: AuditLog, subject?: string): AsyncGenerator<Cell[]> {
   for await (const item of wholeAudit(audit, subject))
     yield isGap(item) ? ['', '', 'missing', '', '', '', item.message, ''] : auditRow(item);

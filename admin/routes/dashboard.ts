@@ -1,4 +1,4 @@
-/** The first page: what is wrong, what runs, and how today compares. */
+/** The operator area's first page: alarms, running jobs, and today's traffic compared with the last 30 days. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
@@ -10,20 +10,20 @@ import { type RunSummary, summariseRun } from './runs.ts';
 import { countPerDay, readTotalUsage } from './usage.ts';
 
 const DAYS = 30;
-/** The dashboard shows a reconciliation of the last minutes, and does not wait long for a new one. */
-const RECONCILED_FOR_MS = 600_000;
-const PATIENCE_MS = 500;
-const NAMED = 5;
-const RUNS_LOOKED_AT = 50;
+/** An older reconciliation is repeated. */
+const MAX_RECONCILIATION_AGE_MS = 600_000;
+const RECONCILE_WAIT_MS = 500;
+const MAX_AFFECTED = 5;
+const MAX_RUNS = 50;
 
 interface DashboardPage {
   reconciliation: Reconciliation | null;
-  /** Accounts that disagree, the first few. */
-  disagreeing: string[];
+  /** The first few accounts with discrepancies. */
+  affected: string[];
   openRequests: number;
   snapshot: SnapshotSummary | null;
   providers: ProviderFreshness[];
-  /** Under way now. */
+  /** Running now. */
   runs: RunSummary[];
   charts: Chart[];
 }
@@ -32,14 +32,14 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { redis, now, reconciler, requests, snapshots } = area;
   const view = area.view<DashboardPage>('dashboard.njk');
 
-  async function reconciled(): Promise<Reconciliation | null> {
+  async function recentReconciliation(): Promise<Reconciliation | null> {
     const age_ms = now() - (reconciler.last?.finished_at_ms ?? 0);
-    if (age_ms > RECONCILED_FOR_MS) await reconciler.refresh(PATIENCE_MS);
+    if (age_ms > MAX_RECONCILIATION_AGE_MS) await reconciler.refresh(RECONCILE_WAIT_MS);
     return reconciler.last;
   }
 
-  async function underWay(): Promise<RunSummary[]> {
-    const { runs } = await area.runs.list({ limit: RUNS_LOOKED_AT });
+  async function runningRuns(): Promise<RunSummary[]> {
+    const { runs } = await area.runs.list({ limit: MAX_RUNS });
     return runs.filter(({ status }) => status === 'running').map((run) => summariseRun(run, now()));
   }
 
@@ -48,20 +48,21 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
       readTotalUsage(redis, now(), DAYS),
       countPerDay(redis, redisKeys.accounts, now(), DAYS),
       countPerDay(redis, redisKeys.orders, now(), DAYS),
-      reconciled(),
+      recentReconciliation(),
       requests.listOpen(),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
+    const affected = new Set(
+      reconciliation?.discrepancies.map(({ email, account_id }) => email || account_id),
+    );
     return view(reply, 'Dashboard', {
       reconciliation,
-      disagreeing: [
-        ...new Set(reconciliation?.discrepancies.map(({ email, account_id }) => email || account_id)),
-      ].slice(0, NAMED),
+      affected: [...affected].slice(0, MAX_AFFECTED),
       openRequests: open.length,
       snapshot: summariseSnapshot(snapshots.current(), now()),
       providers: await listProviderFreshness(await area.providers(), area.runs, now()),
-      runs: await underWay(),
+      runs: await runningRuns(),
       charts: [
         barChart('requests', 'Requests', daily('requests')),
         barChart('credits', 'Credits', daily('credits')),

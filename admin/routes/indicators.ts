@@ -1,4 +1,4 @@
-/** The catalogue as operators see it: finding, switching on and off, editing. Every change starts a rebuild at once. */
+/** Searches, edits, publishes and unpublishes indicators. Every change queues a rebuild. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
@@ -37,7 +37,7 @@ type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'
 const editForm = z.object({ name: textField(500), description: textField(10_000), unit: textField(200) });
 const toggleForm = z.object({ to: textField(20) });
 
-/** A row of the list. One that is left out has no page, for no operator can change that. */
+/** A row of the list. An indicator that the build left out has no page, because operators cannot change that. */
 type Listed = Pick<AdminIndicator, 'id' | 'name' | 'unit' | 'topic' | 'provider'> & {
   description: string;
   path: string | null;
@@ -58,10 +58,10 @@ interface EditPage {
   indicator: AdminIndicator;
   path: string;
   form: Editable & { problem: string };
-  /** What operators changed, in words; empty when nothing. */
+  /** The operators' edits as `field: old → new`; empty without edits. */
   changed: string;
   audit: AuditEntry[];
-  /** What of them cannot be shown. */
+  /** Why older entries cannot be shown; null when they can. */
   gap: string | null;
 }
 
@@ -74,7 +74,7 @@ const factsOf = (editable: Editable): Editable => ({
 });
 
 const listed = (one: AdminIndicator): Listed => ({ ...one, path: pathOf(one.id), states: statesOf(one) });
-const listedLeftOut = (one: ExcludedIndicator): Listed => ({
+const listedExcluded = (one: ExcludedIndicator): Listed => ({
   ...one,
   description: '',
   path: null,
@@ -106,11 +106,11 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 
   scope.get('/indicators', async (request, reply) => {
     const { limit, offset, format, ...filters } = parseFields(query, request.query);
-    const [desk, excluded] = await Promise.all([indicators.list(), indicators.excluded()]);
-    const known = new Set(desk.map(({ id }) => id));
-    // What is left out comes last; until the next build it may still be on the desk.
+    const [managed, excluded] = await Promise.all([indicators.list(), indicators.excluded()]);
+    const known = new Set(managed.map(({ id }) => id));
+    // Until the next build, an indicator may be both left out and still listed.
     const absent = excluded.filter(({ id }) => !known.has(id));
-    const all = [...desk.map(listed), ...absent.map(listedLeftOut)];
+    const all = [...managed.map(listed), ...absent.map(listedExcluded)];
     const found = all.filter((one) => matches(one, filters));
     if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
     return listView(reply, 'Indicators', {
@@ -149,10 +149,10 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   scope.post<{ Params: { id: string } }>('/indicators/:id', async (request, reply) => {
     const { id } = request.params;
     const sent = parseFields(editForm, request.body);
-    if (sent.name === '') return editPage(reply.code(422), id, sent, 'A name is needed.');
+    if (sent.name === '') return editPage(reply.code(422), id, sent, 'Enter a name.');
     const before = await indicators.get(id);
     if (EDITABLE.every((field) => before[field] === sent[field]))
-      return redirectWithFlash(area, reply, pathOf(id), 'Nothing was changed.');
+      return redirectWithFlash(area, reply, pathOf(id), 'Nothing changed.');
     await auditedChange(
       area,
       request,
@@ -164,10 +164,10 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       },
       () => indicators.edit(before, sent),
     );
-    return rebuilt(request, reply, pathOf(id), `${id} was changed`);
+    return queueRebuild(request, reply, pathOf(id), `${id} is changed`);
   });
 
-  /** A form that says what it wants does nothing when sent twice; without a word it turns round what is. */
+  /** With `to`, sending the form twice changes once; without it, the route toggles. */
   scope.post<{ Params: { id: string } }>('/indicators/:id/toggle', async (request, reply) => {
     const { id } = request.params;
     const { to } = parseFields(toggleForm, request.body);
@@ -178,7 +178,7 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
         area,
         reply,
         pathOf(id),
-        `${id} is ${enabled ? 'enabled' : 'disabled'} already.`,
+        `${id} is already ${enabled ? 'published' : 'unpublished'}.`,
       );
     const action = enabled ? 'indicator.enable' : 'indicator.disable';
     await auditedChange(
@@ -187,12 +187,12 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       { action, subject: subjectOf(id), before: { enabled: before.enabled }, after: { enabled } },
       () => indicators.setEnabled(before, enabled),
     );
-    return rebuilt(request, reply, pathOf(id), `${id} is ${enabled ? 'enabled' : 'disabled'}`);
+    return queueRebuild(request, reply, pathOf(id), `${id} is ${enabled ? 'published' : 'unpublished'}`);
   });
 
-  async function rebuilt(request: FastifyRequest, reply: FastifyReply, path: string, done: string) {
+  async function queueRebuild(request: FastifyRequest, reply: FastifyReply, path: string, done: string) {
     await jobs.rebuild({ by: actorOf(request) });
-    return redirectWithFlash(area, reply, path, `${done}; the catalogue is being rebuilt, see Runs.`);
+    return redirectWithFlash(area, reply, path, `${done}. The catalogue is being rebuilt; see Runs.`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Orders of all accounts, and moving them on by hand: an invoice that was paid, a payment that was given back. */
+/** Lists orders of all accounts and changes their status by hand, such as for a paid invoice or a refund. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
@@ -15,7 +15,7 @@ import { type AdminArea, accountSubject, auditedChange, userPath } from '../cont
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
-/** What an operator may make of an order, by its state, as the buttons say it. */
+/** Status changes that an operator can make, by current status, with button labels. */
 const MOVES = {
   pending: [
     { to: 'paid', label: 'Mark paid' },
@@ -56,7 +56,7 @@ const isState = (word: string): word is OrderState => STATES.some((state) => sta
 export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<OrdersPage>('orders.njk');
 
-  /** A status that no order can have matches none. */
+  /** An unknown status matches nothing. */
   async function ordersOf(status: string, limit: number): Promise<OrderRecord[]> {
     if (status === '') return area.accounts.listAllOrders({ limit });
     return isState(status) ? area.accounts.listAllOrders({ state: status, limit }) : [];
@@ -104,7 +104,10 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }
           : null,
     );
-    const short = order.shortfall > 0 ? ` ${order.shortfall} credits had been spent and stay.` : '';
+    const short =
+      order.shortfall > 0
+        ? ` ${order.shortfall} credits were already spent and could not be taken back.`
+        : '';
     return redirectWithFlash(
       area,
       reply,

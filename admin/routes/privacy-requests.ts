@@ -1,6 +1,4 @@
-/**
- * The queue of subject-rights requests. It is read here and closed here; nothing is ever erased from here.
- */
+/** Lists and closes privacy requests (exports and erasures). Erases nothing itself. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
@@ -17,7 +15,7 @@ const closeForm = z.object({ status: textField(50), note: textField(2_000) });
 interface QueuedRequest extends Omit<SubjectRequest, 'note'> {
   age_days: number;
   user: string;
-  /** What was typed before it was refused. */
+  /** The typed note when the form was refused. */
   note: string;
 }
 
@@ -45,7 +43,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     const requests = (await queue()).map((request) =>
       request.request_id === kept?.id ? { ...request, note: kept.note } : request,
     );
-    return view(reply, 'Subject-rights requests', { requests, problem });
+    return view(reply, 'Privacy requests', { requests, problem });
   }
 
   scope.get('/gdpr', async (request, reply) => {
@@ -59,7 +57,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     const { status, note } = parseFields(closeForm, request.body);
     const before = await area.requests.get(id);
     if (status !== 'done' && status !== 'failed')
-      return page(reply.code(422), 'A request is closed as done or as failed, nothing else.', { id, note });
+      return page(reply.code(422), 'Close a request as done or as failed.', { id, note });
     await auditedChange(
       area,
       request,

@@ -1,4 +1,4 @@
-/** Whether the books agree, account by account. */
+/** Starts a reconciliation and shows its progress and the result of the last one. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
@@ -7,8 +7,8 @@ import { type AdminArea, userPath } from '../context.ts';
 import type { Discrepancy } from '../reconcile/compare.ts';
 import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
 
-/** A page waits this long for a reading; a longer one shows its progress and the outcome before it. */
-const PATIENCE_MS = 3_000;
+/** How long the page waits for a result before it shows progress and the previous result. */
+const WAIT_MS = 3_000;
 const SHOWN = 500;
 
 const query = z.object({ format: formatField });
@@ -26,7 +26,7 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/reconcile', async (request, reply) => {
     const { format } = parseFields(query, request.query);
-    await area.reconciler.refresh(PATIENCE_MS);
+    await area.reconciler.refresh(WAIT_MS);
     const { last, progress } = area.reconciler;
     const found = last?.discrepancies ?? [];
     if (format === 'csv')
@@ -36,16 +36,15 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
       ]);
     const discrepancies = found
       .slice(0, SHOWN)
-      .map((one) => ({ ...one, user: userPath(one.account_id), off: one.stands - one.should_be }));
-    return view(reply, 'Reconcile', { last, progress, discrepancies });
+      .map((one) => ({ ...one, user: userPath(one.account_id), off: one.actual - one.expected }));
+    return view(reply, 'Reconciliation', { last, progress, discrepancies });
   });
 }
 
-const row = ({ account_id, email, check, what, stands, should_be, since_ms }: Discrepancy): Cell[] => [
+const row = ({ account_id, email, check, what, actual, expected, since_ms }: Discrepancy): Cell[] => [
   ...[account_id, email, check, what],
-  ...[stands, should_be, stands - should_be],
+  ...[actual, expected, actual - expected],
   since_ms === null ? '' : new Date(since_ms).toISOString(),
 ];
 
-/** What is wrong with the archive itself stands below the accounts. */
-const problemRow = (says: string): Cell[] => ['', '', 'archive', says, '', '', '', ''];
+const problemRow = (problem: string): Cell[] => ['', '', 'archive', problem, '', '', '', ''];

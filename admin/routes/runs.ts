@@ -1,5 +1,4 @@
-/** What was ingested and published, what is under way, and what an operator can start, stop, accept or take back. */
-
+/** Ingestion runs, builds and snapshots: lists them, and starts, cancels, accepts or rolls back on request. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { EnqueueResult } from '../../data/runtime/jobs.ts';
@@ -23,53 +22,60 @@ import { listProviderFreshness, type ProviderFreshness } from '../provider-fresh
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 
 const PATH = '/admin/runs';
-const EXPORTED_AT_MOST = 2_000;
+const MAX_EXPORTED = 2_000;
+const REFRESH_S = 3;
 
-const EVERY_S = 3;
-
-const followField = z.enum(['', 'yes']).default('');
-
-interface Follow {
-  /** The page loads itself again. */
-  on: boolean;
-  every_s: number;
-  /** Link that begins it; empty when nothing is under way. */
-  start: string;
-  stop: string;
-}
-
-/** @param path the page without following; @param asked what its query says. */
-function follow(reply: FastifyReply, path: string, asked: '' | 'yes', isUnderWay: boolean): Follow {
-  const on = asked === 'yes' && isUnderWay;
-  if (on) reply.header('Refresh', EVERY_S);
-  const start = isUnderWay ? `${path}${path.includes('?') ? '&' : '?'}follow=yes` : '';
-  return { on, every_s: EVERY_S, start, stop: path };
-}
-
-const query = z.object({
+const follow = z.enum(['', 'yes']).default('');
+const listQuery = z.object({
   subject: textField(100),
-  follow: followField,
+  follow,
   limit: integerField(1, 500, 50),
   offset: integerField(0, 1_000_000, 0),
   format: formatField,
 });
+const runQuery = z.object({ follow });
 
-const followQuery = z.object({ follow: followField });
+/** A run as a row of the list shows it. */
+export interface RunSummary {
+  path: string;
+  subject: string;
+  isBuild: boolean;
+  run_id: string;
+  status: StoredRun['status'];
+  started_at_ms: number;
+  duration_ms: number | null;
+  rows: number | null;
+  rejected: number | null;
+  /** Rows of failed series, which are not written. */
+  failedRows: number;
+  reason: string;
+  /** Of a running one; `share` is null while the total is unknown. */
+  progress: { text: string; share: number | null } | null;
+}
+
+/** Reloads a page by a `Refresh` header instead of a script; opt-in, because moving pages hinder slow readers. */
+interface AutoRefresh {
+  isOn: boolean;
+  every_s: number;
+  /** Link that turns it on; empty when nothing runs. */
+  start: string;
+  stop: string;
+}
 
 interface RunsPage {
   subject: string;
   providers: ProviderFreshness[];
   runs: RunSummary[];
-  follow: Follow;
+  refresh: AutoRefresh;
   snapshots: ListedSnapshot[];
   pager: Pager;
   csv: string;
 }
 
 interface RunPage {
-  facts: RunSummary;
+  summary: RunSummary;
   run: StoredRun;
-  follow: Follow;
+  refresh: AutoRefresh;
   rejects: { reason: string; rows: number; distinct: number; samples: string[] }[];
   log: RunLogLine[];
 }
@@ -82,36 +88,28 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const runView = area.view<RunPage>('run.njk');
 
   scope.get('/runs', async (request, reply) => {
-    const { subject, limit, offset, format, follow: asked } = parseFields(query, request.query);
-    const of = subject === '' ? {} : { subject };
+    const { subject, limit, offset, format, follow } = parseFields(listQuery, request.query);
+    const filter = subject === '' ? {} : { subject };
     if (format === 'csv') {
-      const { runs: all } = await runs.list({ ...of, limit: EXPORTED_AT_MOST });
-      return sendCsv(
-        reply,
-        'runs',
-        COLUMNS,
-        all.map((run) => row(summariseRun(run, now()))),
-      );
+      const { runs: all } = await runs.list({ ...filter, limit: MAX_EXPORTED });
+      const rows = all.map((run) => row(summariseRun(run, now())));
+      return sendCsv(reply, 'runs', COLUMNS, rows);
     }
-    const { total, runs: page } = await runs.list({ ...of, limit, offset });
+    const { total, runs: page } = await runs.list({ ...filter, limit, offset });
     const shown = page.map((run) => summariseRun(run, now()));
+    const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
       subject,
       providers: await listProviderFreshness(await area.providers(), runs, now()),
       runs: shown,
-      follow: follow(
-        reply,
-        withQuery(PATH, { subject }),
-        asked,
-        shown.some(({ status }) => status === 'running'),
-      ),
+      refresh: autoRefresh(reply, withQuery(PATH, { subject }), follow, isRunning),
       snapshots: await listSnapshots(area.snapshotDir),
       pager: createPager(PATH, { subject }, { total, limit, offset }),
       csv: withQuery(PATH, { subject, format: 'csv' }),
     });
   });
 
-  async function find(subject: string, id: string): Promise<StoredRun> {
+  async function findRun(subject: string, id: string): Promise<StoredRun> {
     const run = await runs.get(subject, id);
     if (!run) throw new PageError(404, `There is no run ${id} of ${subject}.`);
     return run;
@@ -119,12 +117,12 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get<RunParams>('/runs/:subject/:run', async (request, reply) => {
     const { subject, run: id } = request.params;
-    const run = await find(subject, id);
-    const { follow: asked } = parseFields(followQuery, request.query);
+    const run = await findRun(subject, id);
+    const { follow } = parseFields(runQuery, request.query);
     return runView(reply, `${subject}, run ${id}`, {
-      facts: summariseRun(run, now()),
+      summary: summariseRun(run, now()),
       run,
-      follow: follow(reply, runPath(subject, id), asked, run.status === 'running'),
+      refresh: autoRefresh(reply, runPath(subject, id), follow, run.status === 'running'),
       rejects: Object.entries(run.record?.rejects ?? {}).map(([reason, reject]) => ({ reason, ...reject })),
       log: await runs.log(subject, id),
     });
@@ -140,12 +138,12 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
       ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
     );
-    return redirectWithFlash(area, reply, PATH, answerTo(id, asked));
+    return redirectWithFlash(area, reply, PATH, queueNotice(id, asked));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/accept', async (request, reply) => {
     const { subject, run: id } = request.params;
-    const run = await find(subject, id);
+    const run = await findRun(subject, id);
     if (run.status !== 'suspicious') throw new PageError(409, `Run ${id} is ${run.status}, not held.`);
     const asked = await auditedChange(
       area,
@@ -154,24 +152,24 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       () => area.jobs.accept(subject, id, { by: actorOf(request) }),
       ({ state }) => (state === 'queued' ? {} : null),
     );
-    return redirectWithFlash(area, reply, PATH, answerTo(subject, asked));
+    return redirectWithFlash(area, reply, PATH, queueNotice(subject, asked));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/cancel', async (request, reply) => {
     const { subject, run: id } = request.params;
-    const path = runPath(subject, id);
-    const what = subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`;
-    const isAsked = await auditedChange(
+    const isCancelled = await auditedChange(
       area,
       request,
-      { action: 'run.cancel', subject: what, after: { run: id } },
+      {
+        action: 'run.cancel',
+        subject: subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`,
+        after: { run: id },
+      },
       () => runs.cancel(subject, id, actorOf(request)),
       (asked) => (asked ? {} : null),
     );
-    const said = isAsked
-      ? 'The run is asked to end; it will within seconds.'
-      : 'The run had ended before it could be cancelled.';
-    return redirectWithFlash(area, reply, path, said);
+    const notice = isCancelled ? 'The run shutdownHooks within seconds.' : 'The run had already ended.';
+    return redirectWithFlash(area, reply, runPath(subject, id), notice);
   });
 
   scope.post('/rebuild', async (request, reply) => {
@@ -181,11 +179,8 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     return redirectWithFlash(area, reply, PATH, 'A rebuild is queued.');
   });
 
-  scope.post<{ Params: { id: string } }>('/snapshots/:id/rollback', (request, reply) =>
-    rollBack(request, reply, request.params.id),
-  );
-
-  async function rollBack(request: Parameters<typeof actorOf>[0], reply: FastifyReply, id: string) {
+  scope.post<{ Params: { id: string } }>('/snapshots/:id/rollback', async (request, reply) => {
+    const { id } = request.params;
     const snapshots = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
     if (!snapshots.some((snapshot) => snapshot.id === id))
       throw new PageError(404, `There is no snapshot ${id}.`);
@@ -202,14 +197,55 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       () => area.jobs.rollback(id, { by: actorOf(request) }),
     );
     return redirectWithFlash(area, reply, PATH, `Snapshot ${id} will be served within seconds.`);
-  }
+  });
 }
 
-/** Never two at once for one provider: what was asked for already is not asked for again. */
-function answerTo(provider: string, { state }: EnqueueResult): string {
-  if (state === 'queued') return `${provider} is queued; it will show here when it begins.`;
-  if (state === 'waiting') return `${provider} has been asked for already.`;
-  return `${provider} is being ingested now; nothing was started.`;
+/** One provider is never ingested twice at once. */
+function queueNotice(provider: string, { state }: EnqueueResult): string {
+  if (state === 'queued') return `${provider} is queued.`;
+  if (state === 'waiting') return `${provider} is already queued.`;
+  return `${provider} is already running; nothing was started.`;
+}
+
+const runPath = (subject: string, runId: string): string =>
+  `${PATH}/${encodeURIComponent(subject)}/${encodeURIComponent(runId)}`;
+
+export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
+  const { subject, run_id, status, record } = run;
+  const started_at_ms = Date.parse(run.started_at);
+  const ended_ms = run.finished_at ? Date.parse(run.finished_at) : status === 'running' ? now_ms : null;
+  return {
+    path: runPath(subject, run_id),
+    subject,
+    isBuild: subject === SNAPSHOT_SUBJECT,
+    run_id,
+    status,
+    started_at_ms,
+    duration_ms: ended_ms === null ? null : ended_ms - started_at_ms,
+    rows: record?.rows_written ?? run.build?.counts?.observations ?? null,
+    rejected: record ? Object.values(record.rejects).reduce((sum, { rows }) => sum + rows, 0) : null,
+    failedRows: record?.failed_indicators.reduce((sum, { rows = 0 }) => sum + rows, 0) ?? 0,
+    reason: run.reason ?? '',
+    progress: progressOf(run),
+  };
+}
+
+const numbers = new Intl.NumberFormat('en');
+
+function progressOf({ status, progress }: StoredRun): RunSummary['progress'] {
+  if (status !== 'running' || !progress) return null;
+  const { step, done, total, unit } = progress;
+  const ofTotal = total === null ? '' : ` of ${numbers.format(total)}`;
+  const share = total ? Math.min(1, done / total) : null;
+  return { text: `${step}: ${numbers.format(done)}${ofTotal} ${unit}`, share };
+}
+
+/** @param path the page without auto-refresh */
+function autoRefresh(reply: FastifyReply, path: string, follow: '' | 'yes', isRunning: boolean): AutoRefresh {
+  const isOn = follow === 'yes' && isRunning;
+  if (isOn) reply.header('Refresh', REFRESH_S);
+  const start = isRunning ? `${path}${path.includes('?') ? '&' : '?'}follow=yes` : '';
+  return { isOn, every_s: REFRESH_S, start, stop: path };
 }
 
 const COLUMNS = ['subject', 'run_id', 'status', 'started_at', 'duration_s', 'rows', 'rejected', 'reason'];
@@ -219,58 +255,3 @@ const row = (run: RunSummary): Cell[] => [
   run.duration_ms === null ? null : run.duration_ms / 1000,
   ...[run.rows, run.rejected, run.reason],
 ];
-
-export interface RunSummary {
-  path: string;
-  subject: string;
-  isBuild: boolean;
-  run_id: string;
-  status: StoredRun['status'];
-  started_at_ms: number;
-  duration_ms: number | null;
-  rows: number | null;
-  rejected: number | null;
-  /** Rows left out with series that failed whole. */
-  failedRows: number;
-  reason: string;
-  /** Of a running one; `share` is null while nobody knows how much there is. */
-  progress: { text: string; share: number | null } | null;
-}
-
-export const runPath = (subject: string, runId: string): string =>
-  `/admin/runs/${encodeURIComponent(subject)}/${encodeURIComponent(runId)}`;
-
-const figures = new Intl.NumberFormat('en');
-
-function progressOf({ status, progress }: StoredRun): RunSummary['progress'] {
-  if (status !== 'running' || !progress) return null;
-  const { step, done, total, unit } = progress;
-  const of = total === null ? '' : ` of ${figures.format(total)}`;
-  const share = total ? Math.min(1, done / total) : null;
-  return { text: `${step}: ${figures.format(done)}${of} ${unit}`, share };
-}
-
-export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
-  const started_at_ms = Date.parse(run.started_at);
-  const ended_ms = run.finished_at ? Date.parse(run.finished_at) : null;
-  const rejects = run.record && Object.values(run.record.rejects);
-  return {
-    path: runPath(run.subject, run.run_id),
-    subject: run.subject,
-    isBuild: run.subject === SNAPSHOT_SUBJECT,
-    run_id: run.run_id,
-    status: run.status,
-    started_at_ms,
-    duration_ms:
-      ended_ms === null
-        ? run.status === 'running'
-          ? now_ms - started_at_ms
-          : null
-        : ended_ms - started_at_ms,
-    rows: run.record?.rows_written ?? run.build?.counts?.observations ?? null,
-    rejected: rejects?.reduce((sum, { rows }) => sum + rows, 0) ?? null,
-    failedRows: run.record?.failed_indicators.reduce((sum, { rows = 0 }) => sum + rows, 0) ?? 0,
-    reason: run.reason ?? '',
-    progress: progressOf(run),
-  };
-}

@@ -1,5 +1,4 @@
-/** What all callers did, day by day and route by route. */
-
+/** Usage of all callers by day and by route. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
@@ -7,7 +6,7 @@ import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-key
 import type { UsageCounts, UsageReport } from '../../gateway/metering/metering.ts';
 import { foldUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart, type Point } from '../../gateway/pages/shared/chart.ts';
-import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
 
@@ -34,16 +33,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
   scope.get('/usage', async (request, reply) => {
     const { days, format } = parseFields(query, request.query);
     const { daily, endpoints, totals } = await readTotalUsage(redis, now(), days);
-    if (format === 'csv') {
-      const rows = daily.map(({ date, requests, errors, rows, credits }) => [
-        date,
-        requests,
-        errors,
-        rows,
-        credits,
-      ]);
-      return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
-    }
+    if (format === 'csv') return sendCsv(reply, 'usage', USAGE_COLUMNS, daily.map(usageRow));
     const charts = SERIES.map(([name, title]) =>
       barChart(
         name,
@@ -61,10 +51,20 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
   });
 }
 
+export const USAGE_COLUMNS = ['date', 'requests', 'errors', 'rows', 'credits'];
+
+export const usageRow = ({ date, requests, errors, rows, credits }: UsageReport['daily'][number]): Cell[] => [
+  date,
+  requests,
+  errors,
+  rows,
+  credits,
+];
+
 const lastDays = (now_ms: number, days: number): number[] =>
   Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);
 
-/** The last `days` UTC days, today included, oldest first. */
+/** Usage of the last `days` UTC days including today, oldest first; see `gateway/metering/totals.ts`. */
 export async function readTotalUsage(
   redis: RedisClient,
   now_ms: number,
@@ -75,7 +75,7 @@ export async function readTotalUsage(
   return foldUsage(numbers.map((day, index) => ({ date: dateOfDay(day), counters: hashes[index] ?? {} })));
 }
 
-/** How many of a list that is ordered by time (accounts, orders) were made on each day. */
+/** Number of members by day of a sorted set whose scores are creation times. */
 export async function countPerDay(
   redis: RedisClient,
   key: string,

@@ -1,4 +1,4 @@
-/** Finding accounts. */
+/** Searches accounts. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { AccountRecord } from '../../gateway/accounts/records.ts';
@@ -15,7 +15,7 @@ import {
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/users';
-const EXPORT_AT_ONCE = 500;
+const EXPORT_BATCH = 500;
 
 const query = z.object({
   q: textField(200),
@@ -39,7 +39,7 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/users', async (request, reply) => {
     const { q, status, limit, offset, format } = parseFields(query, request.query);
-    if (format === 'csv') return sendCsv(reply, 'accounts', COLUMNS, exported(area, q, status));
+    if (format === 'csv') return sendCsv(reply, 'accounts', COLUMNS, exportRows(area, q, status));
     const { total, ids } = await area.index.search({ q, state: status, limit, offset });
     const accounts = await Promise.all(ids.map((id) => area.accounts.get(id)));
     const filters = { q, status };
@@ -58,12 +58,12 @@ const COLUMNS = [
   ...['balance', 'lifetime_granted', 'lifetime_spent', 'created_at'],
 ];
 
-/** All matches, read a piece at a time while they are sent. */
-async function* exported(area: AdminArea, q: string, state: string) {
+/** All matches, read in batches while they are sent. */
+async function* exportRows(area: AdminArea, q: string, state: string) {
   const { ids } = await area.index.search({ q, state, limit: Number.MAX_SAFE_INTEGER, offset: 0 });
-  for (let from = 0; from < ids.length; from += EXPORT_AT_ONCE) {
-    const piece = ids.slice(from, from + EXPORT_AT_ONCE);
-    for (const account of await Promise.all(piece.map((id) => area.accounts.get(id)))) {
+  for (let from = 0; from < ids.length; from += EXPORT_BATCH) {
+    const batch = ids.slice(from, from + EXPORT_BATCH);
+    for (const account of await Promise.all(batch.map((id) => area.accounts.get(id)))) {
       const { account_id, email, name, state, tier, verified, credits, created_at_ms } = account;
       const { balance, lifetime_granted, lifetime_spent } = credits;
       const created = new Date(created_at_ms).toISOString();

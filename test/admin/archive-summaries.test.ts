@@ -28,10 +28,10 @@ describe('summaries', () => {
   const writeUsage = (date: string, credits: number) =>
     query(`COPY (SELECT 'acc_a' AS account_id, '/v1/data' AS route, 1::BIGINT AS requests, 0::BIGINT AS errors,
       1::BIGINT AS "rows", ${credits}::BIGINT AS credits) TO '${fileOf(date)}' (FORMAT parquet)`);
-  const refresh = (anew_ms: number): Promise<SummarisedArchive> => {
+  const refresh = (reread_ms: number): Promise<SummarisedArchive> => {
     now += 1_000;
     return new ArchiveSummaries(join(dir, 'archive'), join(dir, 'kept'), engine, () => now).refresh({
-      anew_ms,
+      reread_ms,
     });
   };
   const readAt = ({ usage }: SummarisedArchive): number[] => usage.map(({ read_at_ms }) => read_at_ms);
@@ -39,7 +39,7 @@ describe('summaries', () => {
   it('are made once, kept by whoever comes next, and made anew in turns when there is time', async () => {
     const first = await refresh(0);
     expect(readAt(first)).toEqual([now, now, now]);
-    expect(first).toMatchObject({ ledger: [], isThere: false, problems: [] });
+    expect(first).toMatchObject({ ledger: [], hasLedger: false, problems: [] });
     const made_at = now;
     expect(readAt(await refresh(0))).toEqual([made_at, made_at, made_at]);
     expect(readAt(await refresh(60_000))).toEqual([now, now, now]);

@@ -150,8 +150,8 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     );
     await mirror.flush();
     const page = await operator.get('/admin/runs/undp/r1');
-    const told = ['rows fell', 'Rows written 77', 'Rows read 92', 'Left out with failed series 12'];
-    told.push('unknown_place: 3 rows, 2 different', 'Atlantis', 'gii : cut off (12 rows left out with it)');
+    const told = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
+    told.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
     for (const words of told) expect(wordsOf(page)).toContain(words);
     expect(page.html).toContain('&lt;script&gt;1&lt;/script&gt;');
     expect(page.html).toContain('read &lt;b&gt;it&lt;/b&gt;');
@@ -165,11 +165,11 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     await rerun('world-bank');
     expect(await notice()).toContain('world-bank is queued');
     await rerun('world-bank');
-    expect(await notice()).toContain('world-bank has been asked for already');
+    expect(await notice()).toContain('world-bank is already queued');
     mirror.onRun(recordOf('imf', 'r2'));
     await mirror.flush();
     await rerun('imf');
-    expect(await notice()).toContain('imf is being ingested now; nothing was started');
+    expect(await notice()).toContain('imf is already running; nothing was started');
     expect((await rerun('nobody')).status).toBe(404);
     const audit = await operator.get('/admin/audit?format=csv');
     expect(audit.html.match(/provider\.rerun/g)).toHaveLength(1);

@@ -32,7 +32,7 @@ describe('in the archive', () => {
   ])('an entry whose %s was altered, with the moment', async (column, value) => {
     const entry = archivedEntry();
     await rewrite(entriesOf(1), changed(column, value, entry));
-    const tear = (await found()).find(({ what }) => what.startsWith('entry '));
+    const tear = (await found()).find(({ what }) => what.startsWith('balance at entry '));
     expect(tear).toMatchObject({ check: 'archive', since_ms: expect.any(Number) });
     expect(tear?.what).toContain(`in ledger/${parts[1]}`);
     expect(Math.abs((tear?.since_ms ?? 0) - entry.at_ms)).toBeLessThan(DAY_MS);
@@ -42,14 +42,14 @@ describe('in the archive', () => {
     const entry = archivedEntry();
     await rewrite(entriesOf(1), `SELECT * FROM rows WHERE NOT (${idIs(entry)})`);
     expect(await found()).toContainEqual(
-      expect.objectContaining({ what: 'entries in the archive against those carried over', off: -1 }),
+      expect.objectContaining({ what: 'archived entries against the count in Redis', off: -1 }),
     );
     await lived.restore();
     await rewrite(entriesOf(1), `SELECT * FROM rows WHERE account_id <> '${id}'`);
     await rewrite(accountsOf(1), `SELECT * FROM rows WHERE account_id <> '${id}'`);
-    const missing = (await found()).find(({ what }) => what.includes('opens with'));
+    const missing = (await found()).find(({ what }) => what.startsWith('opening balance'));
     expect(missing?.what).toContain(
-      `ledger/${parts[2]} opens with against that at the end of ledger/${parts[0]}`,
+      `opening balance of ledger/${parts[2]} against the closing balance of ledger/${parts[0]}`,
     );
   });
 
@@ -60,7 +60,7 @@ describe('in the archive', () => {
       `SELECT * FROM rows UNION ALL SELECT * FROM ${from} WHERE account_id = '${id}' ORDER BY ALL`,
     );
     const said = await found();
-    expect(said.map(({ what }) => what)).toContain('entries in the archive against those carried over');
+    expect(said.map(({ what }) => what)).toContain('archived entries against the count in Redis');
   });
 
   it('a debit that became something else, or of another day, or of another order', async () => {
@@ -81,7 +81,7 @@ describe('in the archive', () => {
     await rewrite(entriesOf(1), changed('"order"', "'ord_other'", bought));
     expect((await found()).map(({ what, off }) => [what, off])).toEqual([
       [`order ${lived.orders[0]} (paid)`, -100],
-      ['order ord_other, which the account does not have', 100],
+      ['order ord_other, missing from the account', 100],
     ]);
   });
 
@@ -98,7 +98,7 @@ describe('in the archive', () => {
     expect(await lived.discrepancies()).toEqual([]);
     lived.world.clock.ms += 120 * DAY_MS;
     const { problems } = await lived.reconcile();
-    expect(problems).toContain(`usage/${date} is missing: its debits cannot be held against anything`);
+    expect(problems).toContain(`usage/${date} is missing: its debits cannot be checked`);
   });
 
   it('any entry, in any way that changes what it says', async () => {
@@ -140,7 +140,7 @@ describe('whole files of the archive', () => {
     const said = await lived.discrepancies();
     expect(
       said.some(
-        ({ what }) => what === `entries in ledger/${parts[1]}-again that ledger/${parts[1]} holds, too`,
+        ({ what }) => what === `entries in ledger/${parts[1]}-again that ledger/${parts[1]} also holds`,
       ),
     ).toBe(true);
   });

@@ -62,7 +62,7 @@ export async function found(): Promise<Found[]> {
   const discrepancies = await lived.discrepancies();
   expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set([id]));
   for (const one of discrepancies) expect(one.email).toBe(email);
-  return discrepancies.map(({ check, what, stands, should_be, since_ms }) => ({
-    ...{ check, what, since_ms, off: stands - should_be },
+  return discrepancies.map(({ check, what, actual, expected, since_ms }) => ({
+    ...{ check, what, since_ms, off: actual - expected },
   }));
 }

@@ -89,8 +89,8 @@ describe('in Redis', () => {
   });
 
   it.each([
-    ['balance', 5, 'sum of the archive against the balance carried over', -5],
-    ['entries', -1, 'entries in the archive against those carried over', 1],
+    ['balance', 5, 'sum of archived entries against the archived balance', -5],
+    ['entries', -1, 'archived entries against the count in Redis', 1],
   ])('what was carried over: %s', async (field, by, what, off) => {
     await redis.hincrby(carried(), field, by);
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'archive', what, off }));
@@ -118,7 +118,7 @@ describe('in Redis', () => {
     await lived.restore();
     await redis.zrem(redisKeys.accountOrders(id), paid);
     expect(await found()).toContainEqual(
-      expect.objectContaining({ what: `order ${paid}, which the account does not have`, off: 100 }),
+      expect.objectContaining({ what: `order ${paid}, missing from the account`, off: 100 }),
     );
   });
 
@@ -143,6 +143,9 @@ describe('in Redis', () => {
     await redis.del(wallet());
     const [one, ...more] = await lived.discrepancies();
     expect(more).toEqual([]);
-    expect(one).toMatchObject({ account_id: id, what: 'entries of an account that Redis does not know' });
+    expect(one).toMatchObject({
+      account_id: id,
+      what: 'archived entries of an account that Redis does not hold',
+    });
   });
 });

@@ -56,7 +56,7 @@ describe('reconcile', () => {
 
   it('finds nothing wrong where nothing is', async () => {
     expect(await report()).toEqual([]);
-    expect(wordsOf(await operator.get('/admin/reconcile'))).toContain('All 3 accounts agree');
+    expect(wordsOf(await operator.get('/admin/reconcile'))).toContain('No discrepancies in 3 accounts');
   });
 
   it('finds nothing wrong after a refund beyond the balance, a void, and nothing at all', async () => {
@@ -82,10 +82,12 @@ describe('reconcile', () => {
     expect(line).toContain(`${id},${email},balance,balance against the sum of the ledger,10468,10443,25,`);
     expect(await moments()).toContain(line?.split(',').at(-1));
     const page = await operator.get('/admin/reconcile');
-    expect(wordsOf(page)).toContain('1 disagreement in 3 accounts');
+    expect(wordsOf(page)).toContain('1 discrepancy in 3 accounts');
     expect(page.html).toContain(email);
     service.clock.ms += 700_000;
-    expect(wordsOf(await operator.get('/admin/'))).toContain(`The books disagree in 1 place: ${email}`);
+    expect(wordsOf(await operator.get('/admin/'))).toContain(
+      `Accounts do not reconcile: 1 discrepancy (${email})`,
+    );
     service.clock.ms = NOON;
   });
 
@@ -106,7 +108,9 @@ describe('reconcile', () => {
     }
     const [line, ...more] = await report();
     expect(more).toEqual([]);
-    expect(line).toMatch(new RegExp(`^${id},${email},balance,entry \\S+ against the entries before it,1,`));
+    expect(line).toMatch(
+      new RegExp(`^${id},${email},balance,balance at entry \\S+ against the sum of entries up to it,1,`),
+    );
   });
 
   it.each([
@@ -148,9 +152,7 @@ describe('reconcile', () => {
   it('names a purchase whose order is not there', async () => {
     await service.client.zrem(redisKeys.accountOrders(id), orders[0] ?? '');
     const lines = await report();
-    expect(lines.some((line) => line.includes(`order ${orders[0]}, which the account does not have`))).toBe(
-      true,
-    );
+    expect(lines.some((line) => line.includes(`order ${orders[0]}, missing from the account`))).toBe(true);
   });
 
   it('names an account whose usage is not its debits, and the day', async () => {

@@ -55,9 +55,9 @@ describe('the operator area', () => {
     await inspect(page, 'admin-indicator');
     await page.getByLabel('Name').fill('A clearer name');
     await page.getByRole('button', { name: 'Save and rebuild' }).click();
-    await page.getByText('the catalogue is being rebuilt').waitFor();
-    await page.getByRole('button', { name: 'Disable and rebuild' }).click();
-    await page.getByText('is disabled; the catalogue').waitFor();
+    await page.getByText('The catalogue is being rebuilt').waitFor();
+    await page.getByRole('button', { name: 'Unpublish and rebuild' }).click();
+    await page.getByText('is unpublished. The catalogue').waitFor();
     await inspect(page, 'admin-indicator-disabled');
   });
 
@@ -72,7 +72,7 @@ describe('the operator area', () => {
     await page.getByRole('link', { name: /^undp/ }).click();
     await page.waitForURL('**/admin/runs/undp/**');
     await inspect(page, 'admin-run');
-    await page.getByRole('button', { name: 'Accept the run and publish' }).click();
+    await page.getByRole('button', { name: 'Accept run and publish' }).click();
     await page.getByText('undp is queued').waitFor();
   });
 
@@ -84,9 +84,9 @@ describe('the operator area', () => {
     await page.getByRole('link', { name: 'amara@example.org' }).click();
     await page.waitForURL('**/admin/users/acc_*');
     await inspect(page, 'admin-account');
-    await page.getByRole('button', { name: 'Suspend the account' }).click();
+    await page.getByRole('button', { name: 'Suspend account' }).click();
     await page.getByText('The account is suspended.').waitFor();
-    await page.getByRole('button', { name: 'Restore the account' }).click();
+    await page.getByRole('button', { name: 'Restore account' }).click();
     await page.getByText('The account is active.').waitFor();
   });
 
@@ -117,16 +117,16 @@ describe('the operator area', () => {
     expect((await service.accounts.listAllOrders({ state: 'pending' })).length).toBe(1);
   });
 
-  it('shows usage, and books that disagree', async () => {
+  it('shows usage and reconciliation discrepancies', async () => {
     await follow(page, 'Usage', '/admin/usage');
     await inspect(page, 'admin-usage');
-    await follow(page, 'Reconcile', '/admin/reconcile');
+    await follow(page, 'Reconciliation', '/admin/reconcile');
     await inspect(page, 'admin-reconcile');
     await follow(page, 'Dashboard', '/admin/');
   });
 
-  it('closes a subject-rights request', async () => {
-    await follow(page, 'Requests', '/admin/gdpr');
+  it('closes a privacy request', async () => {
+    await follow(page, 'Privacy requests', '/admin/gdpr');
     await inspect(page, 'admin-gdpr');
     await page
       .getByLabel(/Note on request/)
@@ -138,7 +138,7 @@ describe('the operator area', () => {
   });
 
   it('shows the audit log, and a page that is not there', async () => {
-    await follow(page, 'Audit', '/admin/audit');
+    await follow(page, 'Audit log', '/admin/audit');
     await inspect(page, 'admin-audit');
     expect(complaints).toEqual([]);
     await page.goto(`${service.url}/admin/nothing`);

@@ -63,7 +63,7 @@ export async function reconcileFaults(report: Report): Promise<void> {
     const [one] = third.discrepancies;
     report(
       'One altered entry among them is named',
-      one ? `${one.what}, off by ${one.stands - one.should_be}, in ${seconds(third)}` : 'nobody',
+      one ? `${one.what}, off by ${one.actual - one.expected}, in ${seconds(third)}` : 'nobody',
       named.size === 1 && named.has(accountId(victim)),
     );
   } finally {

@@ -1,4 +1,4 @@
--- What one account's books say, as of one moment: wallet, what was carried over, orders, usage, and the live ledger.
+-- Reads one account at one moment: wallet, archived-through counters, orders, usage and the start of the live ledger.
 -- Changes nothing.
 --
 -- KEYS, all with the account's hash tag
@@ -6,22 +6,22 @@
 --   2 carried  hash
 --   3 ledger   stream
 --   4 orders   zset of order ids
---   5.. usage  hashes of days
+--   5.. usage  hashes, one a day
 -- ARGV
---   1 entries  how many of the oldest entries to return: few, so that nobody waits long behind this
+--   1 count  how many of the oldest entries to return
 -- Returns { { state, email, balance, granted, spent, paid }, carried as alternating names and values, id of the last
 --   entry or '', order ids, credits used on each day, the oldest entries }
 
 local account, carried, ledger, orders = unpack(KEYS)
-local entries = ARGV[1]
+local count = ARGV[1]
 
 local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
 local used = {}
 for i = 5, #KEYS do
-  local credits, counts = 0, redis.call('HGETALL', KEYS[i])
-  for at = 1, #counts, 2 do
-    if string.sub(counts[at], -8) == '|credits' then
-      credits = credits + tonumber(counts[at + 1])
+  local credits, counters = 0, redis.call('HGETALL', KEYS[i])
+  for at = 1, #counters, 2 do
+    if string.sub(counters[at], -8) == '|credits' then
+      credits = credits + tonumber(counters[at + 1])
     end
   end
   used[i - 4] = credits
@@ -32,5 +32,5 @@ return {
   last and last[1] or '',
   redis.call('ZRANGE', orders, 0, -1),
   used,
-  last and redis.call('XRANGE', ledger, '-', '+', 'COUNT', entries) or {},
+  last and redis.call('XRANGE', ledger, '-', '+', 'COUNT', count) or {},
 }

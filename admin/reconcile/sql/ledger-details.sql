@@ -1,4 +1,4 @@
--- All rows of some accounts out of the summaries of parts.
+-- Every summary row of some accounts.
 SELECT
   filename AS file, account_id, day, "order", entries, moved, spent, of_day,
   first_ms, first_seq, last_ms, last_seq, opening, closing, since_ms, astray

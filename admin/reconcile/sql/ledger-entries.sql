@@ -1,5 +1,4 @@
--- What of a part has been carried over, of accounts of which only the beginning has: the entries themselves, as few
--- accounts are ever caught in the middle.
+-- Entries of some accounts in one part, up to and with an id for each account.
 SELECT entry.account_id, id_ms, id_seq, at_ms, kind, delta, balance, route, "order",
   coalesce(try_cast(regexp_extract(more, '"of_ms":"(\d+)"', 1) AS BIGINT), at_ms) AS counted_ms
 FROM read_parquet($entries) AS entry

@@ -1,6 +1,6 @@
--- What some parts come to, account by account, in one pass without sorting.
--- `chained`: every part opens with what another closed with. Compared as sums of hashes: cheap, and enough to tell which
--- accounts must be looked at part by part.
+-- Adds up parts by account, in one pass without sorting.
+-- `chained`: every part opens with the closing balance of another. Compares sums of hashes, which is cheap and tells which
+-- accounts to read part by part.
 SELECT
   account_id,
   sum(entries)::BIGINT AS entries,

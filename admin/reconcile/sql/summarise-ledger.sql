@@ -1,13 +1,13 @@
--- What a part of the ledger comes to, each entry held against the one before it, in the order of the file.
--- Three kinds of rows: of each account (`entries` above 0, `day` when all of its entries are of one), of each of its days
--- when they are several, and of each of its orders.
--- `link` and `weighed` are sums made cheap; see totals.sql. `weighed` is what was spent on a day times a number of that
--- day's own: summed over days, it shows a difference of any of them, as two days do not make up for each other.
+-- Summarises a part of the ledger; compares each entry with the one before it in the file.
+-- One row an account (`entries` above 0; `day` when all its entries are of one day), one for each of its days when there
+-- are several, and one for each of its orders.
+-- `astray` counts entries that do not follow from the one before. `link` is a sum of hashes that ledger-totals.sql uses.
+-- `weighed` is the credits spent on a day times a pseudo-random factor of that day: summed, it is a checksum over days.
 COPY (
   WITH lined_up AS (
     SELECT
       account_id, id_ms, id_seq, at_ms, delta, balance,
-      -- A debit that was taken back is taken out of the day on which it was made.
+      -- A refund of a debit counts on the day of the debit.
       coalesce(
         if(kind = 'refund' AND more IS NOT NULL, try_cast(regexp_extract(more, '"of_ms":"(\d+)"', 1) AS BIGINT), NULL),
         at_ms

@@ -1,4 +1,4 @@
--- Credits that each account used on one archived day; `weighed` as in summarise-ledger.sql.
+-- Summarises one archived day of usage: credits used by account; `weighed` as in summarise-ledger.sql.
 COPY (
   SELECT
     account_id, $day::INTEGER AS day, sum(credits)::BIGINT AS used,

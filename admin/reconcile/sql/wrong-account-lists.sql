@@ -1,4 +1,4 @@
--- Accounts of which a part's list says something else than its entries.
+-- Number of accounts whose line in a part's account list differs from the part's entries.
 SELECT count(*) AS accounts
 FROM (SELECT * FROM read_parquet($summary) WHERE entries > 0) AS held
 FULL JOIN read_parquet($accounts) AS listed USING (account_id)

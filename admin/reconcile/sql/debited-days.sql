@@ -1,2 +1,0 @@
--- Days on which archived entries debited something.
-SELECT DISTINCT day FROM read_parquet($files) WHERE day IS NOT NULL AND of_day <> 0

@@ -1,4 +1,0 @@
--- What accounts used, day by day: some of them, or all.
-SELECT account_id, day, used
-FROM read_parquet($files)
-WHERE len($accounts) = 0 OR account_id IN (SELECT unnest($accounts))

@@ -1,2 +1,0 @@
--- What each account used, all days together, each by its weight.
-SELECT account_id, sum(weighed)::BIGINT AS weighed FROM read_parquet($files) GROUP BY account_id
