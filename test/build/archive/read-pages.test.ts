@@ -79,7 +79,9 @@ describe('operator pages over archive and live', () => {
     expect(wordsOf(await operator.get(`/admin/users/${id}`))).toContain('account.suspend');
     const reconciled = wordsOf(await operator.get('/admin/reconcile'));
     expect(reconciled).toContain('No discrepancies in 1 account');
-    expect(reconciled).toContain(`The archive holds ${GRANTS} entries in 1 part, and`);
+    expect(reconciled).toMatch(
+      new RegExp(`The archive holds ${GRANTS} entries in 1 part, and \\d+ days? of usage`),
+    );
   });
 
   it('show it on the command line', async () => {
