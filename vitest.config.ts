@@ -2,6 +2,7 @@
  * Two projects: `standard` is what `npm test` runs, `extended` what needs longer (`*.extended.test.ts`). Two workers,
  * because test files start servers of their own and a small machine has two cores. CI counts the JSON reports.
  */
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -16,6 +17,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'extended', include: [EXTENDED] } },
     ],
+    globalSetup: ['test/shared-redis.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // Limits only end what hangs. No test depends on its own duration.
@@ -23,7 +25,10 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     // Tests start hundreds of programs. A shared compile cache halves what a start costs.
-    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'var/test/compile-cache') },
+    env: {
+      NODE_COMPILE_CACHE: join(import.meta.dirname, 'var/test/compile-cache'),
+      TEST_REDIS_DIR: join(tmpdir(), `alm-test-${process.pid}`),
+    },
     reporters: ['default', 'json'],
     outputFile: { json: 'var/test/results.json' },
   },

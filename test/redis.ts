@@ -1,6 +1,6 @@
 /**
- * A real Redis for one test file: `redis-server` or `valkey-server` on a unix socket in a directory of its own, without
- * persistence, gone when the file is done. `startRedisCluster` does the same with a cluster on free loopback ports.
+ * A real Redis for a test file: `redis-server` or `valkey-server` on a unix socket, without persistence. By default it is
+ * the one of the Vitest worker. `startRedisCluster` starts a cluster on free loopback ports.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { TestCluster } from './redis-cluster.ts';
 import { appendOnly, atSocket, connected, end, launch, untilUp } from './redis-server.ts';
+import { type Lease, leaseRedis } from './shared-redis.ts';
 
 export { startRedisCluster, type TestCluster } from './redis-cluster.ts';
 export { silentLog } from './redis-server.ts';
@@ -77,9 +78,43 @@ async function asRedis(cluster: TestCluster): Promise<TestRedis> {
   };
 }
 
-/** `persistent`: an append-only file in which everything acknowledged survives `kill` and `restart`. */
-export async function startRedis({ persistent = false } = {}): Promise<TestRedis> {
+export interface RedisOptions {
+  /** An append-only file in which everything acknowledged survives `kill` and `restart`. */
+  persistent?: boolean;
+  /** A server of its own, which the test may kill, restart, pause or configure. */
+  dedicated?: boolean;
+}
+
+/** The Redis of this worker, emptied, or a server of its own. */
+export async function startRedis({
+  persistent = false,
+  dedicated = persistent,
+}: RedisOptions = {}): Promise<TestRedis> {
   if (sharedCluster) return asRedis(sharedCluster);
+  const lease = dedicated ? null : await leaseRedis();
+  return lease ? asLeased(lease) : startDedicated(persistent);
+}
+
+function asLeased({ socket, release }: Lease): TestRedis {
+  const clients: RedisClient[] = [];
+  const url = `unix://${socket}`;
+  const refuse = (): never => {
+    throw new Error('this Redis is shared: start it with { dedicated: true }');
+  };
+  return {
+    url,
+    settings: { REDIS_URL: url, REDIS_CLUSTER: 'false' },
+    connect: () => connected(url, false, clients),
+    kill: refuse,
+    restart: refuse,
+    stop: async () => {
+      for (const client of clients) client.disconnect();
+      release();
+    },
+  };
+}
+
+async function startDedicated(persistent: boolean): Promise<TestRedis> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-redis-'));
   const socket = join(dir, 'redis.sock');
   const options = ['--port', '0', '--unixsocket', socket, ...appendOnly(persistent)];

@@ -19,7 +19,7 @@ import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { silentLog, startRedis, startRedisCluster, type TestRedis } from '../redis.ts';
+import { type RedisOptions, silentLog, startRedis, startRedisCluster, type TestRedis } from '../redis.ts';
 
 /** A moment in the middle of a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
@@ -66,8 +66,11 @@ export const SERVERS = [
 ] as const;
 
 /** The area on one Redis. */
-export async function startAdmin(settings: Record<string, string> = {}): Promise<AdminService> {
-  const redis = await startRedis();
+export async function startAdmin(
+  settings: Record<string, string> = {},
+  options: RedisOptions = {},
+): Promise<AdminService> {
+  const redis = await startRedis(options);
   return { ...(await startAdminOn(redis, settings)), redis };
 }
 

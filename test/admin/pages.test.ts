@@ -237,7 +237,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
 });
 
 it('says so when Redis is away, with a time to retry, and comes back', async () => {
-  const service = await startAdmin();
+  const service = await startAdmin({}, { dedicated: true });
   try {
     const operator = await service.signedIn();
     await service.redis.kill();

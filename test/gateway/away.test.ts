@@ -1,6 +1,7 @@
 /** When Redis or a query fails: who gets what, and that nothing is charged. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { QueryTimeout } from '../../gateway/snapshot/query-runner.ts';
+import { startRedis } from '../redis.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
@@ -8,7 +9,7 @@ describe('Redis away', () => {
   let service: Service;
   let owner: TestKey;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await Service.start({ redis: await startRedis({ dedicated: true }) });
     owner = await service.account();
     expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
     await service.redis.kill();

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Pressure } from '../../gateway/http/pressure.ts';
+import { startRedis } from '../redis.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 const LIMITS = { standing: 4, let_in: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };
@@ -12,7 +13,7 @@ let owner: TestKey;
 let pressure: Pressure;
 beforeAll(async () => {
   pressure = new Pressure(LIMITS, pino({ level: 'silent' }));
-  service = await Service.start({ pressure });
+  service = await Service.start({ pressure, redis: await startRedis({ dedicated: true }) });
   owner = await service.account({ credits: 100 });
   // The key is known from here on, so that each call waits for one answer of Redis.
   await service.get('/v1/ping', { key: owner.key });

@@ -32,6 +32,8 @@ export interface ServiceOptions {
   settings?: Record<string, string>;
   /** Where the service logs; default nowhere. */
   log?: Logger;
+  /** Stops with the service. Default: the Redis of the worker. */
+  redis?: TestRedis;
   /** Default: with the limits of a service. */
   pressure?: Pressure;
 }
@@ -105,7 +107,7 @@ export class Service {
     const temporary = await mkdtemp(join(tmpdir(), 'alm-gateway-'));
     const directory = options.snapshots ?? temporary;
     if (options.snapshots === undefined) await publishFixture(directory);
-    const redis = await startRedis();
+    const redis = options.redis ?? (await startRedis());
     const client = await redis.connect();
     const clock = { ms: NOON };
     const now = (): number => clock.ms;

@@ -7,7 +7,7 @@ import { type Clock, LIMITS, NOON_MS } from './harness.ts';
 
 let server: TestRedis;
 beforeAll(async () => {
-  server = await startRedis();
+  server = await startRedis({ dedicated: true });
 });
 afterAll(() => server.stop());
 
