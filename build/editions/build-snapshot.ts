@@ -1,6 +1,6 @@
 /**
- * One snapshot, from the lake to the pointer: plan, figures, relations, bytes, verification, publication.
- * Never two at once; whatever fails, the snapshot being served stays.
+ * Builds a snapshot from the lake: plan, observation files, tables, relations, rendered bodies, verification,
+ * publication. One build runs at a time. When a step fails, the served snapshot stays.
  */
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { FileWriter } from './file-writer.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
-import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
+import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { fileCount, type PublicData, renderFiles } from './prerender.ts';
 import {
   countryDetails,
@@ -43,12 +43,12 @@ export interface BuildDependencies {
   curated: Curated;
   now: () => number;
   log: Logger;
-  /** The operators' changes, or what reads them when the build begins. */
+  /** The operators' changes, or a function that reads them when the build starts. */
   overrides?: Overrides | (() => Promise<Overrides>);
   observer?: BuildObserver;
   signal?: AbortSignal;
   signalFor?: (subject: string) => AbortSignal;
-  /** How long to wait for another build to end; without it, not at all. */
+  /** How long to wait for another build; without it, the build fails at once. */
   waitForOther_ms?: number;
 }
 
@@ -56,45 +56,45 @@ export interface BuildSummary {
   snapshot: string;
   generated_at: string;
   counts: Manifest['counts'];
-  /** Observation files taken over from the snapshot before. */
+  /** Observation files linked from the previous snapshot. */
   reused: number;
-  /** Snapshots that retention removed. */
+  /** Snapshots removed by retention. */
   removed: string[];
   /** Milliseconds by step. */
   steps_ms: Record<string, number>;
 }
 
-/** There is nothing that could be published. */
+/** No provider has an indicator that may be published. */
 export class NothingToPublish extends Error {
   override name = 'NothingToPublish';
 }
 
 /**
  * Builds a snapshot from the last good runs in the lake and publishes it.
- * @throws {LockHeldError} when another build is under way; {NothingToPublish}; {SnapshotError} when verification fails.
+ * @throws {LockHeldError} when another build is running; {NothingToPublish}; {SnapshotError} when verification fails.
  */
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
-  const shelf = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
+  const storage = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
   const { waitForOther_ms: atMost_ms, signal } = dependencies;
   const lock =
     atMost_ms === undefined
-      ? await acquireLock(shelf.lockFile, 'the snapshot')
-      : await waitForLock(shelf.lockFile, 'the snapshot', { atMost_ms, signal });
+      ? await acquireLock(storage.lockFile, 'the snapshot')
+      : await waitForLock(storage.lockFile, 'the snapshot', { atMost_ms, signal });
   try {
-    await shelf.clean();
-    return await reportBuild(dependencies, (deps) => new Build(deps, shelf).run());
+    await storage.clean();
+    return await reportBuild(dependencies, (deps) => new Build(deps, storage).run());
   } finally {
     await lock.release();
   }
 }
 
-/** Tells those who watch how a build began and ended. */
+/** Reports the start and the end of a build to the observer, and names the run in every log line. */
 async function reportBuild(
   deps: BuildDependencies,
   build: (deps: BuildDependencies) => Promise<BuildSummary>,
 ): Promise<BuildSummary> {
   const startedAt = deps.now();
-  const begun: BuildRun = {
+  const started: BuildRun = {
     run_id: compactTime(startedAt),
     status: 'running',
     started_at: formatTimestamp(startedAt),
@@ -104,10 +104,10 @@ async function reportBuild(
     counts: null,
     steps_ms: {},
   };
-  deps.observer?.onBuild?.(begun);
-  const log = deps.log.child({ run: begun.run_id });
+  deps.observer?.onBuild?.(started);
+  const log = deps.log.child({ run: started.run_id });
   const end = (outcome: Partial<BuildRun>): void => {
-    deps.observer?.onBuild?.({ ...begun, ...outcome, finished_at: formatTimestamp(deps.now()) });
+    deps.observer?.onBuild?.({ ...started, ...outcome, finished_at: formatTimestamp(deps.now()) });
   };
   const signals = [deps.signal, deps.signalFor?.(SNAPSHOT_SUBJECT)];
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
@@ -126,13 +126,13 @@ async function reportBuild(
 
 class Build {
   readonly #deps: BuildDependencies;
-  readonly #shelf: SnapshotStorage;
+  readonly #storage: SnapshotStorage;
   readonly #steps: Record<string, number> = {};
   readonly #startedAt: number;
 
-  constructor(deps: BuildDependencies, shelf: SnapshotStorage) {
+  constructor(deps: BuildDependencies, storage: SnapshotStorage) {
     this.#deps = deps;
-    this.#shelf = shelf;
+    this.#storage = storage;
     this.#startedAt = deps.now();
   }
 
@@ -142,20 +142,20 @@ class Build {
     const plan = await this.#step('plan', () => planSnapshot(settings.LAKE_DIR, curated, overrides));
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has anything that may be published');
-    const directory = await this.#shelf.begin();
+    const directory = await this.#storage.begin();
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
       memoryMb: MEMORY_MB,
     });
     try {
-      const { manifest, reused } = await this.#fill(duck, directory, plan);
-      const sealed = await this.#step('publish', () => this.#shelf.seal(directory, manifest));
-      const removed = await this.#step('publish', () =>
-        publish(this.#shelf, sealed.id, settings.SNAPSHOT_KEEP),
-      );
+      const { manifest, reused } = await this.#writeFiles(duck, directory, plan);
+      const removed = await this.#step('publish', async () => {
+        const { id } = await this.#storage.seal(directory, manifest);
+        return publish(this.#storage, id, settings.SNAPSHOT_KEEP);
+      });
       this.#deps.observer?.onExcluded?.(plan.excluded);
       const summary: BuildSummary = {
-        snapshot: sealed.id,
+        snapshot: manifest.id,
         generated_at: manifest.generated_at,
         counts: manifest.counts,
         reused,
@@ -166,32 +166,30 @@ class Build {
       return summary;
     } finally {
       await duck.close();
-      // Nothing is left of a build that failed; a published one bears another name by now.
+      // Sealing renames the directory, so this removes only a failed build.
       await rm(directory, { recursive: true, force: true });
     }
   }
 
-  async #fill(
+  /** Writes and verifies all files, and flushes them to disk. */
+  async #writeFiles(
     duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
   ): Promise<{ manifest: Manifest; reused: number }> {
-    const { indicators } = plan;
-    const previous = await this.#shelf.current();
-    await prepareTables(
-      duck,
-      plan.countries.map((country) => country.iso3),
-      indicators,
-    );
+    const { indicators, countries } = plan;
+    const previous = await this.#storage.current();
+    const served = countries.map((country) => country.iso3);
+    await prepareTables(duck, served, indicators);
     const linked = await this.#step('materialise', () =>
       writeObservations(duck, directory, indicators, previous, (done) =>
         this.#progress('materialise', done, indicators.length, 'indicators'),
       ),
     );
     const writer = new FileWriter(directory);
-    const coverage = await this.#write(duck, writer, directory, plan);
+    const coverage = await this.#writeBodies(duck, writer, directory, plan);
     await this.#step('verify', async () => {
-      // A linked file was held against the lake when it was made; its hash says that it is still that file.
+      // A linked file was verified when it was first built, and its hash has been checked since.
       const fresh = indicators.filter(({ id }) => !linked.has(id));
       await verifyFigures(duck, directory, fresh, coverage, (done) =>
         this.#progress('verify', done, fresh.length, 'indicators'),
@@ -199,20 +197,21 @@ class Build {
       await verifyWithheld(directory, plan);
     });
     await this.#step('flush', async () => {
-      await adoptFigures(writer, indicators);
+      const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
+      await writer.adopt([...inputs.keys(), ...Object.values(TABLE_FILES)], inputs);
       await writer.flush();
     });
     return { manifest: this.#manifest(writer.files, plan, coverage), reused: linked.size };
   }
 
-  /** Writes all that is read off the figures. Of what it takes in memory only the coverage outlives it. */
-  async #write(
+  /** Writes the tables and the rendered bodies. Only the coverage outlives this call, so that memory is freed. */
+  async #writeBodies(
     duck: DuckSession,
     writer: FileWriter,
     directory: string,
     plan: SnapshotPlan,
   ): Promise<Map<string, IndicatorCoverage>> {
-    const { data, coverage } = await this.#describe(duck, directory, plan);
+    const { data, coverage } = await this.#collectPublicData(duck, directory, plan);
     await this.#step('prerender', () =>
       writer.writeAll(renderFiles(data), (done) =>
         this.#progress('prerender', done, fileCount(data), 'files'),
@@ -221,8 +220,7 @@ class Build {
     return coverage;
   }
 
-  /** Everything that is said of the figures. */
-  async #describe(
+  async #collectPublicData(
     duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
@@ -289,25 +287,20 @@ class Build {
 
   async #step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
     this.#deps.signal?.throwIfAborted();
-    const begun = performance.now();
+    const startedAt = performance.now();
     this.#deps.log.debug({ step: name }, 'build step');
-    // Some steps keep the thread busy for long: their line goes out before, and a signal comes in.
+    // Some steps block the thread: yield first, so that log lines leave and a signal arrives.
     await nextTurn();
     try {
       return await work();
     } finally {
-      this.#steps[name] = Math.round((this.#steps[name] ?? 0) + performance.now() - begun);
+      this.#steps[name] = Math.round((this.#steps[name] ?? 0) + performance.now() - startedAt);
     }
   }
 
-  /** Tells how far a step is, which is also the moment to hear that the build is to stop. */
+  /** Reports progress, and ends the build when it was cancelled. */
   #progress(step: string, done: number, total: number, unit: string): void {
     this.#deps.signal?.throwIfAborted();
     this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
   }
-}
-
-async function adoptFigures(writer: FileWriter, indicators: readonly PlannedIndicator[]): Promise<void> {
-  const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
-  await writer.adopt([...inputs.keys(), ...Object.values(TABLE_FILES)], inputs);
 }

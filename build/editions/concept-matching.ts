@@ -1,96 +1,96 @@
 /**
- * Whether two providers' series measure one concept. A wrong link is worse than none, so words and figures must agree.
- *
- * Words: comparable units, the same part of the whole, and enough of the subject (see `concept-words.ts`). Figures:
- * with the same subject, nothing that contradicts it (vintages and definitions differ a little); with only most of the
- * subject, nearly the same order of countries *and* nearly the same values. What review finds besides stands in
- * `data/links.csv`; series in units of different size (millions, thousands) are linked only there.
+ * Finds series of different providers that measure one concept. A wrong link is worse than a missing one, so names,
+ * units and figures must agree. Links found by review are in `data/links.csv`; series in units of different magnitude
+ * (millions, thousands) are linked only there.
  */
-import { type ConceptWords, readConcept, unitsAgree, wordsInCommon } from './concept-vocabulary.ts';
+import { type ConceptWords, readConcept, unitsAgree, wordOverlap } from './concept-vocabulary.ts';
 
-/** Figures of two series over their common countries. */
+/** Statistics over the countries that both series have. */
 export interface Agreement {
   common: number;
   rho: number;
-  /** Middle of |a − b| / max(|a|, |b|) over the common countries. */
+  /** Median of |a − b| / max(|a|, |b|). */
   medianDifference: number;
 }
 
-export interface Described extends ConceptWords {
+export interface ConceptSeries extends ConceptWords {
   providerId: string;
 }
 
+/** Fewer common countries are no evidence. */
 export const MIN_COMMON = 30;
-/** Most of the subject must be common. */
-const MOST = 0.5;
-const SAME_ORDER = 0.98;
-/** Two vintages of one statistic differ by a few percent; two statistics in one unit by more. */
-const SAME_VALUES = 0.05;
-/** What a common subject needs of the figures. */
-const PLAUSIBLE_ORDER = 0.9;
-const PLAUSIBLE_VALUES = 0.2;
+/** Minimum share of common subject words. */
+const MIN_OVERLAP = 0.5;
+/** Required when only most subject words agree. Vintages of one statistic differ by a few percent. */
+const SAME_RHO = 0.98;
+const SAME_DIFFERENCE = 0.05;
+/** Required when all subject words agree. */
+const PLAUSIBLE_RHO = 0.9;
+const PLAUSIBLE_DIFFERENCE = 0.2;
 
-export function describe(providerId: string, name: string, unit: string | null): Described {
+export function describeSeries(providerId: string, name: string, unit: string | null): ConceptSeries {
   return { providerId, ...readConcept(name, unit) };
 }
 
 /**
- * What words say of two series: `no`, or that figures decide, given the same subject or only most of it.
- * `name` means that the names are equal, too.
+ * Compares two series by their words: `no` match, equal `name`, equal `subject`, or `most` of the subject.
+ * All but `no` still need figures that agree.
  */
-export function compareWords(a: Described, b: Described): 'no' | 'name' | 'subject' | 'most' {
+export function compareWords(a: ConceptSeries, b: ConceptSeries): 'no' | 'name' | 'subject' | 'most' {
   if (a.providerId === b.providerId || a.parts !== b.parts || !unitsAgree(a.unit, b.unit)) return 'no';
   if (a.name === b.name) return 'name';
-  const shared = wordsInCommon(a.subject, b.subject);
-  if (shared < MOST || a.unit === null) return 'no';
-  return shared === 1 ? 'subject' : 'most';
+  const overlap = wordOverlap(a.subject, b.subject);
+  if (overlap < MIN_OVERLAP || a.unit === null) return 'no';
+  return overlap === 1 ? 'subject' : 'most';
 }
 
-/** Whether two series of different providers are one concept; figures are only looked at where words allow it. */
-export function isSameConcept(a: Described, b: Described, agreement: () => Agreement): boolean {
+/** Whether two series are one concept. `agreement` is called only when their words match. */
+export function isSameConcept(a: ConceptSeries, b: ConceptSeries, agreement: () => Agreement): boolean {
   const words = compareWords(a, b);
   if (words === 'no') return false;
   const { common, rho, medianDifference } = agreement();
   if (common < MIN_COMMON) return words === 'name';
   return words === 'most'
-    ? rho >= SAME_ORDER && medianDifference <= SAME_VALUES
-    : rho >= PLAUSIBLE_ORDER && medianDifference <= PLAUSIBLE_VALUES;
+    ? rho >= SAME_RHO && medianDifference <= SAME_DIFFERENCE
+    : rho >= PLAUSIBLE_RHO && medianDifference <= PLAUSIBLE_DIFFERENCE;
 }
 
-/** Words of the subject that are enough to meet under, the rarest first. */
-function telling(subject: ReadonlySet<string>, frequency: ReadonlyMap<string, number>): string[] {
-  const often = (word: string): number => frequency.get(word) ?? 0;
+/** The rarest half of a subject's words and one more. Two sets that share half of their elements share one of these. */
+function blockingWords(subject: ReadonlySet<string>, frequency: ReadonlyMap<string, number>): string[] {
+  const count = (word: string): number => frequency.get(word) ?? 0;
   return [...subject]
-    .sort((a, b) => often(a) - often(b) || (a < b ? -1 : 1))
+    .sort((a, b) => count(a) - count(b) || (a < b ? -1 : 1))
     .slice(0, Math.floor(subject.size / 2) + 1);
 }
 
 /**
- * For each series, the later ones that may be one concept with it, in ascending order.
- * @param series in any order.
+ * Returns for each series the later ones whose words match, in ascending order, without comparing all pairs.
+ *
+ * Blocking (prefix filtering): series are grouped by parts, unit and each of their rarest words, and only members of
+ * one group are compared. No pair with an overlap of at least one half is missed.
  */
-export function conceptCandidates(series: readonly Described[]): number[][] {
+export function conceptCandidates(series: readonly ConceptSeries[]): number[][] {
   const frequency = new Map<string, number>();
   for (const { subject } of series)
     for (const word of subject) frequency.set(word, (frequency.get(word) ?? 0) + 1);
-  const files = new Map<string, number[]>();
-  const partners: Set<number>[] = series.map(() => new Set<number>());
+  const groups = new Map<string, number[]>();
+  const candidates: Set<number>[] = series.map(() => new Set<number>());
   for (const [index, one] of series.entries()) {
     const block = `${one.parts}\n${one.unit?.kind ?? ''}\n`;
-    // Series of one name may have no telling word at all.
-    for (const word of [...telling(one.subject, frequency), `\n${one.name}`]) {
-      const file = files.get(block + word) ?? [];
-      files.set(block + word, file);
-      for (const other of file) partners[other]?.add(index);
-      file.push(index);
+    // The name is a key, too: its subject may be empty.
+    for (const word of [...blockingWords(one.subject, frequency), `\n${one.name}`]) {
+      const group = groups.get(block + word) ?? [];
+      groups.set(block + word, group);
+      for (const other of group) candidates[other]?.add(index);
+      group.push(index);
     }
   }
-  return partners.map((met, index) => {
+  return candidates.map((others, index) => {
     const one = series[index];
-    const fit = [...met].filter((other) => {
+    const matching = [...others].filter((other) => {
       const another = series[other];
       return one !== undefined && another !== undefined && compareWords(one, another) !== 'no';
     });
-    return fit.sort((a, b) => a - b);
+    return matching.sort((a, b) => a - b);
   });
 }

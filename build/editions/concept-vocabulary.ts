@@ -1,16 +1,14 @@
 /**
- * What a series' name and unit say, in one spelling, so that two providers' words can be compared:
+ * Normalises the name and the unit of a series, so that the words of two providers can be compared:
  *
- * - the unit as a *kind* (`%`, `years`, `per 1000 births`) and, where it says so, *of what* (`population`, `deaths`);
- *   two units are comparable when the kinds are equal and neither says another whole than the other;
- * - the *subject*: the words of the name that tell one statistic from another, without those that every provider sets
- *   differently (rate, total, share of), without brackets, synonyms in one form;
- * - the *parts*: words that make two statistics of one (female, rural, ages 15 to 24, primary, exports, constant
- *   prices, per person, growth). They must be the same on both sides, whatever the figures say.
+ * - the *unit* in one spelling, with its kind (%, count, per 1,000 people, US$) and, where stated, its base;
+ * - the *subject*: the words that tell statistics apart, without brackets and filler words, synonyms unified;
+ * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
+ *   They must be equal on both sides, whatever the figures say.
  */
 
-/** Lower case, without accents, thousands separators, punctuation and spare spaces. */
-function plainWords(text: string): string {
+/** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
+function normalise(text: string): string {
   return text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
@@ -25,11 +23,11 @@ function plainWords(text: string): string {
 type Rewrite = readonly [RegExp, string];
 const rewrite = (text: string, rules: readonly Rewrite[]): string =>
   rules
-    .reduce((said, [pattern, word]) => said.replaceAll(pattern, word), text)
+    .reduce((result, [pattern, word]) => result.replaceAll(pattern, word), text)
     .replaceAll(/ +/g, ' ')
     .trim();
 
-/** Spellings that mean the same in names and units alike. */
+/** Equivalent spellings in names and units. */
 const SPELLINGS: readonly Rewrite[] = [
   [/\bper ?cent(age)?\b|\bpct\b/g, '%'],
   [/\bcurrent us ?\$|\bus ?dollars?\b|\busd\b|\bus ?\$/g, 'us$'],
@@ -58,36 +56,36 @@ const UNIT_SPELLINGS: readonly Rewrite[] = [
 
 export interface Unit {
   kind: string;
-  /** What it is a share or a count of, where the unit says so. */
+  /** The base of a share or the thing counted; null when not stated. */
   of: string | null;
 }
 
-/** Counts of something; what is counted may be said or not. */
+/** Units that count something. */
 const COUNTED = /^(people|number|deaths|children|boys|girls|subscriptions|cases|new cases)$/;
 
-/** A unit in one spelling; null when nothing is said. */
-export function readUnit(unit: string | null): Unit | null {
+/** Parses a unit; null when there is none. */
+function readUnit(unit: string | null): Unit | null {
   if (unit === null) return null;
-  const said = rewrite(rewrite(plainWords(unit), SPELLINGS), UNIT_SPELLINGS);
-  if (said === '') return null;
-  const share = /^% (?:of )?(.+)$/.exec(said);
+  const text = rewrite(rewrite(normalise(unit), SPELLINGS), UNIT_SPELLINGS);
+  if (text === '') return null;
+  const share = /^% (?:of )?(.+)$/.exec(text);
   if (share?.[1]) return { kind: '%', of: share[1].replace(/^total /, '') };
-  if (said === '% of total') return { kind: '%', of: null };
-  const rate = /^(.*?) ?per (\d+) (.+)$/.exec(said);
+  if (text === '% of total') return { kind: '%', of: null };
+  const rate = /^(.*?) ?per (\d+) (.+)$/.exec(text);
   if (rate) return { kind: `per ${rate[2]} ${rate[3]}`, of: rate[1] || null };
-  if (COUNTED.test(said)) return { kind: 'count', of: said === 'number' ? null : said };
-  const perPerson = /^(.+) per person$/.exec(said);
-  return { kind: perPerson?.[1] ?? said, of: null };
+  if (COUNTED.test(text)) return { kind: 'count', of: text === 'number' ? null : text };
+  const perPerson = /^(.+) per person$/.exec(text);
+  return { kind: perPerson?.[1] ?? text, of: null };
 }
 
-/** Whether figures in these units can be one statistic: one kind, and not shares or counts of different things. */
+/** Whether two units can belong to one statistic: the same kind, and no different bases. */
 export function unitsAgree(a: Unit | null, b: Unit | null): boolean {
   if (!a || !b) return a === b;
   if (a.kind !== b.kind) return false;
   return a.of === b.of || a.of === null || b.of === null || a.of === 'total' || b.of === 'total';
 }
 
-/** Different words for one thing. Longer phrases come first. */
+/** Synonyms. Longer phrases come first. */
 const SYNONYMS: readonly Rewrite[] = [
   [/\bunder (5|five)( s| year olds?)?\b|\b0 5 year olds?\b/g, 'under5'],
   [/\bchild mortality\b/g, 'under5 mortality'],
@@ -121,18 +119,18 @@ const SYNONYMS: readonly Rewrite[] = [
   [/\bmore than\b/g, '>'],
 ];
 
-/** Words that do not tell one statistic from another; whether one says them is a matter of style. */
-const IDLE = new Set(
+/** Filler words that do not tell statistics apart. */
+const FILLER = new Set(
   `the of in at by and to for from with a an on as or which that who are is be per person rate ratio total overall
    share proportion number annual estimated estimate modeled modelled ilo data source individuals people population
    persons ages age aged years year old older above birth live births any all value added including
    construction > % us$ km2 cme who wb ihme igme maddison project projections long series held worldwide net
    crude edition 2018 estimates`.split(/\s+/),
 );
-/** Where nothing else is left, these are the subject. */
-const SUBJECT_OF_LAST_RESORT = new Set(['population', 'births', 'people']);
+/** Filler words that are the subject when nothing else is left. */
+const FALLBACK_SUBJECTS = new Set(['population', 'births', 'people']);
 
-/** Words that make two statistics of one, as a name or a unit says them. */
+/** Words in a name or a unit that split a statistic. */
 const PARTS: readonly Rewrite[] = [
   [/\b(females?|women|girls?)\b/, 'female'],
   [/\b(males?|men|boys?)\b/, 'male'],
@@ -180,30 +178,30 @@ const PARTS: readonly Rewrite[] = [
 ];
 
 export interface ConceptWords {
-  /** The whole name in one spelling. */
+  /** The normalised name. */
   name: string;
   subject: ReadonlySet<string>;
   parts: string;
   unit: Unit | null;
 }
 
-/** Reads a series' name and unit. */
+/** Parses the name and the unit of a series. */
 export function readConcept(name: string, unit: string | null): ConceptWords {
-  const whole = rewrite(plainWords(name), SPELLINGS);
-  const bare = rewrite(plainWords(name.replaceAll(/\([^()]*\)/g, ' ')), SPELLINGS);
-  const said = `${whole} ${unit === null ? '' : rewrite(rewrite(plainWords(unit), SPELLINGS), UNIT_SPELLINGS)}`;
-  const parts = PARTS.flatMap(([pattern, word]) => (pattern.test(said) ? [word] : []));
+  const whole = rewrite(normalise(name), SPELLINGS);
+  const bare = rewrite(normalise(name.replaceAll(/\([^()]*\)/g, ' ')), SPELLINGS);
+  const text = `${whole} ${unit === null ? '' : rewrite(rewrite(normalise(unit), SPELLINGS), UNIT_SPELLINGS)}`;
+  const parts = PARTS.flatMap(([pattern, word]) => (pattern.test(text) ? [word] : []));
   return { name: bare, subject: subjectOf(bare), parts: parts.join(), unit: readUnit(unit) };
 }
 
 function subjectOf(bare: string): ReadonlySet<string> {
   const words = rewrite(bare, SYNONYMS).split(' ');
-  const telling = words.filter((word) => !IDLE.has(word));
-  return new Set(telling.length > 0 ? telling : words.filter((word) => SUBJECT_OF_LAST_RESORT.has(word)));
+  const specific = words.filter((word) => !FILLER.has(word));
+  return new Set(specific.length > 0 ? specific : words.filter((word) => FALLBACK_SUBJECTS.has(word)));
 }
 
-/** Share of the words of two names that both have: 0 to 1. */
-export function wordsInCommon(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+/** Jaccard index of two word sets, 0 to 1. */
+export function wordOverlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const common = [...a].filter((word) => b.has(word)).length;
   const all = a.size + b.size - common;
   return all === 0 ? 0 : common / all;

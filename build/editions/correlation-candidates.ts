@@ -1,34 +1,33 @@
 /**
- * Which pairs of very many indicators are worth an exact comparison.
+ * Candidates for rank correlation among many indicators, without comparing every pair exactly.
  *
- * The sketch of an indicator holds, for each of 1,024 pairs of countries, whether it has both and which of the two has
- * the larger value. The share of pairs on which two sketches agree estimates Kendall's τ over the countries that both
- * have, missing ones included rightly, and τ goes with Spearman's ρ. A look at the first 256 pairs costs some thirty
- * nanoseconds and settles most pairs of indicators; the rest are looked at in full, and each indicator keeps the
- * `keep` partners that agree or disagree most. So the exact work grows as the number of indicators does.
+ * Method: a sketch per indicator holds, for 1,024 random pairs of countries, which country has the larger value. The
+ * share of pairs on which two sketches agree estimates Kendall's τ, which goes with Spearman's ρ. The first 256 pairs
+ * rule out most pairs of indicators (about 30 ns each, against 1 to 2 µs for an exact ρ); the others are compared over
+ * the whole sketch, and each indicator keeps its `keep` strongest candidates. Exact work then grows linearly.
  *
- * Which pairs of countries are drawn depends on the data alone: the same input gives the same answer.
+ * The generator is seeded, so equal input gives equal output.
  */
 
 const WORDS = 32;
 const PAIRS = WORDS * 32;
-/** Looked at first. */
+/** Words of the first comparison. */
 const COARSE_WORDS = 8;
-/** |ρ| ≥ 0.7 is about |τ| ≥ 0.5; what falls short of it by twice the error of the first look is let go. */
-const CORRELATED_TAU = 0.5;
-const ERRORS_ALLOWED = 2;
-/** Fewer common pairs tell nothing: they count as if so many more had been undecided. */
-const DOUBT = 6;
+/** |ρ| ≥ 0.7 is about |τ| ≥ 0.5. The first comparison allows for two standard errors. */
+const MIN_TAU = 0.5;
+const STANDARD_ERRORS = 2;
+/** Pseudo-count of undecided pairs: lowers scores that rest on few pairs. */
+const UNDECIDED_PRIOR = 6;
 
 interface Sketches {
-  /** `WORDS` words an indicator: the country that stands first in a pair has the larger value. */
+  /** Bit set: the first country of the pair has the larger value. `WORDS` words per indicator. */
   larger: Int32Array;
-  /** And: both countries have a value, and not the same one. */
+  /** Bit set: both countries have a value, and the values differ. */
   decided: Int32Array;
 }
 
-/** Multiplicative congruence; good enough to draw pairs, and the same on every machine. */
-function drawer(): (bound: number) => number {
+/** A linear congruential generator: reproducible on every machine. */
+function createRandom(): (bound: number) => number {
   let state = 0x2545f491;
   return (bound) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -36,25 +35,25 @@ function drawer(): (bound: number) => number {
   };
 }
 
-/** Pairs of different countries, those with figures of many indicators more often than others. */
+/** Draws pairs of different countries, weighted by how many indicators have a value for them. */
 function drawPairs(values: readonly Float64Array[], countries: number): Uint16Array {
-  const cells: number[] = [];
-  const draw = drawer();
+  const pairs: number[] = [];
+  const random = createRandom();
   const sums = new Float64Array(countries + 1);
   for (let country = 0; country < countries; country += 1) {
-    const held = values.reduce((sum, column) => sum + (Number.isNaN(column[country]) ? 0 : 1), 0);
-    sums[country + 1] = (sums[country] ?? 0) + held;
+    const count = values.reduce((sum, column) => sum + (Number.isNaN(column[country]) ? 0 : 1), 0);
+    sums[country + 1] = (sums[country] ?? 0) + count;
   }
   const total = sums[countries] ?? 0;
-  const one = (): number => {
-    const at = draw(total);
+  const draw = (): number => {
+    const at = random(total);
     return sums.findIndex((sum, index) => index > 0 && at < sum) - 1;
   };
-  while (cells.length < 2 * PAIRS) {
-    const [first, second] = [one(), one()];
-    if (first !== second) cells.push(first, second);
+  while (pairs.length < 2 * PAIRS) {
+    const [first, second] = [draw(), draw()];
+    if (first !== second) pairs.push(first, second);
   }
-  return Uint16Array.from(cells);
+  return Uint16Array.from(pairs);
 }
 
 function sketch(values: readonly Float64Array[], pairs: Uint16Array): Sketches {
@@ -73,7 +72,7 @@ function sketch(values: readonly Float64Array[], pairs: Uint16Array): Sketches {
   return { larger, decided };
 }
 
-/** Bits of each byte of a word, as four bytes of a word. */
+/** Bit counts of the four bytes of a word, as four bytes. */
 function bitsByByte(word: number): number {
   const byTwo = word - ((word >>> 1) & 0x55555555);
   const byFour = (byTwo & 0x33333333) + ((byTwo >>> 2) & 0x33333333);
@@ -86,69 +85,69 @@ const sumOfBytes = (word: number): number => {
   return (byTwo & 0xffff) + (byTwo >>> 16);
 };
 
-/** The strongest partners of one indicator so far: twice as many as wanted at most, then the weaker half goes. */
-class Shortlist {
+/** Keeps the strongest candidates of one indicator in a buffer of twice the size, cut when it is full. */
+class TopCandidates {
   readonly #keep: number;
-  readonly #partners: Int32Array;
+  readonly #indexes: Int32Array;
   readonly #scores: Float32Array;
   #size = 0;
-  /** What a newcomer must exceed. */
-  #bar = 0;
+  /** Scores at or below it are ignored. */
+  #threshold = 0;
 
   constructor(keep: number) {
     this.#keep = keep;
-    this.#partners = new Int32Array(2 * keep);
+    this.#indexes = new Int32Array(2 * keep);
     this.#scores = new Float32Array(2 * keep);
   }
 
-  offer(partner: number, score: number): void {
-    if (score <= this.#bar) return;
+  offer(index: number, score: number): void {
+    if (score <= this.#threshold) return;
     if (this.#size === 2 * this.#keep) this.#cut();
-    this.#partners[this.#size] = partner;
+    this.#indexes[this.#size] = index;
     this.#scores[this.#size] = score;
     this.#size += 1;
   }
 
-  partners(): number[] {
+  indexes(): number[] {
     this.#cut();
-    return [...this.#partners.subarray(0, this.#size)];
+    return [...this.#indexes.subarray(0, this.#size)];
   }
 
-  /** Leaves the strongest in the order they came; of equals those that came first. */
+  /** Drops the weaker half. Keeps insertion order; the first of equals wins. */
   #cut(): void {
     if (this.#size <= this.#keep) return;
     const scores = this.#scores.subarray(0, this.#size);
     const sorted = scores.toSorted();
-    const bar = sorted[this.#size - this.#keep] ?? 0;
-    let equals = this.#keep - (this.#size - 1 - sorted.lastIndexOf(bar));
+    const threshold = sorted[this.#size - this.#keep] ?? 0;
+    let equals = this.#keep - (this.#size - 1 - sorted.lastIndexOf(threshold));
     let kept = 0;
     for (let at = 0; at < this.#size; at += 1) {
       const score = scores[at] ?? 0;
-      if (score < bar || (score === bar && equals <= 0)) continue;
-      if (score === bar) equals -= 1;
-      this.#partners[kept] = this.#partners[at] ?? 0;
+      if (score < threshold || (score === threshold && equals <= 0)) continue;
+      if (score === threshold) equals -= 1;
+      this.#indexes[kept] = this.#indexes[at] ?? 0;
       scores[kept] = score;
       kept += 1;
     }
     this.#size = kept;
-    this.#bar = bar;
+    this.#threshold = threshold;
   }
 }
 
-/** Compares sketches: a short look at all, a full one at those that it leaves. */
-class Comparison {
+/** Compares sketches: all by their first words, the remaining ones in full. */
+class SketchComparison {
   readonly #sketches: Sketches;
   readonly #size: number;
-  /** The first words of every sketch, side by side: `larger`, then `decided`. A look at all of them stays in the cache. */
+  /** The first words of every sketch (`larger`, then `decided`), contiguous for the processor's cache. */
   readonly #first: Int32Array;
-  readonly #left: Int32Array;
-  /** By how many pairs are common: by how many of them agreement must outweigh the contrary, or it outweigh agreement. */
-  readonly #least: Float64Array;
+  readonly #remaining: Int32Array;
+  /** Minimum |agreeing − disagreeing| by number of common pairs. */
+  readonly #minimum: Float64Array;
 
   constructor(sketches: Sketches, size: number) {
     this.#sketches = sketches;
     this.#size = size;
-    this.#left = new Int32Array(size);
+    this.#remaining = new Int32Array(size);
     this.#first = new Int32Array(size * 2 * COARSE_WORDS);
     for (let indicator = 0; indicator < size; indicator += 1) {
       const from = indicator * WORDS;
@@ -156,70 +155,70 @@ class Comparison {
       this.#first.set(sketches.larger.subarray(from, from + COARSE_WORDS), to);
       this.#first.set(sketches.decided.subarray(from, from + COARSE_WORDS), to + COARSE_WORDS);
     }
-    // With c pairs in common the error of agreeing − disagreeing is about √c.
-    this.#least = Float64Array.from(
+    // The standard error of agreeing − disagreeing over c pairs is about √c.
+    this.#minimum = Float64Array.from(
       { length: COARSE_WORDS * 32 + 1 },
-      (_, common) => CORRELATED_TAU * common - ERRORS_ALLOWED * Math.sqrt(common),
+      (_, common) => MIN_TAU * common - STANDARD_ERRORS * Math.sqrt(common),
     );
   }
 
-  /** The later indicators that a first look does not settle. The array is used again. */
-  laterLeft(a: number): Int32Array {
+  /** The later indicators that the first comparison does not rule out. The array is reused. */
+  remainingAfter(a: number): Int32Array {
     const first = this.#first;
     const own = a * 2 * COARSE_WORDS;
-    let left = 0;
+    let count = 0;
     for (let b = a + 1; b < this.#size; b += 1) {
       const other = b * 2 * COARSE_WORDS;
-      // Eight words put at most 64 into each byte of a sum.
+      // Eight words add at most 64 to each byte, so the byte sums do not overflow.
       let common = 0;
-      let apart = 0;
+      let opposed = 0;
       for (let word = 0; word < COARSE_WORDS; word += 1) {
         const decided = word + COARSE_WORDS;
         const both = (first[own + decided] ?? 0) & (first[other + decided] ?? 0);
         common += bitsByByte(both);
-        apart += bitsByByte(((first[own + word] ?? 0) ^ (first[other + word] ?? 0)) & both);
+        opposed += bitsByByte(((first[own + word] ?? 0) ^ (first[other + word] ?? 0)) & both);
       }
       common = sumOfBytes(common);
-      if (Math.abs(common - 2 * sumOfBytes(apart)) < (this.#least[common] ?? 0)) continue;
-      this.#left[left] = b;
-      left += 1;
+      if (Math.abs(common - 2 * sumOfBytes(opposed)) < (this.#minimum[common] ?? 0)) continue;
+      this.#remaining[count] = b;
+      count += 1;
     }
-    return this.#left.subarray(0, left);
+    return this.#remaining.subarray(0, count);
   }
 
-  /** |agreeing − disagreeing| over all common pairs, doubted where they are few: 0 to 1. */
-  likeness(a: number, b: number): number {
+  /** Estimated |τ| over all common pairs, 0 to 1, shrunk where they are few. */
+  score(a: number, b: number): number {
     const { larger, decided } = this.#sketches;
     let common = 0;
-    let apart = 0;
+    let opposed = 0;
     for (let word = 0; word < WORDS; word += 1) {
       const [inA, inB] = [a * WORDS + word, b * WORDS + word];
       const both = (decided[inA] ?? 0) & (decided[inB] ?? 0);
       common += sumOfBytes(bitsByByte(both));
-      apart += sumOfBytes(bitsByByte(((larger[inA] ?? 0) ^ (larger[inB] ?? 0)) & both));
+      opposed += sumOfBytes(bitsByByte(((larger[inA] ?? 0) ^ (larger[inB] ?? 0)) & both));
     }
-    return Math.abs(common - 2 * apart) / (common + DOUBT);
+    return Math.abs(common - 2 * opposed) / (common + UNDECIDED_PRIOR);
   }
 }
 
 /**
- * For each indicator, up to `keep` others whose order of countries is likely the same or the opposite.
- * @param values by indicator and country number; NaN where there is none.
+ * Returns for each indicator up to `keep` others with the likely strongest rank correlation, of either sign.
+ * @param values by indicator and country number; NaN where missing.
  */
 export function correlationCandidates(values: readonly Float64Array[], keep: number): number[][] {
   const countries = values[0]?.length ?? 0;
   const hasPairs = values.some((column) => column.filter((value) => !Number.isNaN(value)).length > 1);
   if (!hasPairs) return values.map(() => []);
-  const comparison = new Comparison(sketch(values, drawPairs(values, countries)), values.length);
-  const lists = values.map(() => new Shortlist(keep));
+  const comparison = new SketchComparison(sketch(values, drawPairs(values, countries)), values.length);
+  const lists = values.map(() => new TopCandidates(keep));
   for (const [a, own] of lists.entries()) {
-    const left = comparison.laterLeft(a);
-    for (let at = 0; at < left.length; at += 1) {
-      const b = left[at] ?? 0;
-      const score = comparison.likeness(a, b);
+    const remaining = comparison.remainingAfter(a);
+    for (let at = 0; at < remaining.length; at += 1) {
+      const b = remaining[at] ?? 0;
+      const score = comparison.score(a, b);
       own.offer(b, score);
       lists[b]?.offer(a, score);
     }
   }
-  return lists.map((list) => list.partners());
+  return lists.map((list) => list.indexes());
 }

@@ -1,20 +1,19 @@
 /**
- * Which indicators are related to which: curated links; the same concept at another provider; correlated order of
- * countries (Spearman's |ρ| ≥ 0.7 over at least 30 common countries, on latest values); then the same topic by widest
- * coverage, then any topic, so that nobody is without a neighbour. Strongest first, at most twelve, never itself, never
- * twice. The same input gives the same answer.
+ * Related indicators: curated links, then the same concept at another provider, then correlated country rankings
+ * (Spearman's |ρ| ≥ 0.7 over at least 30 common countries, on latest values), then the same topic by widest coverage,
+ * then any topic. Strongest first, at most twelve. Equal input gives equal output.
  *
- * Every figure that is told is exact. Up to 1,200 indicators so is the choice; beyond, correlated ones are chosen among
- * those that sketches put forward (see `order-sketch.ts`), while one concept is still looked for everywhere.
+ * All correlations are exact. Up to 1,200 indicators every pair is compared; beyond, only candidates from
+ * `correlation-candidates.ts` and `concept-matching.ts` are.
  */
 import type { CuratedLink } from '../../data/schema/curated.ts';
 import type { RelatedEntry } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import {
   type Agreement,
+  type ConceptSeries,
   conceptCandidates,
-  type Described,
-  describe,
+  describeSeries,
   isSameConcept,
   MIN_COMMON,
 } from './concept-matching.ts';
@@ -24,11 +23,11 @@ import { type SortedSeries, Spearman, sortByValue } from './spearman.ts';
 import type { IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
 export const MAX_RELATED = 12;
-const CORRELATED = 0.7;
-/** Up to so many indicators every pair is compared exactly: a second or two. */
-const COMPARED_WITH_ALL = 1_200;
-/** Beyond, each indicator is compared exactly with so many likely ones: ten times what it can show. */
-const SHORTLISTED = 128;
+const MIN_RHO = 0.7;
+/** Up to this many indicators, comparing every pair takes a second or two. */
+const MAX_ALL_PAIRS = 1_200;
+/** Candidates per indicator beyond that: ten times what it can show. */
+const CANDIDATES = 128;
 
 interface Candidate {
   /** Position among the indicators. */
@@ -42,9 +41,9 @@ interface Neighbours {
 }
 
 export interface Relations {
-  /** The related entries of every indicator, by id. */
+  /** By indicator id. */
   related: Map<string, RelatedEntry[]>;
-  /** Every pair of one concept that was found, whether or not it is among an indicator's twelve. */
+  /** All pairs with the same concept, also those beyond an indicator's twelve. */
   concepts: ConceptLink[];
 }
 
@@ -55,7 +54,7 @@ export interface RelationInput {
   links: readonly CuratedLink[];
 }
 
-/** A latest value by country number for each indicator. */
+/** Latest values by indicator and country number. */
 function valuesByCountry({ indicators, latest }: RelationInput): Float64Array[] {
   const countries = new Map([...new Set(latest.iso3)].sort().map((iso3, number) => [iso3, number]));
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
@@ -97,23 +96,23 @@ function offer(list: Candidate[], candidate: Candidate): void {
  */
 function pairsToCompare(
   values: readonly Float64Array[],
-  described: readonly Described[],
-  comparedWithAll: number,
+  described: readonly ConceptSeries[],
+  maxAllPairs: number,
 ): Iterable<number>[] {
   const size = values.length;
-  if (size <= comparedWithAll)
+  if (size <= maxAllPairs)
     return values.map((_, a) => Array.from({ length: size - a - 1 }, (__, at) => a + 1 + at));
   const pairs = conceptCandidates(described);
-  for (const [a, partners] of correlationCandidates(values, SHORTLISTED).entries()) {
+  for (const [a, partners] of correlationCandidates(values, CANDIDATES).entries()) {
     for (const b of partners) pairs[Math.min(a, b)]?.push(Math.max(a, b));
   }
   return pairs.map((partners) => new Set(partners.sort((a, b) => a - b)));
 }
 
-/** Compares all pairs that are worth it once. */
+/** Compares each selected pair once. */
 function findNeighbours(
   input: RelationInput,
-  comparedWithAll: number,
+  maxAllPairs: number,
 ): { found: Neighbours[]; concepts: ConceptLink[] } {
   const values = valuesByCountry(input);
   const orders: SortedSeries[] = values.map(sortByValue);
@@ -121,9 +120,9 @@ function findNeighbours(
   const found = orders.map((): Neighbours => ({ same: [], correlated: [] }));
   const concepts: ConceptLink[] = [];
   const described = input.indicators.map(({ providerId, record }) =>
-    describe(providerId, record.name, record.unit),
+    describeSeries(providerId, record.name, record.unit),
   );
-  for (const [a, partners] of pairsToCompare(values, described, comparedWithAll).entries()) {
+  for (const [a, partners] of pairsToCompare(values, described, maxAllPairs).entries()) {
     for (const b of partners) comparePair(a, b);
   }
   concepts.sort((one, other) => (other.rho ?? 0) - (one.rho ?? 0));
@@ -142,7 +141,7 @@ function findNeighbours(
     });
     const strength = Math.abs(rho);
     const isSame = isSameConcept(describedA, describedB, agreement);
-    if (!isSame && strength < CORRELATED) return;
+    if (!isSame && strength < MIN_RHO) return;
     if (isSame) concepts.push(linkOf(a, b, agreement()));
     const list = isSame ? 'same' : 'correlated';
     offer(found[a]?.[list] ?? [], { index: b, strength });
@@ -164,7 +163,7 @@ function findNeighbours(
   }
 }
 
-/** Curated links by indicator, in the file's order; a link counts in both directions. */
+/** Curated links by indicator, in file order, in both directions. */
 function linksById(links: readonly CuratedLink[]): Map<string, { id: string; relation: string }[]> {
   const byId = new Map<string, { id: string; relation: string }[]>();
   const add = (from: string, id: string, relation: string): void => {
@@ -178,13 +177,13 @@ function linksById(links: readonly CuratedLink[]): Map<string, { id: string; rel
 }
 
 /**
- * @param input `indicators` ordered by name: the order decides between equals.
- * @param comparedWithAll up to so many indicators every pair is compared exactly.
+ * @param input `indicators` by name; that order breaks ties.
+ * @param maxAllPairs up to this many indicators, every pair is compared.
  */
-export function findRelations(input: RelationInput, comparedWithAll = COMPARED_WITH_ALL): Relations {
+export function findRelations(input: RelationInput, maxAllPairs = MAX_ALL_PAIRS): Relations {
   const { indicators, coverage } = input;
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
-  const { found: neighbours, concepts } = findNeighbours(input, comparedWithAll);
+  const { found: neighbours, concepts } = findNeighbours(input, maxAllPairs);
   const curated = linksById(input.links);
   const width = (index: number): number =>
     coverage.get(indicators[index]?.id ?? '')?.coverage.n_countries ?? 0;

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type ConceptSeries,
   compareWords,
   conceptCandidates,
-  type Described,
-  describe as describeSeries,
+  describeSeries,
 } from '../../../build/editions/concept-matching.ts';
 import { correlationCandidates } from '../../../build/editions/correlation-candidates.ts';
 import { findRelations } from '../../../build/editions/relations.ts';
@@ -30,7 +30,7 @@ const anySeries = fc
     fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 6 }),
     fc.constantFrom(null, 'years', 'percent', '% of births', '% of GDP', 'people'),
   )
-  .map(([provider, words, unit]): Described => describeSeries(provider, words.join(' '), unit));
+  .map(([provider, words, unit]): ConceptSeries => describeSeries(provider, words.join(' '), unit));
 
 describe('pairs that may be one concept', () => {
   it('are all found by the words they share', () => {

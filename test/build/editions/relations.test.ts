@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describe as describeSeries, isSameConcept } from '../../../build/editions/concept-matching.ts';
+import { describeSeries, isSameConcept } from '../../../build/editions/concept-matching.ts';
 import { findRelations, MAX_RELATED, type RelationInput } from '../../../build/editions/relations.ts';
 import type { IndicatorCoverage } from '../../../build/editions/summary-tables.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
