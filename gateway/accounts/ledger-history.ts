@@ -51,7 +51,7 @@ export async function readLedgerPage(
     const isSeen = compareStreamIds(cursor, parseStreamId(carried.through)) <= 0;
     return { entries: isSeen ? live : [...live, standIn(carried)], gap: null };
   }
-  const query = { carried, before: cursor, limit: wanted - live.length };
+  const query = { archivedThrough: carried, before: cursor, limit: wanted - live.length };
   const { entries, gap } = await archive.ledger.page(account_id, query);
   return { entries: [...live, ...entries.map(({ id, fields }) => ledgerEntryOf(id, fields))], gap };
 }

@@ -2,7 +2,6 @@
  * The archive as pages read it: account history and audit log that have left Redis (see `data/schema/archive.ts`). New
  * parts are noticed without a restart. A missing directory is an empty archive.
  */
-
 import { basename } from 'node:path';
 import type { AuditArchivedThrough } from '../../data/schema/archive.ts';
 import type { UsageCounts } from '../metering/metering.ts';
@@ -25,7 +24,7 @@ import {
 import { LedgerArchive } from './ledger-archive.ts';
 import { listParts, listUsage, type Part } from './parts.ts';
 
-/** Pages read some thousand rows at a time; more memory than this would only be taken from the answers. */
+/** A page reads a few thousand rows. */
 const LIMITS = { memoryMb: 192, threads: 2, timeoutMs: 20_000 };
 
 export class Archive {
@@ -35,7 +34,7 @@ export class Archive {
   readonly usage: UsageArchive;
   readonly #engine = new ArchiveEngine(LIMITS);
 
-  /** Opens nothing yet. */
+  /** DuckDB is opened by the first query. */
   constructor(directory: string) {
     this.directory = directory;
     this.ledger = new LedgerArchive(directory, this.#engine);
@@ -48,10 +47,10 @@ export class Archive {
   }
 }
 
-const PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
+const AUDIT_PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
 
 export interface AuditQuery {
-  carried: AuditArchivedThrough;
+  archivedThrough: AuditArchivedThrough;
   /** Null for the entries of all subjects. */
   subject: string | null;
   /** Entries older than this one. */
@@ -59,6 +58,7 @@ export interface AuditQuery {
   limit: number;
 }
 
+/** Archived entries of the audit log, newest first: all of them, or those of one subject. */
 export class AuditArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
@@ -68,9 +68,9 @@ export class AuditArchive {
     this.#engine = engine;
   }
 
-  async page({ carried, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
+  async page({ archivedThrough, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
     const parts = (await listParts(this.#directory, 'audit')).reverse();
-    const wanted = earlierStreamId(before, nextStreamId(parseStreamId(carried.through)));
+    const wanted = earlierStreamId(before, nextStreamId(parseStreamId(archivedThrough.through)));
     const entries: ArchivedEntry[] = [];
     if (parts.length === 0)
       return {
@@ -91,10 +91,10 @@ export class AuditArchive {
 
   async #read({ entries: file }: Part, subject: string, { ms, seq }: StreamId, limit: number) {
     const values = { file, subject, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
-    return (await this.#engine.rows(PAGE, values)).map(archivedEntryOf);
+    return (await this.#engine.rows(AUDIT_PAGE, values)).map(archivedEntryOf);
   }
 
-  /** What cannot be shown of a damaged part; null when all of it is newer than what is wanted. */
+  /** The gap that a damaged part leaves; null when all of the part is newer than `wanted`. */
   async #gapAt(damaged: Part, older: readonly Part[], wanted: StreamId): Promise<Gap | null> {
     for (const part of older) {
       const [newest] = await this.#read(part, '', LAST_STREAM_ID, 1).catch(() => []);
@@ -108,7 +108,7 @@ export class AuditArchive {
   }
 }
 
-const DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
+const USAGE_DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
 
 export interface RouteUsage extends UsageCounts {
   /** `2026-11-21` */
@@ -116,6 +116,7 @@ export interface RouteUsage extends UsageCounts {
   route: string;
 }
 
+/** Usage of accounts on archived days. */
 export class UsageArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
@@ -127,12 +128,12 @@ export class UsageArchive {
 
   /**
    * Archived days of one account before a date, oldest first, by route.
-   * @throws what DuckDB says when a day cannot be read: nobody is told of less than there is.
+   * @throws the error of DuckDB when a day cannot be read: a report is complete or fails.
    */
   async before(account: string, date: string): Promise<RouteUsage[]> {
     const files = (await listUsage(this.#directory)).filter((day) => day.date < date).map(({ file }) => file);
     if (files.length === 0) return [];
-    const rows = await this.#engine.rows(DAYS, { files, account });
+    const rows = await this.#engine.rows(USAGE_DAYS, { files, account });
     return rows.map((row) => ({
       date: basename(String(row.file), '.parquet'),
       route: String(row.route),

@@ -1,7 +1,4 @@
-/**
- * DuckDB over the files of the archive, with bounded memory and threads: opened at the first question, a few questions
- * at a time, each with a time limit. Who asks less often than once in a while closes it in between.
- */
+/** DuckDB over the files of the archive: opened by the first query, with bounded memory, threads, time and concurrency. */
 import { readFileSync } from 'node:fs';
 import {
   DuckDBInstance,
@@ -11,61 +8,50 @@ import {
   listValue,
   VARCHAR,
 } from '@duckdb/node-api';
+import pLimit from 'p-limit';
 
 export interface EngineLimits {
   memoryMb: number;
   threads: number;
-  /** Longest time of one question, without the wait for its turn. */
+  /** Of one query, without its time in the queue. */
   timeoutMs: number;
-  /** Where it may spill to; without it a question that needs more memory fails. */
+  /** Directory for spilling to disk; without it a query that needs more memory fails. */
   scratch?: string;
 }
 
 export type SqlValue = DuckDBValue | readonly string[];
 export type SqlRow = Readonly<Record<string, DuckDBValue>>;
 
-/** The text of a statement that lies beside the module that names it. */
+/** Reads an SQL file next to a module. @param module its `import.meta.url` */
 export const readSql = (module: string, file: string): string => readFileSync(new URL(file, module), 'utf8');
 
-const AT_ONCE = 2;
+const CONCURRENT_QUERIES = 2;
 
 export class ArchiveEngine {
   readonly #limits: EngineLimits;
   #instance: Promise<DuckDBInstance> | null = null;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #limit = pLimit(CONCURRENT_QUERIES);
 
   constructor(limits: EngineLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Rows of one statement with named values bound; lists of text are bound as such. 64-bit integers come as `bigint`.
-   * Rejects with what DuckDB says, also when the time was up.
+   * Rows of one statement with named values bound. 64-bit integers come as `bigint`.
+   * Rejects with the error of DuckDB, also after the timeout.
    */
-  async rows(sql: string, values: Readonly<Record<string, SqlValue>> = {}): Promise<SqlRow[]> {
-    await this.#turn();
-    try {
-      return await this.#ask(sql, values);
-    } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
-    }
+  rows(sql: string, values: Readonly<Record<string, SqlValue>> = {}): Promise<SqlRow[]> {
+    return this.#limit(() => this.#query(sql, values));
   }
 
-  /** Gives its memory back. Call when nothing is asked; the next question opens it again. */
+  /** Releases its memory. Call when no query is running; the next query opens it again. */
   async close(): Promise<void> {
     const instance = this.#instance;
     this.#instance = null;
     (await instance?.catch(() => null))?.closeSync();
   }
 
-  async #turn(): Promise<void> {
-    while (this.#running >= AT_ONCE) await new Promise<void>((settle) => this.#waiting.push(settle));
-    this.#running += 1;
-  }
-
-  async #ask(sql: string, values: Readonly<Record<string, SqlValue>>): Promise<SqlRow[]> {
+  async #query(sql: string, values: Readonly<Record<string, SqlValue>>): Promise<SqlRow[]> {
     this.#instance ??= DuckDBInstance.create(':memory:', optionsOf(this.#limits)).catch((error: unknown) => {
       this.#instance = null;
       throw error;

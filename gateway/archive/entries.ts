@@ -6,10 +6,10 @@ export interface StreamId {
   seq: number;
 }
 
-/** After everything that a stream may hold. */
+/** Later than every id of a stream. */
 export const LAST_STREAM_ID: StreamId = { ms: Number.MAX_SAFE_INTEGER, seq: 0 };
 
-/** @param text as Redis writes it, or without the second number */
+/** @param text as Redis writes it; the second number may be missing */
 export function parseStreamId(text: string): StreamId {
   const [ms = '', seq = '0'] = text.split('-');
   return { ms: Number(ms), seq: Number(seq) };
@@ -20,7 +20,7 @@ export const formatStreamId = ({ ms, seq }: StreamId): string => `${ms}-${seq}`;
 /** Negative when `a` is the older one. */
 export const compareStreamIds = (a: StreamId, b: StreamId): number => a.ms - b.ms || a.seq - b.seq;
 
-/** The least id after another: entries before it are those up to and with the other. */
+/** The least id after another: `before: nextStreamId(id)` includes the entry `id`. */
 export const nextStreamId = ({ ms, seq }: StreamId): StreamId => ({ ms, seq: seq + 1 });
 
 export const earlierStreamId = (a: StreamId, b: StreamId): StreamId => (compareStreamIds(a, b) < 0 ? a : b);
@@ -32,10 +32,10 @@ export interface ArchivedEntry {
   fields: Fields;
 }
 
-/** A whole number of a row; the archive's are far below what a double counts exactly. */
+/** A whole number of a row. Those of the archive are far below 2^53. */
 export const integerOf = (row: SqlRow, column: string): number => Number(row[column] ?? 0);
 
-/** Every column that holds something, and the fields that have no column. */
+/** The fields as Redis held them: every column with a value, and those in `more`, which have no column. */
 export function archivedEntryOf({ id_ms, id_seq, more, ...columns }: SqlRow): ArchivedEntry {
   const fields: Record<string, string> = {};
   for (const [name, value] of Object.entries(columns))
@@ -47,16 +47,16 @@ export function archivedEntryOf({ id_ms, id_seq, more, ...columns }: SqlRow): Ar
   return { id: `${id_ms}-${id_seq}`, fields };
 }
 
-/** A place where entries lie that cannot be shown: they are lost or damaged, which is no reason to pass over it. */
+/** A place in the history whose entries cannot be read because they are lost or damaged. Pages show it. */
 export interface Gap {
-  /** For people: what is missing, and why. */
+  /** For people: what is missing and why. */
   message: string;
   /** Id before which older entries can be read again; null when there are none. */
   before: string | null;
 }
 
 export interface ArchivedPage {
-  /** Newest first. They end at the gap, if there is one. */
+  /** Newest first; ends at the gap, if there is one. */
   entries: ArchivedEntry[];
   gap: Gap | null;
 }

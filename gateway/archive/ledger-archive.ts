@@ -1,12 +1,12 @@
 /**
- * The archived entries of one account, newest first.
+ * The archived ledger entries of one account, newest first.
  *
- * The parts that hold the account must form a chain: each opens with the balance that the one before closed with, the
- * first with nothing, and the last closes with what Redis says was carried over. Where a part is gone or damaged the
- * chain is torn, and the page ends there and says so: a hole never looks like an account without history.
+ * The parts that hold an account must form a chain: the first opens with balance 0, each later one with the closing
+ * balance of the part before, and the last closes with the archived balance in Redis. Where a part is missing or damaged
+ * the page ends with a gap, so that lost entries never look like an account without history.
  */
+import { LRUCache } from 'lru-cache';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import { BoundedCache } from '../metering/bounded-cache.ts';
 import { type ArchiveEngine, readSql, type SqlRow } from './engine.ts';
 import {
   type ArchivedPage,
@@ -27,8 +27,8 @@ const INDEX = readSql(import.meta.url, 'sql/ledger-index.sql');
 const INDEX_FROM_ENTRIES = readSql(import.meta.url, 'sql/ledger-index-from-entries.sql');
 const PAGE = readSql(import.meta.url, 'sql/ledger-page.sql');
 
-/** Accounts whose place in the parts is remembered from one page to the next. */
-const REMEMBERED = 200;
+/** Accounts whose chain is cached between pages. */
+const CACHED_CHAINS = 200;
 
 /** What one part holds of the account. */
 interface Holding {
@@ -39,11 +39,11 @@ interface Holding {
   closing: number;
 }
 
-/** Newest first. A part of which it cannot be said what it holds stands as its name. */
+/** Newest first. An unreadable part is its name. */
 type Chain = readonly (Holding | string)[];
 
 export interface LedgerQuery {
-  carried: LedgerArchivedThrough;
+  archivedThrough: LedgerArchivedThrough;
   /** Entries older than this one. */
   before: StreamId;
   limit: number;
@@ -52,23 +52,23 @@ export interface LedgerQuery {
 export class LedgerArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
-  readonly #chains = new BoundedCache<{ parts: string; chain: Chain }>(REMEMBERED);
+  readonly #chains = new LRUCache<string, { parts: string; chain: Chain }>({ max: CACHED_CHAINS });
 
   constructor(directory: string, engine: ArchiveEngine) {
     this.#directory = directory;
     this.#engine = engine;
   }
 
-  /** Whether there is anything to read here: a gateway may run where the archive is not. */
+  /** False where the gateway runs without the archive. */
   async isReachable(): Promise<boolean> {
     return (await listParts(this.#directory, 'ledger')).length > 0;
   }
 
-  /** Entries at or before what was carried over; those that are still live, too, are left to the live ledger. */
-  async page(account_id: string, { carried, before, limit }: LedgerQuery): Promise<ArchivedPage> {
-    const through = parseStreamId(carried.through);
+  /** Entries up to `archivedThrough`. Archived entries after it are still live, and are read from Redis. */
+  async page(account_id: string, { archivedThrough, before, limit }: LedgerQuery): Promise<ArchivedPage> {
+    const through = parseStreamId(archivedThrough.through);
     const chain = await this.#chain(account_id);
-    const walk = new Walk(earlierStreamId(before, nextStreamId(through)), through, carried.balance);
+    const walk = new Walk(earlierStreamId(before, nextStreamId(through)), through, archivedThrough.balance);
     const page: ArchivedPage = { entries: [], gap: null };
     for (const [index, link] of chain.entries()) {
       if (typeof link !== 'string' && compareStreamIds(link.first, through) > 0) continue;
@@ -91,14 +91,14 @@ export class LedgerArchive {
     return (await this.#engine.rows(PAGE, values)).map(archivedEntryOf);
   }
 
-  /** Looked up in all parts once, and again when there are others. */
+  /** Cached until the list of parts changes. */
   async #chain(account_id: string): Promise<Chain> {
     const parts = await listParts(this.#directory, 'ledger');
     const names = parts.map(({ name }) => name).join();
     const known = this.#chains.get(account_id);
     if (known?.parts === names) return known.chain;
     const chain = await this.#lookUp(account_id, parts);
-    // What could not be read may be repaired under the same name.
+    // An unreadable part may be repaired under the same name.
     if (chain.every((link) => typeof link !== 'string'))
       this.#chains.set(account_id, { parts: names, chain });
     return chain;
@@ -120,7 +120,7 @@ export class LedgerArchive {
     }
   }
 
-  /** One part at a time, when not all can be read together: null when it does not hold the account. */
+  /** Reads one part when not all can be read together. Null when it does not hold the account. */
   async #lookIn(account: string, part: Part): Promise<Holding | string | null> {
     const ask = (sql: string, values: Record<string, string | string[]>) =>
       this.#engine.rows(sql, { ...values, account });
@@ -151,11 +151,11 @@ const holdingOf = (part: Part, row: SqlRow): Holding => ({
 const nextHolding = (chain: Chain, index: number): Holding | null =>
   chain.slice(index + 1).find((link) => typeof link !== 'string') ?? null;
 
-/** Follows the chain from the newest entry to the oldest and notices where it is torn. */
+/** Walks the chain from the newest entry to the oldest and finds gaps. */
 class Walk {
-  /** Only what is older is wanted. */
+  /** Only older entries are wanted. */
   readonly before: StreamId;
-  /** Everything newer has been accounted for. */
+  /** Everything from here on has been visited. */
   #upTo: StreamId;
   #balance: number;
   #isFirst = true;
@@ -166,14 +166,14 @@ class Walk {
     this.#balance = balance;
   }
 
-  /** The gap between what was read and this link; null when there is none, or when it is newer than what is wanted. */
+  /** The gap between the entries read so far and this link; null without one, or when only newer entries lie in it. */
   step(link: Holding | string, next: Holding | null): Gap | null {
     if (typeof link === 'string') {
       const before = next ? nextStreamId(next.last) : null;
       return this.#isWanted(before) ? { message: damagedPart(link), before: textOrNull(before) } : null;
     }
     const before = nextStreamId(link.last);
-    // Of a part that is being carried over, the newest entries are live still.
+    // While a part is being carried over, its newest entries are still live.
     const isCut = compareStreamIds(before, this.#upTo) > 0;
     const isTorn = !isCut && (link.closing !== this.#balance || this.#isFirstLinkShort(before));
     this.#upTo = link.first;
@@ -186,18 +186,18 @@ class Walk {
     };
   }
 
-  /** The newest part must end with the very entry that was carried over last. */
+  /** True unless the newest part ends with the entry archived last. */
   #isFirstLinkShort(before: StreamId): boolean {
     return this.#isFirst && compareStreamIds(before, this.#upTo) !== 0;
   }
 
-  /** The gap before the oldest entry. */
+  /** The gap before the oldest entry, if any. */
   end(): Gap | null {
     if (this.#balance === 0 && !this.#isFirst) return null;
     return { message: 'The entries before these are missing: the archive does not hold them.', before: null };
   }
 
-  /** Whether a gap that ends at an id lies, in part, before what is wanted. */
+  /** Whether a gap that ends at an id contains wanted entries. */
   #isWanted(end: StreamId | null): boolean {
     return end === null || compareStreamIds(end, this.before) < 0;
   }

@@ -1,4 +1,4 @@
-/** What lies in an archive directory, as of now: parts appear whole, by one rename, and never change. */
+/** Lists the files of an archive directory. Parts appear whole, by one rename, and never change. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARCHIVED_ACCOUNTS, ARCHIVED_ENTRIES } from '../../data/schema/archive.ts';
@@ -7,7 +7,7 @@ export interface Part {
   /** Sorts by time. */
   name: string;
   entries: string;
-  /** Only in the ledger's parts. */
+  /** Exists only in parts of the ledger. */
   accounts: string;
 }
 
@@ -19,7 +19,7 @@ export interface UsageFile {
 
 const DATE_FILE = /^(\d{4}-\d\d-\d\d)\.parquet$/;
 
-/** Names that are finished, oldest first. A directory that is not there holds nothing. */
+/** Names of finished files, oldest first. A missing directory is empty. */
 async function namesIn(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

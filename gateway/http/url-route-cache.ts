@@ -7,7 +7,7 @@
  * Measured, what the framework does for a request is a tenth of all that a prerendered answer costs.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { BoundedCache } from '../metering/bounded-cache.ts';
+import { LRUCache } from 'lru-cache';
 import type { Answer } from './admission.ts';
 import type { Way } from './prepare.ts';
 import { RecencyFilter } from './recency-filter.ts';
@@ -30,7 +30,7 @@ interface Dependencies {
 }
 
 export class UrlRouteCache {
-  readonly #known = new BoundedCache<Known>(REMEMBERED);
+  readonly #known = new LRUCache<string, Known>({ max: REMEMBERED });
   readonly #asked = new RecencyFilter(TOLD_APART);
   readonly #requestId: Dependencies['requestId'];
   readonly #observe: Observer | null;

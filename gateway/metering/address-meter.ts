@@ -11,10 +11,10 @@
  */
 
 import { isIPv4, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { BoundedCache } from './bounded-cache.ts';
 import { type AnonymousVerdict, secondsUntil } from './metering.ts';
 
 const MAPPED_PREFIX = '0:0:0:0:0:ffff:';
@@ -91,9 +91,9 @@ interface Dependencies {
 export class AddressMeter {
   readonly #dependencies: Dependencies;
   readonly #lease: number;
-  readonly #callers = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
+  readonly #callers = new LRUCache<string, Caller>({ max: REMEMBERED_ADDRESSES });
   /** The same by address, because to find the unit of an address costs more than to look it up. */
-  readonly #byAddress = new BoundedCache<Caller>(REMEMBERED_ADDRESSES);
+  readonly #byAddress = new LRUCache<string, Caller>({ max: REMEMBERED_ADDRESSES });
   #quietUntil_ms = 0;
   #uncounted = 0;
 

@@ -11,13 +11,13 @@
  * - Redis away: keyed calls fail at once, anonymous ones go on uncounted; both recover without a restart.
  */
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
-import { BoundedCache } from './bounded-cache.ts';
 import { DebitReversals } from './debit-reversals.ts';
 import { KeyResolver } from './keys.ts';
 import {
@@ -102,9 +102,9 @@ export class RedisMetering implements Metering {
   readonly #totals: UsageTotals;
   /** Per minute and per day of the tiers anonymous, free, paid, as the script takes them. */
   readonly #limits: readonly number[];
-  readonly #keyNames = new BoundedCache<MinuteKeys>(REMEMBERED_ACCOUNTS);
+  readonly #keyNames = new LRUCache<string, MinuteKeys>({ max: REMEMBERED_ACCOUNTS });
   /** When the full window of an account ends, Unix milliseconds. */
-  readonly #overUntil = new BoundedCache<number>(REMEMBERED_ACCOUNTS);
+  readonly #overUntil = new LRUCache<string, number>({ max: REMEMBERED_ACCOUNTS });
 
   constructor(dependencies: MeteringDependencies) {
     const { redis, settings, now, log, debitId = debitIds(), timeout_ms = COUNT_TIMEOUT_MS } = dependencies;

@@ -48,7 +48,7 @@ export async function readAuditPage(
   if (!carried || live.length === wanted) return { entries: live, gap: null };
   if (!archive) return { entries: live, gap: NOT_HERE };
   const { entries, gap } = await archive.audit.page({
-    carried,
+    archivedThrough: carried,
     subject: subject ?? null,
     before: before === undefined ? LAST_STREAM_ID : parseStreamId(before),
     limit: wanted - live.length,

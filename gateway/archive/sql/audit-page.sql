@@ -1,4 +1,4 @@
--- Entries of the audit log in one part before an id, newest first; of one subject, or of all.
+-- One page of the audit log in one part, newest first; an empty subject means all subjects.
 SELECT *
 FROM read_parquet($file)
 WHERE (id_ms < $ms OR (id_ms = $ms AND id_seq < $seq)) AND ($subject = '' OR subject = $subject)

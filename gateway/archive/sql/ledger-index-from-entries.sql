@@ -1,4 +1,4 @@
--- What a part holds of one account, from its entries: for a part whose list of accounts cannot be read.
+-- Holdings of one account in one part, computed from its entries: for a part whose list of accounts is unreadable.
 SELECT
   arg_min(id_ms, (id_ms, id_seq)) AS first_ms,
   arg_min(id_seq, (id_ms, id_seq)) AS first_seq,
