@@ -55,7 +55,7 @@
  *   overrides:was                     hash    indicator id -> JSON: how it stood before the first change
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   archive:id                        string  id of the archive that holds what has left this Redis; see archive.ts
- *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/totals.ts
+ *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts
  *
  * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
  */

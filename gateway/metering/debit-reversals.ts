@@ -42,11 +42,6 @@ export class DebitReversals {
     this.#dependencies = dependencies;
   }
 
-  /** Debits that wait for their reversal. */
-  get count(): number {
-    return this.#queue.length;
-  }
-
   /** Queues a debit; the reversal is tried soon, and again until Redis answers. */
   add(debit: Debit): void {
     this.#enqueue(debit);

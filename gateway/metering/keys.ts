@@ -1,5 +1,5 @@
 /**
- * API keys: their text, their digest, and the way from an Authorization header to the facts of a key.
+ * API keys: format, digest, and resolution of an Authorization header.
  *
  * A key is `alm_<environment>_<id>_<secret>`:
  *
@@ -11,7 +11,7 @@
  * be rejected without a look-up, and lets a scanner tell a leaked key from noise. Only the SHA-256 digest of the secret
  * is stored.
  *
- * Facts of a key never change, so they are cached without expiry; `admit` decides whether the key is still active. An
+ * The properties of a key never change and are cached without expiry; `admit` decides whether it is still active. An
  * unknown id and a wrong secret cost the same: one look-up, one digest, one comparison in constant time. Unknown keys
  * are not cached, so guessing cannot evict keys in use.
  */
@@ -41,16 +41,16 @@ export interface ParsedKey {
 }
 
 export interface MintedKey extends ParsedKey {
-  /** The whole key, to be shown once. */
+  /** The whole key; shown once. */
   key: string;
   digest: Buffer;
   last4: string;
 }
 
-/** Gives `size` random bytes; `node:crypto`'s `randomBytes` outside of tests. */
+/** `randomBytes` of `node:crypto` outside of tests. */
 export type RandomBytes = (size: number) => Buffer;
 
-/** `length` characters of an alphabet, each equally likely: bytes beyond the last whole multiple are thrown away. */
+/** `length` characters of an alphabet, each equally likely: bytes beyond the last whole multiple are discarded. */
 function randomText(alphabet: string, length: number, random: RandomBytes): string {
   const usable = 256 - (256 % alphabet.length);
   let text = '';
@@ -75,7 +75,7 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** Makes a new key. The secret exists only in what this returns. */
+/** Makes a new key. The secret exists only in the result. */
 export function mintKeyText(environment: KeyEnvironment, random: RandomBytes): MintedKey {
   const key_id = randomId(KEY_ID_LENGTH, random);
   const body = `${KEY_PREFIX}_${environment}_${key_id}_${randomText(BASE62, SECRET_LENGTH - CHECKSUM_LENGTH, random)}`;
@@ -107,22 +107,22 @@ export const storedKey = z.object({
 export type StoredKey = z.infer<typeof storedKey>;
 
 interface KnownKey {
-  facts: ApiKey;
+  apiKey: ApiKey;
   digest: Buffer;
   exists: boolean;
 }
 
 const CACHED_KEYS = 50_000;
 const BEARER = /^Bearer +([^ ]+) *$/i;
-/** Read and compared with when there is no such key, so that its absence does not show in the time of a refusal. */
-const NOBODYS: StoredKey = {
+/** Stands in for a key that does not exist, so that response times do not reveal which ids exist. */
+const UNKNOWN_KEY: StoredKey = {
   account_id: 'acc_0000000000000000',
   digest: '0'.repeat(64),
   environment: 'live',
   scopes: ['read'],
   expires_at_ms: null,
 };
-const NOBODYS_TEXT = JSON.stringify(NOBODYS);
+const UNKNOWN_KEY_TEXT = JSON.stringify(UNKNOWN_KEY);
 
 export class KeyResolver {
   readonly #redis: RedisClient;
@@ -132,28 +132,28 @@ export class KeyResolver {
     this.#redis = redis;
   }
 
-  /** @throws {MeteringUnavailable} when the key is not cached and Redis cannot be asked. */
+  /** @throws {MeteringUnavailable} when the key is not cached and Redis does not answer. */
   async resolve(authorization: string): Promise<ApiKey | null> {
     const parsed = parseKey(BEARER.exec(authorization)?.[1] ?? '');
     if (!parsed) return null;
     const digest = digestOf(parsed.secret);
-    const isPresented = ({ digest: known, facts, exists }: KnownKey): boolean =>
-      timingSafeEqual(digest, known) && exists && facts.environment === parsed.environment;
+    const isPresented = ({ digest: known, apiKey, exists }: KnownKey): boolean =>
+      timingSafeEqual(digest, known) && exists && apiKey.environment === parsed.environment;
     const cached = this.#known.get(parsed.key_id);
-    if (cached && isPresented(cached)) return cached.facts;
+    if (cached && isPresented(cached)) return cached.apiKey;
     const stored = await this.#read(parsed.key_id);
     if (!isPresented(stored)) return null;
     this.#known.set(parsed.key_id, stored);
-    return stored.facts;
+    return stored.apiKey;
   }
 
   async #read(key_id: string): Promise<KnownKey> {
     const text = await this.#redis.get(redisKeys.key(key_id)).catch((cause: unknown) => {
       throw new MeteringUnavailable('keys cannot be read', { cause });
     });
-    const { digest, ...facts } = storedKey.parse(JSON.parse(text ?? NOBODYS_TEXT));
+    const { digest, ...properties } = storedKey.parse(JSON.parse(text ?? UNKNOWN_KEY_TEXT));
     return {
-      facts: Object.freeze({ key_id, ...facts }),
+      apiKey: Object.freeze({ key_id, ...properties }),
       digest: Buffer.from(digest, 'hex'),
       exists: text !== null,
     };

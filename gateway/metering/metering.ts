@@ -1,14 +1,14 @@
 /**
- * What the routes know of money, keys and rate windows. Every decision is one atomic script in Redis; this file is
- * the vocabulary, `redis-metering.ts` the implementation.
+ * The interface of metering: API keys, rate windows, credits and usage. `redis-metering.ts` implements it.
  *
- * Guarantees: an admitted request is charged exactly its price, exactly once, also when the reply of Redis was lost;
- * a refusal costs nothing; a revocation or suspension holds from the next request on; no balance goes below zero.
+ * Guarantees: an admitted request is charged exactly its price, exactly once, even when a reply of Redis is lost; a
+ * rejected request costs nothing; a revocation or suspension takes effect with the next request; no balance drops below
+ * zero.
  */
 
 export type Tier = 'anonymous' | 'free' | 'paid';
 
-/** What never changes of a key after it was minted, so it may be cached without end. */
+/** The properties of an API key that never change after it was minted, so they are cached without expiry. */
 export interface ApiKey {
   key_id: string;
   account_id: string;
@@ -18,7 +18,7 @@ export interface ApiKey {
   expires_at_ms: number | null;
 }
 
-/** The rate window that is nearer to running out. */
+/** The rate window with fewer requests left. */
 export interface RateWindow {
   limit: number;
   remaining: number;
@@ -26,19 +26,19 @@ export interface RateWindow {
   reset_s: number;
 }
 
-/** A keyed request whose outcome is known but for money and rate. */
+/** A keyed request that is ready to be charged. */
 export interface Admission {
   key: ApiKey;
   /** Route template for usage and ledger: `/v1/rankings/{indicator}`. */
   route: string;
-  /** Credits; 0 for free routes and for requests that will be refused anyway. */
+  /** Credits; 0 for free routes and for requests that will be rejected anyway. */
   price: number;
   /** Observation rows that will be served. */
   rows: number;
-  /** The status that is sent when admitted: 200, or the refusal (422, 404, 403) that is counted as an error. */
+  /** The status that is sent when admitted: 200, or an error (422, 404, 403) that costs nothing and is counted. */
   status: number;
   request_id: string;
-  /** Asks whether the rate allows the request, without counting it unless it does not: it is asked about again. */
+  /** Only checks the rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
   peek?: boolean;
 }
 
@@ -93,7 +93,7 @@ export interface UsageReport {
   endpoints: ({ route: string } & UsageCounts)[];
 }
 
-/** Redis cannot be asked now; nothing was charged, or the charge will be found by its debit id on a retry. */
+/** Redis did not answer. Nothing was charged, or the charge will be reversed. */
 export class MeteringUnavailable extends Error {
   override name = 'MeteringUnavailable';
 }
@@ -104,29 +104,29 @@ export const secondsUntil = (end_ms: number, now_ms: number): number =>
 
 export interface Metering {
   /**
-   * The facts of the key in an Authorization header, or null when it is not a well-formed, existing key whose secret
-   * matches (state is judged by `admit`). Cached: steady state asks no store.
+   * The key in an Authorization header; null unless it is well-formed, exists and has the right secret. `admit` decides
+   * whether it is active. Known keys are cached.
    * @throws {MeteringUnavailable}
    */
   resolveKey(authorization: string): Promise<ApiKey | null>;
   /**
-   * True when this gateway has seen the key over its window and the window has not ended: a caller should then ask
-   * `admit` before doing any work. Never wrong in the other direction for long; `admit` has the last word.
+   * True when this gateway knows that a rate window of the key is used up. Callers then ask `admit` with `peek` before
+   * they do any work. May be outdated; only `admit` decides.
    */
   isKnownOverLimit(key: ApiKey): boolean;
-  /** Decides and, when admitted, charges and counts. One round trip. @throws {MeteringUnavailable} */
+  /** Admits, charges and counts a request, or rejects it, in one round trip. @throws {MeteringUnavailable} */
   admit(admission: Admission): Promise<Verdict>;
   /**
-   * Gives a debit back because the answer could not be produced after the charge. Writes one `refund` entry to the
-   * ledger, however often it is called. Retries in the background while Redis is unreachable. Never rejects.
+   * Refunds a debit whose answer could not be produced. Writes one `refund` entry to the ledger, however often it is
+   * called. Retries in the background while Redis is unreachable. Never rejects.
    */
   refund(debit: Debit): Promise<void>;
-  /** Counts an anonymous request of an address (IPv6 by /64). Redis away: admitted, uncounted. */
+  /** Counts an anonymous request of an address (IPv6: of its /64). Admits it uncounted when Redis is unavailable. */
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
-  /** How many requests this process has admitted uncounted. */
+  /** Anonymous requests that this process has admitted uncounted. */
   readonly uncounted: number;
   /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
   usage(accountId: string, days: number): Promise<UsageReport>;
-  /** False while Redis cannot be reached: for /readyz. */
+  /** False while Redis is unreachable. */
   ready(): boolean;
 }

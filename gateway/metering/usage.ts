@@ -1,4 +1,4 @@
-/** Usage counters: the totals of all accounts, and the report of one account. */
+/** Usage by UTC day and route: the totals of all callers, and the report of one account. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { UsageCounts, UsageReport } from './metering.ts';
@@ -6,37 +6,37 @@ import type { UsageCounts, UsageReport } from './metering.ts';
 const FLUSH_EVERY_MS = 5_000;
 const KEPT_MS = 400 * DAY_MS;
 
-interface DayCounts {
-  day: number;
-  /** By `<route>`. */
-  routes: Map<string, UsageCounts>;
-}
-
-/** One request, as it is counted. */
-export interface Counted {
+/** The counts of one request. */
+export interface RequestCounts {
   failed: boolean;
   rows: number;
   credits: number;
 }
 
-/** A call without a key, whatever it comes to. */
-export const FREE_CALL: Counted = { failed: false, rows: 0, credits: 0 };
+/** An anonymous request, whatever its result. */
+export const FREE_CALL: RequestCounts = { failed: false, rows: 0, credits: 0 };
 
-/** Stands where the route stands for calls without a key. */
+/** Stands in place of the route for anonymous requests. */
 export const ANONYMOUS = 'anonymous';
 
+/**
+ * Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview.
+ *
+ * Counts in memory and adds to Redis every few seconds. Best effort: a process that is killed loses its last seconds.
+ * Money is never read from here; the ledger is the truth.
+ */
 export class UsageTotals {
   readonly #redis: RedisClient;
-  /** What is not in Redis yet, the latest last; more than one day only around midnight. */
-  #pending: DayCounts[] = [];
+  /** Not yet in Redis: by UTC day, then by route. */
+  #pending = new Map<number, Map<string, UsageCounts>>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(redis: RedisClient) {
     this.#redis = redis;
   }
 
-  count(route: string, now_ms: number, { failed, rows, credits }: Counted): void {
-    const counts = this.#of(dayOf(now_ms), route);
+  count(route: string, now_ms: number, { failed, rows, credits }: RequestCounts): void {
+    const counts = this.#countsOf(dayOf(now_ms), route);
     counts.requests += 1;
     if (failed) counts.errors += 1;
     counts.rows += rows;
@@ -44,29 +44,22 @@ export class UsageTotals {
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
   }
 
-  #of(day: number, route: string): UsageCounts {
-    let latest = this.#pending.at(-1);
-    if (latest?.day !== day) {
-      latest = { day, routes: new Map() };
-      this.#pending.push(latest);
-    }
-    const { routes } = latest;
-    let counts = routes.get(route);
-    if (!counts) {
-      counts = { requests: 0, errors: 0, rows: 0, credits: 0 };
-      routes.set(route, counts);
-    }
+  #countsOf(day: number, route: string): UsageCounts {
+    const routes = this.#pending.get(day) ?? new Map<string, UsageCounts>();
+    this.#pending.set(day, routes);
+    const counts = routes.get(route) ?? zero();
+    routes.set(route, counts);
     return counts;
   }
 
-  /** Adds what was counted to Redis. What cannot be added is dropped: adding it twice would be worse. */
+  /** Adds the counts to Redis. Drops them on failure, because adding them twice would be worse. */
   async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     const pending = this.#pending;
-    this.#pending = [];
+    this.#pending = new Map();
     const additions: Promise<unknown>[] = [];
-    for (const { day, routes } of pending) {
+    for (const [day, routes] of pending) {
       const key = redisKeys.globalUsage(day);
       for (const [route, counts] of routes) {
         for (const name of COUNTS) {
@@ -83,7 +76,7 @@ const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 
 const zero = (): UsageCounts => ({ requests: 0, errors: 0, rows: 0, credits: 0 });
 
-/** Adds the counters of one day's hash (`<route>|<count>` → number) to its day, its routes and the totals. */
+/** Adds one day's hash (`<route>|<count>` → number) to the day and to its routes. */
 function addDay(hash: Record<string, string>, day: UsageCounts, routes: Map<string, UsageCounts>): void {
   for (const [field, text] of Object.entries(hash)) {
     const bar = field.lastIndexOf('|');
@@ -118,7 +111,7 @@ export function foldUsage(
   return { totals: sum(daily), daily, endpoints };
 }
 
-/** One round trip: the wallet and the last `days` UTC days, today included. Rejects with what Redis says. */
+/** Wallet and usage of the last `days` UTC days, today included. Rejects with the error of Redis. */
 export async function readUsage(
   redis: RedisClient,
   accountId: string,

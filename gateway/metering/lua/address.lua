@@ -1,4 +1,4 @@
--- Leases a number of anonymous requests to a gateway, out of what an address may still send.
+-- Leases anonymous requests of one caller to a gateway.
 --
 -- KEYS, both with the address' hash tag
 --   1 minute  counter of the current UTC minute
@@ -6,8 +6,8 @@
 -- ARGV
 --   1 per_minute
 --   2 per_day
---   3 wanted  at most
--- Returns { leased, full }: how many are leased (0 to wanted), and, when 0, which window is full: minute | day
+--   3 wanted  the most that is leased
+-- Returns { leased, full }: the number leased, 0 to wanted; when 0, the window that is full: minute | day
 
 local minute, day = unpack(KEYS)
 local per_minute, per_day, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -25,7 +25,7 @@ elseif minute_left <= 0 then
   return { 0, 'minute' }
 end
 
--- Less at a time as the end comes near: what one process holds, another one would miss there.
+-- Smaller leases near the limit, so that no gateway holds back what another could use.
 local left = math.min(minute_left, day_left)
 local leased = math.min(wanted, math.max(1, math.floor(left / LEFT_PER_LEASE)))
 redis.call('INCRBY', minute, leased)

@@ -1,29 +1,29 @@
--- One keyed request, decided whole: standing, rate windows, balance, debit, ledger, usage.
+-- Decides one keyed request: key and account state, rate windows, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
---   1 account   hash: state, verified, paid (orders that are), balance, spent
+--   1 account   hash: state, verified, paid (number of paid orders), balance, spent
 --   2 keys      hash: <key id>:state, <key id>:last_used_ms
 --   3 minute    counter of the current UTC minute
 --   4 day       counter of the current UTC day
 --   5 ledger    stream
 --   6 usage     hash of the current UTC day: <route>|requests, errors, rows, credits
---   7 debits    hash of the current UTC minute: debit id -> first answer
+--   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
 -- ARGV
---   1 now_ms      the caller's clock; Redis is never asked for the time
+--   1 now_ms      the gateway's clock
 --   2 key_id
---   3 debit_id    made by the gateway; the same id is charged once
+--   3 debit_id    made by the gateway; an id is charged once
 --   4 price       credits, 0 or more
 --   5 rows        observation rows that will be served
---   6 mode        'failed' when the caller will answer with an error whatever is decided here (price is then 0);
---                 'peek' when the caller asks again for this request and that is counted: only a refusal is counted now
+--   6 mode        'failed': the gateway will answer with an error in any case (price is 0); counted as an error
+--                 'peek': only a rejection is counted; a second call for the same request follows and is counted
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
 --   9.. limits    per minute and per day of: anonymous, free, paid
 -- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used }
---   outcome: admitted | rate_limited | insufficient_credits | invalid_key (which stands alone) | voided (alone)
+--   outcome: admitted | rate_limited | insufficient_credits; invalid_key and voided come without the rest
 --
--- A refusal costs nothing. Only a charge is remembered: repeating anything else decides anew, for free.
--- Expiries are relative, so that they hold whatever the caller's clock says.
+-- A rejection costs nothing. Only debits are remembered; repeating any other request decides it anew, for free.
+-- Expiries are relative, so they do not depend on the gateway's clock.
 
 local account, keys, minute, day, ledger, usage, debits = unpack(KEYS)
 local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]

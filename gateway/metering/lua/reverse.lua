@@ -1,5 +1,5 @@
--- Takes back a debit whose answer never reached the client: the gateway gave up on Redis and said 503.
--- Whether the debit had arrived, arrives later or never arrives, it ends up free.
+-- Reverses a debit whose answer the client never got. A debit that arrives after its reversal charges nothing.
+-- Repeatable.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash: balance, spent
@@ -13,9 +13,9 @@
 --   4 route
 --   5 request_id
 --   6 key_id
---   7 charged  '1' when the ledger is known to hold the debit, whose mark has expired
---   8 debited_ms  when the debit was made: its day is the one whose usage is put right, also after midnight
--- Returns 1 when credits were given back, 0 when there was nothing to give back.
+--   7 charged  '1' when the debit was found in the ledger after its entry in `debits` expired
+--   8 debited_ms  when the debit was made
+-- Returns 1 when credits were refunded, otherwise 0.
 
 local account, ledger, usage, debits = unpack(KEYS)
 local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms =
