@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { waitForLock } from '../data/runtime/file-lock.ts';
+import { acquireLock } from '../data/runtime/file-lock.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
 
 const run = promisify(execFile);
@@ -47,7 +47,7 @@ async function digest(): Promise<string> {
 export async function buildMirror(mirror: string): Promise<MirrorBuild> {
   const directory = join(HOME, await digest());
   await mkdir(HOME, { recursive: true });
-  const lock = await waitForLock(`${directory}.lock`, 'the mirror build', { atMost_ms: BUILD_WITHIN_MS });
+  const lock = await acquireLock(`${directory}.lock`, 'the mirror build', { wait_ms: BUILD_WITHIN_MS });
   try {
     if (!existsSync(join(directory, SUMMARY))) await buildInto(directory, mirror);
   } finally {

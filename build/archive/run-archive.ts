@@ -34,9 +34,10 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
   const { settings, now } = dependencies;
   const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
   await mkdir(shelf.directory, { recursive: true });
-  const lock = await acquireLock(shelf.lockFile, 'the archive');
+  const lock = await acquireLock(shelf.lockFile, 'the archive', { signal: dependencies.signal });
   const context: ArchiveContext = {
     ...dependencies,
+    signal: lock.signal,
     shelf,
     partEntries: dependencies.partEntries ?? PART_ENTRIES,
     onStep: dependencies.onStep ?? (() => {}),

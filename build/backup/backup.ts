@@ -7,7 +7,7 @@
  */
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { waitForLock } from '../../data/runtime/file-lock.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { ArchiveStorage } from '../archive/archive-storage.ts';
 import { CommandError } from '../runtime/command-error.ts';
@@ -67,8 +67,8 @@ export async function createBackup(dependencies: BackupDependencies, to: string)
     treesOf(settings).filter(({ name }) => (name === 'archive') === isArchive),
   );
   const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
-  const lock = await waitForLock(shelf.lockFile, 'the archive', {
-    atMost_ms: ARCHIVE_FREE_WITHIN_MS,
+  const lock = await acquireLock(shelf.lockFile, 'the archive', {
+    wait_ms: ARCHIVE_FREE_WITHIN_MS,
     signal,
   });
   let keys: number;

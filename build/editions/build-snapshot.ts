@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
-import { acquireLock, waitForLock } from '../../data/runtime/file-lock.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
@@ -75,14 +75,13 @@ export class NothingToPublish extends Error {
  */
 export async function buildSnapshot(dependencies: BuildDependencies): Promise<BuildSummary> {
   const storage = new SnapshotStorage(dependencies.settings.SNAPSHOT_DIR);
-  const { waitForOther_ms: atMost_ms, signal } = dependencies;
-  const lock =
-    atMost_ms === undefined
-      ? await acquireLock(storage.lockFile, 'the snapshot')
-      : await waitForLock(storage.lockFile, 'the snapshot', { atMost_ms, signal });
+  const { waitForOther_ms: wait_ms, signal } = dependencies;
+  const lock = await acquireLock(storage.lockFile, 'the snapshot', { wait_ms, signal });
   try {
     await storage.clean();
-    return await reportBuild(dependencies, (deps) => new Build(deps, storage).run());
+    return await reportBuild({ ...dependencies, signal: lock.signal }, (deps) =>
+      new Build(deps, storage).run(),
+    );
   } finally {
     await lock.release();
   }

@@ -1,7 +1,7 @@
 /** An operator's word that a held run is good after all. */
 import { link, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { waitForLock } from '../../data/runtime/file-lock.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { ProviderLake, RUN_DATA } from '../lake/lake.ts';
@@ -19,9 +19,7 @@ export async function acceptRun(
   waitAtMost_ms = 0,
 ): Promise<RunRecord> {
   const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
-  const lock = await waitForLock(lake.lockFile, `provider ${providerId}`, {
-    atMost_ms: waitAtMost_ms,
-  });
+  const lock = await acquireLock(lake.lockFile, `provider ${providerId}`, { wait_ms: waitAtMost_ms });
   try {
     const held = await lake.run(runId).catch(() => {
       throw new CommandError(`${providerId} has no run ${runId}`);
@@ -45,6 +43,7 @@ export async function acceptRun(
       for (const name of RUN_DATA.filter((one) => present.includes(one))) {
         await link(join(held.directory, name), join(directory, name));
       }
+      lock.signal.throwIfAborted();
       await lake.finish(directory, record);
     } catch (error) {
       await rm(directory, { recursive: true, force: true });

@@ -59,10 +59,12 @@ export async function ingestProvider(
   const definition = dependencies.curated.providers.get(providerId);
   if (!definition) throw new RangeError(`there is no provider "${providerId}"`);
   const lake = new ProviderLake(dependencies.settings.LAKE_DIR, providerId);
-  const lock = await acquireLock(lake.lockFile, `provider ${providerId}`);
+  const { signal } = dependencies;
+  const lock = await acquireLock(lake.lockFile, `provider ${providerId}`, { signal });
   try {
     for (const broken of await lake.recover(dependencies.now())) dependencies.observer?.onRun?.(broken);
-    const record = await new ProviderRun(dependencies, definition, lake).run(options.force ?? false);
+    const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake);
+    const record = await run.run(options.force ?? false);
     await lake.prune(dependencies.settings.LAKE_KEEP);
     return record;
   } finally {

@@ -1,154 +1,220 @@
 /**
- * A lock that is a file, held by a process, that a crash cannot leave behind.
+ * Lock files for processes that share a directory but not a process table, as containers do.
  *
- * The file names its holder by process id and start time. Whoever finds it looks whether that very process still
- * lives (a number alone may have been given to another), and takes the lock of a dead one over. The file appears with
- * its whole content by `link`, so nobody ever reads half a holder. Holders on another machine cannot be looked at:
- * one `var/` belongs to one machine.
+ * - A lock has one holder. The holder refreshes the file's modification time every half second.
+ * - A lock that was not refreshed for `STALE_MS` belonged to a process that crashed or was suspended: the next one that
+ *   wants it takes it over. A crash therefore delays others by at most ten seconds; a normal exit releases at once.
+ * - A holder that lost its lock learns of it: `signal` aborts, and `release` throws.
  */
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFileSync, unlinkSync } from 'node:fs';
+import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-interface Holder {
-  pid: number;
-  /** Start of the process in clock ticks since boot, where the system tells it. */
-  started: string | null;
-  token: string;
-}
+/** Longer than a build blocks its event loop, shorter than an operator waits after a crash. */
+export const STALE_MS = 10_000;
+const HEARTBEAT_MS = 500;
+const POLL_MS = 50;
 
-/** Of a file that is empty or cut short: a power cut can leave one, and whoever wrote it is gone. */
-const NOBODY: Holder = { pid: 0, started: null, token: 'unreadable' };
-
-/** Somebody else holds the lock. */
+/** Another holder is alive. */
 export class LockHeldError extends Error {
   override name = 'LockHeldError';
-  readonly pid: number;
-  constructor(what: string, pid: number) {
-    super(`${what} is already being worked on by process ${pid}`);
-    this.pid = pid;
+  constructor(what: string) {
+    super(`${what} is already being worked on by another process`);
+  }
+}
+
+/** The lock was taken over because it was not refreshed in time, or its file was removed. */
+export class LockLostError extends Error {
+  override name = 'LockLostError';
+  constructor(file: string) {
+    super(`the lock ${file} was lost to another process`);
   }
 }
 
 export interface FileLock {
+  /** Aborts with a `LockLostError` when the lock is lost, and with the caller's signal: work under it has to stop. */
+  readonly signal: AbortSignal;
+  /** Idempotent. @throws {LockLostError} when the lock was lost before: the work was not exclusive. */
   release(): Promise<void>;
 }
 
-/** Field 22 of /proc/<pid>/stat; the command name before it may hold spaces, so counting starts after its bracket. */
-async function startOf(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+interface Holder {
+  /** Empty for a file that a power cut left empty or cut short. */
+  token: string;
+  refreshed_ms: number;
 }
 
-/** Whether a process has this number now, whoever owns it. */
-export function isAlive(pid: number): boolean {
+const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
+
+function tokenOf(text: string): string {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-async function stillHolds(holder: Holder): Promise<boolean> {
-  if (holder === NOBODY || !isAlive(holder.pid)) return false;
-  return holder.started === null || holder.started === (await startOf(holder.pid));
-}
-
-async function readHolder(file: string): Promise<Holder | null> {
-  const text = await readFile(file, 'utf8').catch(() => null);
-  if (text === null) return null;
-  try {
-    return JSON.parse(text) as Holder;
+    return String((JSON.parse(text) as { token?: unknown }).token ?? '');
   } catch {
-    return NOBODY;
+    return '';
   }
 }
 
+/** Null when nobody holds the lock. */
+async function readHolder(file: string): Promise<Holder | null> {
+  try {
+    const { mtimeMs } = await stat(file);
+    return { token: tokenOf(await readFile(file, 'utf8')), refreshed_ms: mtimeMs };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const isStale = ({ refreshed_ms }: Holder): boolean => Date.now() - refreshed_ms > STALE_MS;
+
+/** False when the target exists, or when the source was removed meanwhile. */
 async function tryLink(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Gone: the holder of the lock clears drafts away, and a released lock has no file.
-    if (code === 'EEXIST' || code === 'ENOENT') return false;
+    if (['EEXIST', 'ENOENT'].includes(String(codeOf(error)))) return false;
     throw error;
   }
 }
 
-/** A claim that is older was left by a process that died while it took a lock over. */
-const CLAIM_STALE_MS = 10_000;
-const CLAIM_POLL_MS = 5;
+/** Locks of this process by path. */
+const held = new Map<string, HeldLock>();
+process.on('exit', () => {
+  for (const lock of held.values()) lock.releaseOnExit();
+});
+
+class HeldLock implements FileLock {
+  readonly #file: string;
+  readonly #token: string;
+  readonly #lost = new AbortController();
+  readonly signal: AbortSignal;
+  #refreshed_ms = Date.now();
+  #refreshing: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(file: string, token: string, signal: AbortSignal | undefined) {
+    this.#file = file;
+    this.#token = token;
+    this.signal = signal ? AbortSignal.any([signal, this.#lost.signal]) : this.#lost.signal;
+    held.set(file, this);
+    this.#schedule();
+  }
+
+  async release(): Promise<void> {
+    if (this.#stop()) {
+      await this.#refreshing;
+      if ((await readHolder(this.#file))?.token === this.#token) await unlink(this.#file);
+      else this.#lose();
+    }
+    this.#lost.signal.throwIfAborted();
+  }
+
+  releaseOnExit(): void {
+    try {
+      if (tokenOf(readFileSync(this.#file, 'utf8')) === this.#token) unlinkSync(this.#file);
+    } catch {
+      // The lock becomes stale.
+    }
+  }
+
+  /** @returns whether it was held until now. */
+  #stop(): boolean {
+    clearTimeout(this.#timer);
+    return held.get(this.#file) === this && held.delete(this.#file);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.#refreshing = this.#refresh();
+    }, HEARTBEAT_MS).unref();
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      if ((await readHolder(this.#file))?.token !== this.#token) return this.#lose();
+      const now = new Date();
+      await utimes(this.#file, now, now);
+      this.#refreshed_ms = now.getTime();
+    } catch {
+      if (Date.now() - this.#refreshed_ms > STALE_MS) return this.#lose();
+    }
+    if (held.get(this.#file) === this) this.#schedule();
+  }
+
+  #lose(): void {
+    this.#stop();
+    this.#lost.abort(new LockLostError(this.#file));
+  }
+}
 
 /**
- * Removes a dead holder's file. Only the one process that has claimed this very holder may: a name made of its token
- * can be linked once, and while the claim stands nobody else takes that file away. So no living holder's file is ever
- * touched, however many find the dead one at once.
+ * Removes the file of a stale lock. Only the process that claimed this very holder does: the claim's name is made of the
+ * holder's token and can be linked once. Without it, two processes that find the same stale lock would remove it one
+ * after the other, and the second would remove the lock that the first has taken by then.
  */
-async function removeDead(file: string, dead: Holder): Promise<void> {
-  const claim = `${file}.${dead.token}.dead`;
+async function removeStale(file: string, stale: Holder): Promise<void> {
+  const claim = `${file}.${stale.token || 'unreadable'}.stale`;
   if (!(await tryLink(file, claim))) {
-    const since = (await stat(claim).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
-    if (Date.now() - since > CLAIM_STALE_MS) await rm(claim, { force: true });
-    else await pause(CLAIM_POLL_MS);
+    const claimed_ms = (await stat(claim).catch(() => null))?.ctimeMs ?? Number.POSITIVE_INFINITY;
+    if (Date.now() - claimed_ms > STALE_MS) await rm(claim, { force: true });
     return;
   }
   const claimed = await readHolder(claim);
-  if (claimed?.token === dead.token) await rm(file, { force: true });
+  if (claimed?.token === stale.token && isStale(claimed)) await rm(file, { force: true });
   await rm(claim, { force: true });
 }
 
-const ATTEMPTS = 20;
-
-/**
- * Takes the lock at once or not at all.
- * @param what named in the message: `provider gapminder`.
- * @throws {LockHeldError} when a living process (this one included) holds it.
- */
-export async function acquireLock(file: string, what: string): Promise<FileLock> {
-  await mkdir(dirname(file), { recursive: true });
-  const own: Holder = { pid: process.pid, started: await startOf(process.pid), token: randomUUID() };
-  const draft = `${file}.${own.token}`;
+/** Null when another holder has the lock, or when another process is taking it over. */
+async function tryAcquire(file: string, signal: AbortSignal | undefined): Promise<FileLock | null> {
+  const holder = await readHolder(file);
+  if (holder && !isStale(holder)) return null;
+  if (holder) await removeStale(file, holder);
+  const token = randomUUID();
+  const draft = `${file}.${token}`;
   try {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      await writeFile(draft, JSON.stringify(own));
-      if (await tryLink(draft, file)) return { release: () => release(file, own) };
-      const holder = await readHolder(file);
-      if (holder && (await stillHolds(holder))) throw new LockHeldError(what, holder.pid);
-      if (holder) await removeDead(file, holder);
-    }
-    throw new LockHeldError(what, 0);
+    // The file appears with its whole content.
+    await writeFile(draft, JSON.stringify({ token }));
+    return (await tryLink(draft, file)) ? new HeldLock(file, token, signal) : null;
   } finally {
     await rm(draft, { force: true });
   }
 }
 
-interface Patience {
-  atMost_ms: number;
-  every_ms?: number;
+export interface LockOptions {
+  /** How long to wait for another holder to release. Default: not at all. */
+  wait_ms?: number | undefined;
+  /** How often to look meanwhile. */
+  poll_ms?: number;
+  /** Ends the wait; aborts the lock's own signal, too. */
   signal?: AbortSignal | undefined;
 }
 
-/** Waits for the lock instead. @throws {LockHeldError} when it is still held after `atMost_ms`; the signal's reason. */
-export async function waitForLock(
+/**
+ * Acquires a lock. A crashed holder's lock is waited for until it is stale, also without `wait_ms`.
+ * @param what named in the error: `provider gapminder`.
+ * @throws {LockHeldError} when another holder, this process included, is alive after the wait; the signal's reason.
+ */
+export async function acquireLock(
   file: string,
   what: string,
-  { atMost_ms, every_ms = 500, signal }: Patience,
+  { wait_ms = 0, poll_ms = POLL_MS, signal }: LockOptions = {},
 ): Promise<FileLock> {
-  const deadline = performance.now() + atMost_ms;
+  const path = resolve(file);
+  await mkdir(dirname(path), { recursive: true });
+  const deadline = performance.now() + wait_ms;
+  let first: Holder | null = null;
   for (;;) {
-    try {
-      return await acquireLock(file, what);
-    } catch (error) {
-      if (!(error instanceof LockHeldError) || performance.now() > deadline) throw error;
+    const lock = await tryAcquire(path, signal);
+    if (lock) return lock;
+    if (performance.now() >= deadline) {
+      const holder = await readHolder(path);
+      const isAlive = held.has(path) || (first && holder && holder.refreshed_ms !== first.refreshed_ms);
+      if (isAlive) throw new LockHeldError(what);
+      first ??= holder;
     }
-    await pause(every_ms, undefined, { ...(signal && { signal }) });
+    await pause(poll_ms, undefined, { ...(signal && { signal }) });
   }
-}
-
-async function release(file: string, own: Holder): Promise<void> {
-  const holder = await readHolder(file);
-  if (holder?.token === own.token) await unlink(file);
 }

@@ -28,7 +28,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { isAlive, LockHeldError, waitForLock } from './file-lock.ts';
+import { acquireLock, LockHeldError } from './file-lock.ts';
 
 /** The private Redis cannot be had; the message is one line that says what to do. */
 export class PrivateRedisError extends Error {
@@ -147,8 +147,8 @@ async function socketFor(dir: string): Promise<string> {
 const hold = (place: Place): Promise<Redis> => alone(place, () => joinOrStart(place));
 
 async function alone<T>(place: Place, work: () => Promise<T>): Promise<T> {
-  const patience = { atMost_ms: START_WITHIN_MS, every_ms: POLL_MS };
-  const lock = await waitForLock(place.lockFile, 'the private Redis', patience).catch((error: unknown) => {
+  const options = { wait_ms: START_WITHIN_MS, poll_ms: POLL_MS };
+  const lock = await acquireLock(place.lockFile, 'the private Redis', options).catch((error: unknown) => {
     throw error instanceof LockHeldError ? new PrivateRedisError(error.message) : error;
   });
   try {
@@ -269,6 +269,15 @@ async function leave(control: Redis): Promise<void> {
   const [clients, server] = answers;
   if (String(clients).includes(` name=${HOLDER} `)) return;
   await shutDown(control, Number(/process_id:(\d+)/.exec(server)?.[1]));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 async function shutDown(control: Redis, pid: number): Promise<void> {

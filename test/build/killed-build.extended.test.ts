@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyFiles } from '../../build/publish/verify.ts';
+import { expireLock } from '../expire-lock.ts';
 import { type Series, World } from './world.ts';
 
 const CHILD = fileURLToPath(new URL('build-process.ts', import.meta.url));
@@ -48,6 +49,7 @@ describe('a build that is killed', () => {
     const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
     const [code, signal] = await once(child, 'close');
     if (timer) clearTimeout(timer);
+    for (const lock of [world.lake('atlas').lockFile, world.snapshots.lockFile]) await expireLock(lock);
     // A line that the kill cut off was not said.
     return { code, signal, said: (await saying).split('\n').slice(0, -1) };
   }

@@ -11,6 +11,7 @@ import { mountSmallDisk, type SmallDisk } from '../build/small-disk.ts';
 import { checkStoredState } from '../build/stored-state.ts';
 import { published, SHORT, startFaultyUpstream, upstreamFaults } from '../build/upstream/faulty-upstream.ts';
 import { type Cell, World } from '../build/world.ts';
+import { expireLock } from '../expire-lock.ts';
 import { Service } from '../gateway/service.ts';
 import type { Reporter } from './table.ts';
 
@@ -133,6 +134,7 @@ async function runChild(world: World, killAfter_ms: number | null): Promise<{ ms
   const timer = killAfter_ms === null ? null : setTimeout(() => child.kill('SIGKILL'), killAfter_ms);
   const [, signal] = await once(child, 'exit');
   if (timer) clearTimeout(timer);
+  for (const lock of [world.lake('atlas').lockFile, world.snapshots.lockFile]) await expireLock(lock);
   return { ms: performance.now() - begun, killed: signal === 'SIGKILL' };
 }
 

@@ -1,9 +1,11 @@
 /** Days of calls, each followed by a night whose archive is killed somewhere, for the test and for `npm run faults`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import { expireLock } from '../../expire-lock.ts';
 import {
   type Customer,
   createWorld,
@@ -95,6 +97,7 @@ export class KilledArchiveRuns {
     });
     const [code, signal] = await once(child, 'close');
     clearTimeout(timer);
+    await expireLock(join(this.#dir, '.lock'));
     if (code !== 0 && signal !== 'SIGKILL') throw new Error(`the archive ended with ${code ?? signal}`);
     const said = text.trimEnd().split('\n').slice(1);
     return { killed: signal === 'SIGKILL', said, duration_ms: performance.now() - began_ms };

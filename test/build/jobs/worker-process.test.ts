@@ -17,6 +17,7 @@ import { RunStore } from '../../../data/runtime/run-store.ts';
 import { INGEST_QUEUE } from '../../../data/schema/jobs.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { startChildProcess } from '../../../gateway/process/child-process.ts';
+import { expireLock } from '../../expire-lock.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { pidFrom, sendSignal } from '../../signals.ts';
 import { World } from '../world.ts';
@@ -89,6 +90,7 @@ it('a run whose worker was killed becomes failed and its provider can be ingeste
   const { jobs, runs, runId, job } = await startBusyWorker();
   child?.kill('SIGKILL');
   await once(child as ChildProcess, 'exit');
+  await expireLock(world.lake('atlas').lockFile);
   // Expire the dead worker's lock on its job.
   for (const held of [`${job}:lock`, 'stalled-check'])
     await redis.del(`${redisKeys.jobs}:${INGEST_QUEUE}:${held}`);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PrivateRedis, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { expireLock } from '../../expire-lock.ts';
 import { silentLog } from '../../redis.ts';
 import { pidFrom, sendSignal, signalGroup } from '../../signals.ts';
 
@@ -103,6 +104,7 @@ describe('the private Redis', () => {
     await once(left, 'exit');
     expect(await readdir(dir)).toEqual(expect.arrayContaining(['.lock', 'redis.pid', 'redis.sock']));
     await writeFile(join(dir, 'redis.pid'), `${process.pid}\n`);
+    await expireLock(join(dir, '.lock'));
     expect(await (await connect(await hold())).ping()).toBe('PONG');
   });
 
