@@ -6,8 +6,8 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
-import type { AuditLog, Change, Told } from '../gateway/accounts/audit/audit-log.ts';
-import type { RequestStore } from '../gateway/accounts/privacy/requests.ts';
+import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/audit/audit-log.ts';
+import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import type { Archive } from '../gateway/archive/archive.ts';
@@ -40,7 +40,7 @@ export interface AdminArea extends AdminDependencies {
   throttle: Throttle;
   audit: AuditLog;
   index: AccountIndex;
-  requests: RequestStore;
+  requests: PrivacyRequestStore;
   reconciler: Reconciler;
   indicators: IndicatorAdmin;
   jobs: JobService;
@@ -54,9 +54,9 @@ export interface AdminArea extends AdminDependencies {
 export function auditedChange<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
-  asked: Pick<Change, 'action' | 'subject'> & Partial<Change>,
+  asked: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
   work: () => Promise<Outcome>,
-  told: (outcome: Outcome) => Told | null = () => ({}),
+  told: (outcome: Outcome) => AuditOutcome | null = () => ({}),
   name: string | null = null,
 ): Promise<Outcome> {
   const whole = { before: {}, after: {}, reason: '', ...asked, by: actorOf(request), request_id: request.id };

@@ -63,7 +63,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   shutdownHooks.push(() => archive.close());
   registerAdmin(app, {
     redis,
-    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], log, archive }),
+    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], archive }),
     now,
     log,
     snapshots,

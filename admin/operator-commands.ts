@@ -4,65 +4,47 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { AuditLog, type Facts } from '../gateway/accounts/audit/audit-log.ts';
+import {
+  auditedChange,
+  type Command,
+  type CommandContext,
+  formatTime,
+  type OptionValues,
+  requiredText,
+  UsageError,
+} from '../gateway/accounts/cli/command.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
 import { isRole, OperatorStore, ROLES, type Role } from './operators.ts';
 
-const BY = 'command line';
 const PASSWORD_BYTES = 15;
 
-type Values = Readonly<Record<string, string | boolean | undefined>>;
-
-interface OperatorCommand {
-  help: string;
-  options: Readonly<Record<string, { type: 'string' | 'boolean'; value?: string; help: string }>>;
-  run(redis: RedisClient, values: Values): Promise<Record<string, unknown>>;
-}
+type OperatorCommand = Command<Pick<CommandContext, 'redis'>>;
 
 const email = { type: 'string', value: 'ADDRESS', help: 'which operator' } as const;
 const role = { type: 'string', value: 'ROLE', help: `${ROLES.join(' or ')}; default operator` } as const;
 
-function emailOf({ email: address }: Values): string {
-  if (typeof address === 'string' && address.trim() !== '') return address.trim().toLowerCase();
-  throw new AccountError('bad_input', '--email is needed.');
-}
+const emailOf = (values: OptionValues): string => requiredText(values, 'email').toLowerCase();
 
-function roleOf({ role: word }: Values, fallback: Role): Role {
+function roleOf({ role: word }: OptionValues, fallback: Role): Role {
   if (word === undefined) return fallback;
   if (typeof word === 'string' && isRole(word)) return word;
-  throw new AccountError('bad_input', `--role takes ${ROLES.join(' or ')}, not "${String(word)}".`);
+  throw new UsageError(`--role takes ${ROLES.join(' or ')}, not "${String(word)}".`);
 }
 
 const find = async (operators: OperatorStore, address: string) =>
   (await operators.list()).find((operator) => operator.email === address) ?? null;
 
-/** With its entry in the audit log. */
-function change<Outcome>(
-  redis: RedisClient,
-  asked: { action: string; address: string; before: Facts; after: Facts },
-  work: (operators: OperatorStore) => Promise<Outcome>,
-): Promise<Outcome> {
-  const { address, ...facts } = asked;
-  const whole = { ...facts, by: BY, subject: `operator ${address}`, reason: '', request_id: '' };
-  const operators = new OperatorStore(redis, Date.now);
-  return new AuditLog(redis, Date.now).attempt(
-    whole,
-    () => work(operators),
-    () => ({}),
-  );
-}
-
-/** Writes an operator with a new password, and says it. */
+/** Creates or changes an operator and returns the new password. */
 async function write(redis: RedisClient, address: string, newRole: Role, before: Role | null) {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  const asked = {
+  const change = {
     action: before === null ? 'operator.create' : 'operator.reset',
-    address,
+    subject: `operator ${address}`,
     before: before === null ? {} : { role: before },
     after: { role: newRole },
   };
-  const { email: written } = await change(redis, asked, (operators) =>
-    operators.put(address, newRole, password),
+  const { email: written } = await auditedChange(redis, change, () =>
+    new OperatorStore(redis, Date.now).put(address, newRole, password),
   );
   return { email: written, role: newRole, password };
 }
@@ -70,7 +52,7 @@ async function write(redis: RedisClient, address: string, newRole: Role, before:
 const create: OperatorCommand = {
   help: 'let somebody into the operator area; the password is shown this once',
   options: { email, role },
-  async run(redis, values) {
+  async run({ redis }, values) {
     const address = emailOf(values);
     if (await find(new OperatorStore(redis, Date.now), address))
       throw new AccountError(
@@ -84,7 +66,7 @@ const create: OperatorCommand = {
 const reset: OperatorCommand = {
   help: 'give an operator a new password, or another role; ends all sessions',
   options: { email, role: { ...role, help: `${ROLES.join(' or ')}; default as it is` } },
-  async run(redis, values) {
+  async run({ redis }, values) {
     const address = emailOf(values);
     const known = await find(new OperatorStore(redis, Date.now), address);
     if (!known) throw new AccountError('account_unknown', `There is no operator ${address}.`);
@@ -95,13 +77,12 @@ const reset: OperatorCommand = {
 const remove: OperatorCommand = {
   help: 'let an operator in no longer',
   options: { email },
-  async run(redis, values) {
+  async run({ redis }, values) {
     const known = await find(new OperatorStore(redis, Date.now), emailOf(values));
     if (!known) throw new AccountError('account_unknown', `There is no operator ${emailOf(values)}.`);
     const { email: address, role } = known;
-    await change(redis, { action: 'operator.remove', address, before: { role }, after: {} }, (operators) =>
-      operators.remove(address),
-    );
+    const change = { action: 'operator.remove', subject: `operator ${address}`, before: { role } };
+    await auditedChange(redis, change, () => new OperatorStore(redis, Date.now).remove(address));
     return { email: address, removed: true };
   },
 };
@@ -109,12 +90,12 @@ const remove: OperatorCommand = {
 const list: OperatorCommand = {
   help: 'list the operators',
   options: {},
-  async run(redis) {
+  async run({ redis }) {
     const operators = await new OperatorStore(redis, Date.now).list();
     return {
       operators: operators.map(({ created_at_ms, ...rest }) => ({
         ...rest,
-        created_at: new Date(created_at_ms).toISOString(),
+        created_at: formatTime(created_at_ms),
       })),
     };
   },

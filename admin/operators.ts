@@ -13,10 +13,10 @@ import type { Settings } from '../data/runtime/settings.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
 import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
-import { hashPassword, isPassword, PASSWORD_LENGTH } from '../gateway/accounts/sign-in/passwords.ts';
+import { hashPassword, PASSWORD_LENGTH, verifyPassword } from '../gateway/accounts/sign-in/passwords.ts';
 import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
-import type { Candidate } from '../gateway/accounts/sign-in/sign-in.ts';
-import { checkedEmail } from '../gateway/accounts/validation.ts';
+import type { LoginRecord } from '../gateway/accounts/sign-in/sign-in.ts';
+import { validateEmail } from '../gateway/accounts/validation.ts';
 
 export const ROLES = ['viewer', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
@@ -38,7 +38,7 @@ export class OperatorStore {
 
   /** Creates an operator, or sets role and password of an existing one and ends its sessions. */
   async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
-    const address = checkedEmail(email);
+    const address = validateEmail(email);
     const { least, most } = PASSWORD_LENGTH;
     if (password.length < least || password.length > most)
       throw new AccountError('bad_input', `A password has ${least} to ${most} characters.`);
@@ -54,7 +54,7 @@ export class OperatorStore {
 
   /** Returns false when there was no such operator. */
   async remove(email: string): Promise<boolean> {
-    const address = checkedEmail(email);
+    const address = validateEmail(email);
     await this.#redis.zrem(redisKeys.operators, addressDigest(address));
     return (await this.#redis.del(redisKeys.operator(address))) > 0;
   }
@@ -71,13 +71,13 @@ export class OperatorStore {
   }
 
   /** Returns the credentials to check at sign-in; null for an unknown address. */
-  async candidate(email: string): Promise<Candidate | null> {
+  async findLogin(email: string): Promise<LoginRecord | null> {
     const { email: subject, password, epoch = '' } = await this.#redis.hgetall(redisKeys.operator(email));
     return subject && password ? { subject, password, epoch } : null;
   }
 
   /** The operator of a session; null after the session has been ended. */
-  async personOf({ subject, epoch }: Session): Promise<SignedInUser | null> {
+  async findUser({ subject, epoch }: Session): Promise<SignedInUser | null> {
     const operator = await this.#redis.hgetall(redisKeys.operator(subject));
     if (!operator.email || operator.epoch !== epoch || !isRole(operator.role)) return null;
     return {
@@ -133,8 +133,8 @@ export async function ensureFirstOperator(
   if (existing.length > 0) {
     // The file is outdated once the password has been changed.
     const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
-    const candidate = await operators.candidate(TRIAL_EMAIL);
-    const opens = stored !== '' && candidate !== null && (await isPassword(stored, candidate.password));
+    const candidate = await operators.findLogin(TRIAL_EMAIL);
+    const opens = stored !== '' && candidate !== null && (await verifyPassword(stored, candidate.password));
     return opens ? { email: TRIAL_EMAIL, password: stored } : null;
   }
   const made = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
-import { RequestStore } from '../gateway/accounts/privacy/requests.ts';
+import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import {
@@ -58,7 +58,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     name: 'Almanac operations',
     cookie: 'almanac_admin',
     sessions,
-    findUser: (session) => operators.personOf(session),
+    findUser: (session) => operators.findUser(session),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,
@@ -71,7 +71,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     throttle: new Throttle(redis, now),
     audit: new AuditLog(redis, now, archive),
     index: new AccountIndex(redis, now),
-    requests: new RequestStore({ redis, now, random: randomBytes }),
+    requests: new PrivacyRequestStore({ redis, now, random: randomBytes }),
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
     indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current()),
     jobs: new JobService(redis, now),
@@ -85,7 +85,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
       signInRoutes(scope, site, {
         realm: 'operator',
         throttle: area.throttle,
-        findCandidate: (address) => operators.candidate(address),
+        findCandidate: (address) => operators.findLogin(address),
         endSessions: (subject) => operators.endSessions(subject),
         signedOutPath: `${ADMIN_ROOT}/`,
       });

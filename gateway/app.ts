@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AdminDependencies } from '../admin/context.ts';
 import { registerAdmin } from '../admin/plugin.ts';
+import type { AccountService } from './accounts/service.ts';
 import { type Answer, admit } from './http/admission.ts';
 import { callerAddress } from './http/caller-address.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
@@ -21,7 +22,7 @@ import { openServer, type ServerDependencies } from './http/server.ts';
 import { UrlRouteCache } from './http/url-route-cache.ts';
 import type { Metering } from './metering/metering.ts';
 import { PREFIXES, ROUTES } from './operations/registry.ts';
-import { type AccountPages, registerAccountPages } from './pages/account/plugin.ts';
+import { registerAccountPages } from './pages/account/plugin.ts';
 import { installStylesheet } from './pages/shared/stylesheet.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
@@ -36,7 +37,7 @@ export interface AppDependencies extends Omit<ServerDependencies, 'observe' | 'o
   /** Mounts the operator area. */
   admin?: AdminDependencies;
   /** Mounts the account pages. */
-  account?: AccountPages;
+  account?: AccountService;
 }
 
 export function buildApp(dependencies: AppDependencies): FastifyInstance {

@@ -1,6 +1,6 @@
 /** CSV exports of one account: keys, ledger, orders, audit entries and usage. */
 import type { FastifyReply } from 'fastify';
-import { wholeLedger } from '../../gateway/accounts/ledger-history.ts';
+import { readWholeLedger } from '../../gateway/accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
 import { isGap } from '../../gateway/archive/entries.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
@@ -54,7 +54,7 @@ export async function accountExports(
     sendCsv(reply, `${account_id}-${list}`, columns, rows);
   if (format === 'ledger.csv') return send('ledger', LEDGER_COLUMNS, ledgerRows(area, account_id));
   if (format === 'keys.csv') {
-    const keys = await area.accounts.listKeys(account_id);
+    const keys = await area.accounts.keys.list(account_id);
     const rows = keys.map((key): Cell[] => [
       ...[key.key_id, key.label, key.last4, key.state],
       ...[key.created_at_ms, key.expires_at_ms, key.revoked_at_ms, key.last_used_at_ms].map(iso),
@@ -62,7 +62,7 @@ export async function accountExports(
     return send('keys', KEY_COLUMNS, rows);
   }
   if (format === 'orders.csv')
-    return send('orders', ORDER_COLUMNS, (await area.accounts.listOrders(account_id)).map(orderRow));
+    return send('orders', ORDER_COLUMNS, (await area.accounts.orders.list(account_id)).map(orderRow));
   if (format === 'audit.csv')
     return send('audit', AUDIT_COLUMNS, auditRows(area.audit, accountSubject(account_id)));
   if (format === 'usage.csv') {
@@ -74,7 +74,7 @@ export async function accountExports(
 
 /** The whole ledger, newest first, read in pages; a row with kind `missing` stands for entries that cannot be read. */
 async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
-  for await (const item of wholeLedger(area.accounts, account_id))
+  for await (const item of readWholeLedger(area.accounts, account_id))
     yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.message] : ledgerRow(item);
 }
 

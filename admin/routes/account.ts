@@ -11,7 +11,7 @@ import {
   type LedgerEntry,
   type OrderRecord,
 } from '../../gateway/accounts/records.ts';
-import { CREDITS_AT_MOST } from '../../gateway/accounts/validation.ts';
+import { MAX_CREDITS } from '../../gateway/accounts/validation.ts';
 import type { UsageReport } from '../../gateway/metering/metering.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
@@ -62,9 +62,9 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
     const [keys, ledger, orders, changes, usage] = await Promise.all([
-      accounts.listKeys(id),
+      accounts.keys.list(id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
-      accounts.listOrders(id),
+      accounts.orders.list(id),
       audit.page({ subject: accountSubject(id), limit: AUDIT_PAGE }),
       readUsage(redis, id, USAGE_DAYS, now()),
     ]);
@@ -179,7 +179,7 @@ export function checkedDelta(typed: string): number | string {
   if (!/^[+-]?\d+$/.test(text)) return 'Credits must be a whole number, such as 500 or -500.';
   const delta = Number(text);
   if (delta === 0) return 'An adjustment cannot be zero.';
-  if (Math.abs(delta) > CREDITS_AT_MOST)
-    return `An adjustment is at most ${grouped.format(CREDITS_AT_MOST)} credits.`;
+  if (Math.abs(delta) > MAX_CREDITS)
+    return `An adjustment is at most ${grouped.format(MAX_CREDITS)} credits.`;
   return delta;
 }

@@ -1,7 +1,7 @@
 /** The audit log, newest first. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type AuditEntry, type AuditLog, wholeAudit } from '../../gateway/accounts/audit/audit-log.ts';
+import type { AuditEntry, AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
 import { isGap } from '../../gateway/archive/entries.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
@@ -48,7 +48,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
   scope.get('/audit', async (request, reply) => {
     const { before, limit, format } = parseFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit));
-    await audit.settle();
+    await audit.recoverPending();
     const { entries, gap } = await audit.page({ limit: limit + 1, ...(before !== '' && { before }) });
     const shown = entries.slice(0, limit);
     const isLast = entries.length <= limit;
@@ -64,6 +64,6 @@ export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: Adm
 
 /** Entries of one subject or of all, archived ones included; a row `missing` stands for entries that cannot be read. */
 export async function* auditRows(audit: AuditLog, subject?: string): AsyncGenerator<Cell[]> {
-  for await (const item of wholeAudit(audit, subject))
+  for await (const item of audit.readAll(subject))
     yield isGap(item) ? ['', '', 'missing', '', '', '', item.message, ''] : auditRow(item);
 }

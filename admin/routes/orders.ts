@@ -58,8 +58,8 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   /** An unknown status matches nothing. */
   async function ordersOf(status: string, limit: number): Promise<OrderRecord[]> {
-    if (status === '') return area.accounts.listAllOrders({ limit });
-    return isState(status) ? area.accounts.listAllOrders({ state: status, limit }) : [];
+    if (status === '') return area.accounts.orders.listAll({ limit });
+    return isState(status) ? area.accounts.orders.listAll({ state: status, limit }) : [];
   }
 
   scope.get('/orders', async (request, reply) => {
@@ -87,7 +87,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.post<{ Params: { id: string } }>('/orders/:id/move', async (request, reply) => {
     const { to } = parseFields(form, request.body);
-    const before = await area.accounts.getOrder(request.params.id);
+    const before = await area.accounts.orders.get(request.params.id);
     const { order_id, account_id, state } = before;
     const { order, balance } = await auditedChange(
       area,
@@ -98,7 +98,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
         before: { order: order_id, state },
         after: { order: order_id, state: to },
       },
-      () => area.accounts.moveOrder(order_id, to),
+      () => area.accounts.orders.move(order_id, to),
       ({ order, balance, changed }) =>
         changed
           ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import type { SubjectRequest } from '../../gateway/accounts/privacy/requests.ts';
+import type { PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
@@ -12,7 +12,7 @@ const PATH = '/admin/gdpr';
 const query = z.object({ format: formatField });
 const closeForm = z.object({ status: textField(50), note: textField(2_000) });
 
-interface QueuedRequest extends Omit<SubjectRequest, 'note'> {
+interface QueuedRequest extends Omit<PrivacyRequest, 'note'> {
   age_days: number;
   user: string;
   /** The typed note when the form was refused. */

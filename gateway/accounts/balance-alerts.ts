@@ -1,20 +1,20 @@
 /**
- * Low-balance alerts: a mail when the balance has gone below a threshold that the person set, once for each crossing.
+ * Low-balance alerts: one mail each time the balance falls below the threshold that the account holder set.
  *
- * Crossings are found in the ledger, every half minute, away from the path of requests: none is missed, however short.
- * One counts as told only when its mail was handed over, so a mail that fails is tried again.
+ * A periodic job finds crossings in the ledger, so that short dips are not missed and requests do no extra work. A
+ * crossing counts as notified only after its mail was sent, so a failed mail is retried.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { checkedCredits, expectAccount, unavailable } from './validation.ts';
+import { throwUnavailable } from './redis-access.ts';
+import { expectOpenAccount, validateCredits } from './validation.ts';
 
 const SET = readScript(import.meta.url, 'lua/set-alert.lua', 3);
-const CROSS = readScript(import.meta.url, 'lua/cross-alert.lua', 2);
-/** Accounts looked at side by side. */
-const CHUNK = 200;
+const COUNT_CROSSINGS = readScript(import.meta.url, 'lua/count-crossings.lua', 2);
+const BATCH = 200;
 
-export class Alerts {
+export class BalanceAlerts {
   readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
 
@@ -23,45 +23,45 @@ export class Alerts {
     this.#runner = new ScriptRunner(redis);
   }
 
-  /** Credits below which a mail is wanted; null for none. */
+  /** The threshold in credits, or null. */
   async get(account_id: string): Promise<number | null> {
-    const low_at = await this.#redis.hget(redisKeys.alert(account_id), 'low_at').catch(unavailable);
+    const low_at = await this.#redis.hget(redisKeys.alert(account_id), 'low_at').catch(throwUnavailable);
     return low_at === null ? null : Number(low_at);
   }
 
   /** @throws {AccountError} `bad_input`, `account_state` */
   async set(account_id: string, low_at: number | null): Promise<void> {
-    const wanted = low_at === null ? 0 : checkedCredits(low_at, 1);
-    // Listed first: an entry without an alert is passed over, an alert without its entry would never be told.
-    if (wanted > 0) await this.#redis.zadd(redisKeys.alerts, 'NX', 0, account_id).catch(unavailable);
+    const threshold = low_at === null ? 0 : validateCredits(low_at, 1);
+    // Indexed first: an index entry without an alert is skipped, an alert without one would never be sent.
+    if (threshold > 0) await this.#redis.zadd(redisKeys.alerts, 'NX', 0, account_id).catch(throwUnavailable);
     const names = [redisKeys.account(account_id), redisKeys.alert(account_id), redisKeys.ledger(account_id)];
-    const outcome = await this.#runner.runIdempotent(SET, [...names, wanted]).catch(unavailable);
-    expectAccount(outcome, account_id);
-    if (wanted === 0) await this.#redis.zrem(redisKeys.alerts, account_id).catch(unavailable);
+    const result = await this.#runner.runIdempotent(SET, [...names, threshold]).catch(throwUnavailable);
+    expectOpenAccount(result, account_id);
+    if (threshold === 0) await this.#redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
   }
 
-  /** Accounts that went below their threshold and have not been told. */
-  async *crossed(): AsyncGenerator<string> {
-    for (let from = 0; ; from += CHUNK) {
-      const ids = await this.#redis.zrange(redisKeys.alerts, String(from), String(from + CHUNK - 1));
+  /** Accounts with crossings that were not notified yet. */
+  async *findCrossed(): AsyncGenerator<string> {
+    for (let from = 0; ; from += BATCH) {
+      const ids = await this.#redis.zrange(redisKeys.alerts, String(from), String(from + BATCH - 1));
       if (ids.length === 0) return;
-      const outcomes = await Promise.all(ids.map((account_id) => this.untold(account_id)));
-      yield* ids.filter((_, index) => (outcomes[index] ?? 0) > 0);
+      const counts = await Promise.all(ids.map((account_id) => this.pendingCrossings(account_id)));
+      yield* ids.filter((_, index) => (counts[index] ?? 0) > 0);
     }
   }
 
-  /** How many crossings there have been, when the person has not been told of all of them; otherwise 0. */
-  untold(account_id: string): Promise<number> {
-    return this.#cross(account_id, 0);
+  /** Number of all crossings so far if some were not notified yet, otherwise 0. */
+  pendingCrossings(account_id: string): Promise<number> {
+    return this.#countCrossings(account_id, 0);
   }
 
-  /** The mail about that many crossings has been handed over. */
-  async told(account_id: string, crossings: number): Promise<void> {
-    await this.#cross(account_id, crossings);
+  /** Records that the mail about `crossings` was sent. */
+  async markNotified(account_id: string, crossings: number): Promise<void> {
+    await this.#countCrossings(account_id, crossings);
   }
 
-  async #cross(account_id: string, told: number): Promise<number> {
+  async #countCrossings(account_id: string, notified: number): Promise<number> {
     const names = [redisKeys.alert(account_id), redisKeys.ledger(account_id)];
-    return Number(await this.#runner.run(CROSS, [...names, told]).catch(unavailable));
+    return Number(await this.#runner.run(COUNT_CROSSINGS, [...names, notified]).catch(throwUnavailable));
   }
 }

@@ -1,54 +1,61 @@
 /**
- * People who sign in to their account: passwords and the end of sessions. Their realm is `account`; an operator's
- * session is none of theirs.
+ * Account holders who sign in: passwords, and the end of their sessions (realm `account`).
  *
- * Only an account whose e-mail address was confirmed can be signed in to, so that an answer to a sign-in never tells
- * whether an address was free before. Closing an account ends its sessions with the next request; its person can sign
- * in again, but only to what is theirs for as long as they are not erased: a download, and the erasure.
+ * Only accounts with a confirmed e-mail address can sign in, so that a sign-in never reveals whether an address was
+ * free before. Closing an account ends its sessions. Its holder can sign in again until the account is erased, but
+ * only to the privacy page.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
+import { readScript } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { AccountRecord } from './records.ts';
+import { createRunScript, type RunScript } from './redis-access.ts';
 import { accountFrom } from './redis-mappers.ts';
 import type { Session, SignedInUser } from './sign-in/sessions.ts';
-import type { Candidate } from './sign-in/sign-in.ts';
-import { expectAccount, unavailable } from './validation.ts';
+import type { LoginRecord } from './sign-in/sign-in.ts';
+import { expectOpenAccount } from './validation.ts';
 
-const SET_LOGIN = readScript(import.meta.url, 'lua/set-login.lua', 2);
-/** All that the person of a closed account sees. */
-export const RIGHTS_PAGE = '/account/data';
-/** Looked up where there is no account, so that this takes the same two commands. */
-const NOBODY = 'nobody';
+const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 2);
+/** The only page for the holder of a closed account. */
+export const PRIVACY_PAGE = '/account/data';
+/** Read for an unknown address, so that it costs the same two commands. */
+const DUMMY_ID = 'nobody';
 
-export class People {
+interface Identity {
+  account: AccountRecord | null;
+  password: string | null;
+  epoch: string;
+}
+
+export class IdentityStore {
   readonly #redis: RedisClient;
-  readonly #runner: ScriptRunner;
+  readonly #run: RunScript;
 
   constructor(redis: RedisClient) {
     this.#redis = redis;
-    this.#runner = new ScriptRunner(redis);
+    this.#run = createRunScript(redis);
   }
 
-  /** For signing in; null when nobody can sign in with the address. The address is in lower case. */
-  async candidate(email: string): Promise<Candidate | null> {
-    const account_id = (await this.#redis.get(redisKeys.email(email))) ?? NOBODY;
+  /** Null if nobody can sign in with the address. @param email in lower case */
+  async findLogin(email: string): Promise<LoginRecord | null> {
+    const account_id = (await this.#redis.get(redisKeys.email(email))) ?? DUMMY_ID;
     const { account, password, epoch } = await this.#read(account_id);
-    // A password is only ever set by way of a mailed link; a closed account is no longer confirmed by it.
+    // A password is only set through a mailed link. Closing an account does not keep its address verified.
     if (!account || password === null || !(account.verified || account.state === 'closed')) return null;
     return { subject: account_id, password, epoch };
   }
 
-  /** The person of a session, unless its sessions were ended. */
-  async personOf({ subject, epoch: began_in }: Session): Promise<SignedInUser | null> {
+  /** The user of a session, or null if the user's sessions were ended. */
+  async findUser(session: Session): Promise<SignedInUser | null> {
+    const { subject } = session;
     const { account, epoch } = await this.#read(subject);
-    if (!account || epoch !== began_in) return null;
+    if (!account || epoch !== session.epoch) return null;
     const { state, tier, email } = account;
-    const only = state === 'closed' ? { restrictedTo: RIGHTS_PAGE } : {};
+    const only = state === 'closed' ? { restrictedTo: PRIVACY_PAGE } : {};
     return { subject, email, role: state === 'active' ? tier : state, canWrite: true, ...only };
   }
 
-  async #read(account_id: string): Promise<Login> {
+  async #read(account_id: string): Promise<Identity> {
     const [hash, [password = null, epoch = null]] = await Promise.all([
       this.#redis.hgetall(redisKeys.account(account_id)),
       this.#redis.hmget(redisKeys.login(account_id), 'password', 'epoch'),
@@ -56,13 +63,13 @@ export class People {
     return { account: accountFrom(account_id, hash), password, epoch: epoch ?? '' };
   }
 
-  /** The hashed password of an account, or null when nobody can sign in with one. */
+  /** The password hash of an account, or null if it has none. */
   async passwordOf(account_id: string): Promise<string | null> {
     return this.#redis.hget(redisKeys.login(account_id), 'password');
   }
 
   /**
-   * Sets the password and ends all sessions. With `only_first`, false and nothing done when there is one already.
+   * Sets the password and ends all sessions. With `only_first`, an existing password is kept and the result is false.
    * @throws {AccountError} `account_unknown`, `account_state`
    */
   async setPassword(
@@ -71,20 +78,12 @@ export class People {
     { only_first = false }: { only_first?: boolean } = {},
   ): Promise<boolean> {
     const names = [redisKeys.account(account_id), redisKeys.login(account_id)];
-    const outcome = await this.#runner
-      .runIdempotent(SET_LOGIN, [...names, hashed, only_first ? '1' : '0'])
-      .catch(unavailable);
-    expectAccount(outcome, account_id);
-    return outcome === 'set';
+    const [result] = await this.#run(SET_PASSWORD, [...names, hashed, only_first ? '1' : '0']);
+    expectOpenAccount(result, account_id);
+    return result === 'set';
   }
 
   async endSessions(account_id: string): Promise<void> {
     await this.#redis.hincrby(redisKeys.login(account_id), 'epoch', 1);
   }
-}
-
-interface Login {
-  account: AccountRecord | null;
-  password: string | null;
-  epoch: string;
 }

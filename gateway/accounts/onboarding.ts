@@ -1,104 +1,104 @@
 /**
- * From an e-mail address to an account, and back to one whose password is lost.
+ * Sign-up with a confirmed e-mail address, and reset of a lost password.
  *
- * - An account comes into being when its address is confirmed, with the password of the very sign-up that was
- *   confirmed: nobody can prepare an account for another's address and wait.
- * - The free credits are granted with the confirmation, once, whatever is repeated or raced.
- * - What a page answers never depends on whether the address has an account: the difference is only in the mail.
+ * - Confirming an address creates the account, with the password of the confirmed sign-up. Nobody can prepare an
+ *   account for an address of somebody else.
+ * - The free credits are granted once per account, even if the confirmation is repeated or raced.
+ * - Pages answer the same whether or not an address has an account; only the mail differs.
  */
-
 import type { AccountStore } from './account-store.ts';
-import type { People } from './identities.ts';
-import type { Jobs } from './jobs/queue.ts';
+import type { IdentityStore } from './identities.ts';
+import type { JobProducer } from './jobs/queue.ts';
 import type { Mailer } from './mail/mailer.ts';
-import type { LinkFacts, Links } from './mail/signed-links.ts';
-import * as letters from './mail/templates.ts';
+import type { LinkPayload, SignedLinks } from './mail/signed-links.ts';
+import * as templates from './mail/templates.ts';
 import { AccountError, type AccountRecord } from './records.ts';
-import { checkedEmail, nullIfUnknown } from './validation.ts';
+import { nullIfUnknown, validateEmail } from './validation.ts';
 
-const SIGN_UP_LIFE_MS = 24 * 3_600_000;
-const RESET_LIFE_MS = 3_600_000;
+const SIGN_UP_TTL_MS = 24 * 3_600_000;
+const RESET_TTL_MS = 3_600_000;
 const BY = 'sign-up';
+
+type SignUp = LinkPayload<'sign-up'>;
 
 export interface OnboardingDependencies {
   accounts: AccountStore;
-  people: People;
-  links: Links;
+  identities: IdentityStore;
+  links: SignedLinks;
   mailer: Mailer;
-  jobs: Jobs;
-  /** Credits that come with a confirmed address. */
+  jobs: JobProducer;
+  /** Credits granted with a confirmed address. */
   freeGrant: number;
-  /** Where people reach the service, without a slash at the end. */
+  /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
 }
 
 export class Onboarding {
-  readonly #to: OnboardingDependencies;
+  readonly #deps: OnboardingDependencies;
 
   constructor(dependencies: OnboardingDependencies) {
-    this.#to = dependencies;
+    this.#deps = dependencies;
   }
 
-  /** Somebody wants an account. @param password hashed already. @throws {AccountError} `bad_input` */
-  async signUp(sign_up: { email: string; name: string; password: string }): Promise<void> {
-    const email = checkedEmail(sign_up.email);
-    await this.#to.jobs.add('sign-up', { ...sign_up, email });
+  /** Queues the sign-up mail. @param signUp with the hashed password @throws {AccountError} `bad_input` */
+  async signUp(signUp: SignUp): Promise<void> {
+    await this.#deps.jobs.add('sign-up', { ...signUp, email: validateEmail(signUp.email) });
   }
 
-  /** Somebody wants a new password. @throws {AccountError} `bad_input` */
-  async forgot(email: string): Promise<void> {
-    await this.#to.jobs.add('reset', { email: checkedEmail(email) });
+  /** Queues the password mail. @throws {AccountError} `bad_input` */
+  async requestPasswordReset(email: string): Promise<void> {
+    await this.#deps.jobs.add('reset', { email: validateEmail(email) });
   }
 
-  /** Job: mails a link that makes the account, or says that there is one. */
-  async mailSignUp(sign_up: { email: string; name: string; password: string }): Promise<void> {
-    const { links, mailer, publicUrl } = this.#to;
-    const account = await this.#find(sign_up.email);
+  /** Job: mails a confirmation link, or that the account exists already. */
+  async sendSignUpMail(signUp: SignUp): Promise<void> {
+    const { links, mailer, publicUrl } = this.#deps;
+    const account = await this.#find(signUp.email);
     if (account?.verified) {
-      await mailer.send(letters.alreadyThere(account.email, `${publicUrl()}/account/sign-in`));
+      await mailer.send(templates.accountExists(account.email, `${publicUrl()}/account/sign-in`));
       return;
     }
-    const token = await links.make('sign-up', sign_up, SIGN_UP_LIFE_MS);
-    await mailer.send(letters.confirmAddress(sign_up.email, `${publicUrl()}/account/confirm/${token}`));
+    const token = await links.create('sign-up', signUp, SIGN_UP_TTL_MS);
+    await mailer.send(templates.confirmAddress(signUp.email, `${publicUrl()}/account/confirm/${token}`));
   }
 
-  /** Job: mails a link that changes the password; nothing to an address without an account. */
-  async mailReset(email: string): Promise<void> {
-    const { links, mailer, publicUrl } = this.#to;
+  /** Job: mails a reset link; sends nothing to an address without an account. */
+  async sendResetMail(email: string): Promise<void> {
+    const { links, mailer, publicUrl } = this.#deps;
     const account = await this.#find(email);
     if (!account) return;
-    const token = await links.make('reset', { account_id: account.account_id }, RESET_LIFE_MS);
-    await mailer.send(letters.newPassword(account.email, `${publicUrl()}/account/reset/${token}`));
+    const token = await links.create('reset', { account_id: account.account_id }, RESET_TTL_MS);
+    await mailer.send(templates.resetPassword(account.email, `${publicUrl()}/account/reset/${token}`));
   }
 
-  async #find(email: string): Promise<AccountRecord | null> {
-    return this.#to.accounts.findByEmail(email).catch(nullIfUnknown);
+  #find(email: string): Promise<AccountRecord | null> {
+    return this.#deps.accounts.findByEmail(email).catch(nullIfUnknown);
   }
 
-  /** What a link of a mail is good for, without using it up. */
-  look(token: string): Promise<LinkFacts<'sign-up'> | null> {
-    return this.#to.links.look('sign-up', token);
+  /** The sign-up behind a link, without using the link up; null if the link is invalid. */
+  peekSignUp(token: string): Promise<SignUp | null> {
+    return this.#deps.links.peek('sign-up', token);
   }
 
-  async looksGoodForReset(token: string): Promise<boolean> {
-    return (await this.#to.links.look('reset', token)) !== null;
+  async isResetLinkValid(token: string): Promise<boolean> {
+    return (await this.#deps.links.peek('reset', token)) !== null;
   }
 
   /**
-   * Confirms an address: makes the account, sets its password, grants the free credits, each once. Null when the link
-   * is used up or expired. An account that has a password already keeps it.
+   * Creates the account, sets its password and grants the free credits, each once. Null if the link is used or
+   * expired. An existing password is kept.
    */
-  async confirm(token: string): Promise<AccountRecord | null> {
-    const { links, people, accounts, freeGrant } = this.#to;
-    const sign_up = await links.use('sign-up', token);
-    if (sign_up === null) return null;
-    const account_id = await this.#accountFor(sign_up);
-    await people.setPassword(account_id, sign_up.password, { only_first: true });
+  async confirmSignUp(token: string): Promise<AccountRecord | null> {
+    const { links, identities, accounts, freeGrant } = this.#deps;
+    const signUp = await links.redeem('sign-up', token);
+    if (signUp === null) return null;
+    const account_id = await this.#findOrCreate(signUp);
+    await identities.setPassword(account_id, signUp.password, { only_first: true });
     return accounts.verify(account_id, { credits: freeGrant, by: BY });
   }
 
-  async #accountFor({ email, name }: { email: string; name: string }): Promise<string> {
-    const { accounts } = this.#to;
+  async #findOrCreate({ email, name }: SignUp): Promise<string> {
+    const { accounts } = this.#deps;
     try {
       return (await accounts.create({ email, name, by: BY })).account_id;
     } catch (error) {
@@ -108,17 +108,17 @@ export class Onboarding {
   }
 
   /**
-   * Changes the password of whoever holds the link, which proves the address too. Null when the link is used up or
-   * expired. @param password hashed already.
+   * Sets a new password; the mailed link also verifies the address. Null if the link is used or expired.
+   * @param password already hashed
    */
-  async reset(token: string, password: string): Promise<AccountRecord | null> {
-    const { links, people, accounts, freeGrant } = this.#to;
-    const facts = await links.use('reset', token);
-    if (facts === null) return null;
-    await people.setPassword(facts.account_id, password);
-    const account = await accounts.get(facts.account_id);
-    // Its person may still sign in, to their own data; there is nothing to grant any more.
+  async resetPassword(token: string, password: string): Promise<AccountRecord | null> {
+    const { links, identities, accounts, freeGrant } = this.#deps;
+    const payload = await links.redeem('reset', token);
+    if (payload === null) return null;
+    await identities.setPassword(payload.account_id, password);
+    const account = await accounts.get(payload.account_id);
+    // The holder of a closed account can sign in to the privacy page, but gets no credits.
     if (account.state === 'closed') return account;
-    return accounts.verify(facts.account_id, { credits: freeGrant, by: BY });
+    return accounts.verify(payload.account_id, { credits: freeGrant, by: BY });
   }
 }

@@ -4,15 +4,15 @@ import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema
 import type { Tier } from '../metering/metering.ts';
 import type { TierLimits } from '../metering/redis-metering.ts';
 
-export interface Window {
+export interface RateWindow {
   used: number;
   limit: number;
   resets_at_ms: number;
 }
 
-export interface Windows {
-  minute: Window;
-  day: Window;
+export interface RateWindows {
+  minute: RateWindow;
+  day: RateWindow;
 }
 
 const LIMITS = {
@@ -21,13 +21,13 @@ const LIMITS = {
   paid: ['PAID_PER_MINUTE', 'PAID_PER_DAY'],
 } as const satisfies Record<Tier, readonly [keyof TierLimits, keyof TierLimits]>;
 
-export async function readWindows(
+export async function readRateWindows(
   redis: RedisClient,
   settings: TierLimits,
   account_id: string,
   tier: Tier,
   now_ms: number,
-): Promise<Windows> {
+): Promise<RateWindows> {
   const [minute, day] = [minuteOf(now_ms), dayOf(now_ms)];
   const [inMinute, inDay] = await Promise.all([
     redis.get(redisKeys.minute(account_id, minute)),

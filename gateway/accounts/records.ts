@@ -6,7 +6,7 @@ export type KeyState = 'active' | 'revoked' | 'expired';
 export type OrderState = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
 export type LedgerKind = 'grant' | 'purchase' | 'debit' | 'refund' | 'admin_adjust' | 'carry_forward';
 
-export const ACTIVE_KEYS_AT_MOST = 10;
+export const MAX_ACTIVE_KEYS = 10;
 
 export interface AccountRecord {
   account_id: string;
@@ -35,8 +35,8 @@ export interface KeyRecord {
 }
 
 /** `invoice`: an operator or the command line marks it paid; `stripe`: Stripe does, through its webhook. */
-export const PAYMENTS = ['invoice', 'stripe'] as const;
-export type PaymentId = (typeof PAYMENTS)[number];
+export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
+export type PaymentId = (typeof PAYMENT_IDS)[number];
 
 export interface OrderRecord {
   order_id: string;
@@ -91,6 +91,7 @@ export type AccountErrorCode =
   | 'account_state'
   | 'archive_damaged'
   | 'bad_input'
+  | 'busy'
   | 'idem_conflict'
   | 'key_unknown'
   | 'order_state'

@@ -1,74 +1,113 @@
 /**
- * The account pages as a running part of a gateway: connections, mail, payment, and the worker that does what pages
- * ask for. Any number of gateways may run it: each job is done by one of them.
+ * The account service of a gateway: stores, payment, mail, and the worker of account jobs. Several gateways can run
+ * one each; every job is done by one of them.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import type { CreditPack } from '../../data/schema/curated.ts';
 import { Archive } from '../archive/archive.ts';
-import { type AccountPages, createAccountPages } from '../pages/account/plugin.ts';
-import { JobQueue, startWorker } from './jobs/queue.ts';
+import { AccountStore } from './account-store.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import { BalanceAlerts } from './balance-alerts.ts';
+import { IdentityStore } from './identities.ts';
+import { createJobHandlers } from './jobs/handlers.ts';
+import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './jobs/queue.ts';
 import { createMailer, type Mailer } from './mail/mailer.ts';
-import { readPacks } from './orders/packs.ts';
+import { SignedLinks } from './mail/signed-links.ts';
+import { Onboarding } from './onboarding.ts';
+import { readPacks } from './orders/order-store.ts';
+import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { PrivacyService } from './privacy/privacy-service.ts';
+import { PrivacyRequestStore } from './privacy/request-store.ts';
 
-/** A stop does not wait longer than this for a Redis that is away. */
-const STOP_WITHIN_MS = 3_000;
+/** Longest wait for an unreachable Redis while stopping. */
+const STOP_TIMEOUT_MS = 3_000;
 
 export interface AccountServiceDependencies {
-  /** With the address of the Redis that is used, a private one too. */
+  /** With the URL of the Redis in use, private or not. */
   settings: Settings;
-  /** A connection that no paid request waits behind. */
+  /** A connection that no paid request uses. */
   redis: RedisClient;
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
-  /** Where people reach the service, without a slash at the end. */
+  /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
-  /** Default: as the settings say. */
+  /** Default: from the settings. */
   mailer?: Mailer;
-  /** Default: where the settings say; closed by `stop` then. */
+  /** Default: from the settings; then `stop` closes it. */
   archive?: Archive;
 }
 
 export interface AccountService {
-  pages: AccountPages;
+  settings: Settings;
+  redis: RedisClient;
+  now: () => number;
+  log: Logger;
+  publicUrl: () => string;
+  packs: readonly CreditPack[];
+  accounts: AccountStore;
+  identities: IdentityStore;
+  audit: AuditLog;
+  alerts: BalanceAlerts;
+  onboarding: Onboarding;
+  requests: PrivacyRequestStore;
+  privacy: PrivacyService;
+  /** Null if the settings disable it. */
+  stripe: StripePayment | null;
   mailer: Mailer;
-  /** Begins to do jobs. */
-  work(): void;
-  /** Has balances watched and the night's erasures carried out, by one of all workers. */
-  schedule(): Promise<void>;
+  jobs: JobProducer;
+  handlers: JobHandlers;
+  startWorker(): void;
+  /** Schedules the periodic jobs; each run is done by one of all workers. */
+  scheduleJobs(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @throws {CuratedError} when the credit packs cannot be read. */
+/** @throws {CuratedError} if the credit packs cannot be read. */
 export async function openAccountService(dependencies: AccountServiceDependencies): Promise<AccountService> {
   const { settings, redis, now, log, publicUrl } = dependencies;
   const packs = await readPacks(settings.CURATED_DIR);
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
   const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);
-  const pages = createAccountPages({ redis, settings, now, log, packs, jobs, mailer, publicUrl, archive });
   const stops: (() => Promise<unknown>)[] = [() => jobs.close()];
   if (!dependencies.archive) stops.push(() => archive.close());
+
+  const store = { redis, now, random: randomBytes };
+  const accounts = new AccountStore({ ...store, packs, archive });
+  const identities = new IdentityStore(redis);
+  const alerts = new BalanceAlerts(redis);
+  const audit = new AuditLog(redis, now, archive);
+  const requests = new PrivacyRequestStore(store);
+  const privacy = new PrivacyService({ ...store, accounts, alerts, requests, audit, archive, mailer, log });
+  const links = new SignedLinks(store);
+  const freeGrant = settings.FREE_GRANT;
+  const onboarding = new Onboarding({ accounts, identities, links, mailer, jobs, freeGrant, publicUrl });
+  const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
+  const parts = { accounts, alerts, audit, onboarding, requests, privacy, jobs, mailer, publicUrl };
+  const handlers = createJobHandlers(parts);
   return {
-    pages,
-    mailer,
-    work() {
-      const waiting = connectRedis(settings, log, 'jobs');
-      stops.push(async () => waiting.disconnect());
-      const worker = startWorker(waiting, pages.handlers, log);
+    ...parts,
+    ...{ settings, redis, now, log, packs, identities, stripe, handlers },
+    startWorker() {
+      const blocking = connectRedis(settings, log, 'jobs');
+      stops.push(async () => blocking.disconnect());
+      const worker = startJobWorker(blocking, handlers, log);
       stops.push(() => worker.stop());
     },
-    async schedule() {
-      // Redis being away is no reason not to start; the schedule is written again with every start.
+    async scheduleJobs() {
+      // The gateway starts without Redis too; each start writes the schedule again.
       await jobs
         .schedule(settings.NIGHTLY_CRON)
-        .catch((error: unknown) => log.warn({ err: error }, 'nothing is scheduled yet'));
+        .catch((error: unknown) => log.warn({ err: error }, 'jobs are not scheduled yet'));
     },
     async stop() {
-      for (const end of stops.toReversed())
-        await Promise.race([end().catch(() => {}), pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+      for (const stop of stops.toReversed())
+        await Promise.race([stop().catch(() => {}), pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     },
   };
 }

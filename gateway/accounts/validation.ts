@@ -1,35 +1,35 @@
-/** What the store takes, and the sentences with which it refuses. */
+/** Input checks of the stores, and errors that several of them throw. */
 import { z } from 'zod';
 import { AccountError } from './records.ts';
 
 const emailAddress = z.email().max(254);
-export const CREDITS_AT_MOST = 1_000_000_000_000;
+export const MAX_CREDITS = 1_000_000_000_000;
 
-export function checkedEmail(email: string): string {
+/** Trimmed and in lower case. @throws {AccountError} `bad_input` */
+export function validateEmail(email: string): string {
   const address = email.trim().toLowerCase();
   if (emailAddress.safeParse(address).success) return address;
   throw new AccountError('bad_input', `"${email}" is not an e-mail address.`);
 }
 
-export function checkedCredits(credits: number, least: number): number {
-  if (Number.isInteger(credits) && credits >= least && credits <= CREDITS_AT_MOST) return credits;
-  throw new AccountError('bad_input', `Credits must be a whole number from ${least} to ${CREDITS_AT_MOST}.`);
+/** @throws {AccountError} `bad_input` */
+export function validateCredits(credits: number, min: number): number {
+  if (Number.isInteger(credits) && credits >= min && credits <= MAX_CREDITS) return credits;
+  throw new AccountError('bad_input', `Credits must be a whole number from ${min} to ${MAX_CREDITS}.`);
 }
 
-export function expectAccount(outcome: unknown, account_id: string): void {
-  if (outcome === 'unknown') unknownAccount(account_id);
-  if (outcome === 'closed') throw new AccountError('account_state', 'The account is closed.');
+/** Checks the result of a script that needs an account which is not closed. */
+export function expectOpenAccount(result: unknown, account_id: string): void {
+  if (result === 'unknown') throwUnknownAccount(account_id);
+  if (result === 'closed') throw new AccountError('account_state', 'The account is closed.');
 }
 
-export function unknownAccount(name: string): never {
+export function throwUnknownAccount(name: string): never {
   throw new AccountError('account_unknown', `There is no account ${name}.`);
 }
 
+/** For `catch`: null instead of `account_unknown`. */
 export function nullIfUnknown(error: unknown): null {
   if (error instanceof AccountError && error.code === 'account_unknown') return null;
   throw error;
-}
-
-export function unavailable(cause: unknown): never {
-  throw new AccountError('unavailable', 'Redis did not answer; try again.', { cause });
 }

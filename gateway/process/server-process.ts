@@ -83,7 +83,7 @@ export async function startServerProcess(
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({
-    ...{ redis: adminRedis, now, random: randomBytes, packs: [], log, archive },
+    ...{ redis: adminRedis, now, random: randomBytes, packs: [], archive },
   });
   const admin: AdminDependencies = {
     redis: adminRedis,
@@ -117,7 +117,7 @@ export async function startServerProcess(
     drainMs: DRAIN_MS,
     // With a port of its own, the area is another process's.
     ...(settings.ADMIN_PORT === undefined && { admin }),
-    account: account.pages,
+    account,
     ...(metrics && { metrics }),
   });
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
@@ -131,9 +131,9 @@ export async function startServerProcess(
       await mkdir(settings.VAR_DIR, { recursive: true });
       const demoKey = await demo(settings, redis, log);
       const operator = settings.ADMIN_PORT === undefined ? await firstOperator(settings, redis, log) : null;
-      account.work();
-      await account.schedule();
-      const mail = account.mailer.says;
+      account.startWorker();
+      await account.scheduleJobs();
+      const mail = account.mailer.description;
       return startupBanner(url, snapshots.current(), { demoKey, operator, mail });
     },
   };
@@ -159,7 +159,7 @@ async function firstOperator(settings: Settings, redis: RedisClient, log: Logger
 async function demo(settings: Settings, redis: RedisClient, log: Logger): Promise<string | null> {
   const wanted = settings.DEMO_KEY ?? settings.REDIS_URL === undefined;
   if (!wanted) return null;
-  const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs: [], log });
+  const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs: [] });
   try {
     return await ensureDemoKey(store, settings.VAR_DIR);
   } catch (error) {

@@ -14,8 +14,8 @@ import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { AuditLog, CUT_SHORT_AFTER_MS } from '../../gateway/accounts/audit/audit-log.ts';
-import { COMMANDS } from '../../gateway/accounts/cli/commands.ts';
+import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/accounts/audit/audit-log.ts';
+import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/accounts/audit/audit.lua', 'utf8'));
@@ -46,7 +46,7 @@ beforeAll(async () => {
   operator = await service.signedIn();
   const { accounts, requests, client } = service;
   ({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
-  ({ order_id } = await accounts.order(account_id, 'starter'));
+  ({ order_id } = await accounts.orders.create(account_id, 'starter'));
   ({ request_id } = await requests.open(account_id, 'erasure'));
   const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
   indicator = first.split(',')[0] ?? '';
@@ -63,7 +63,7 @@ afterEach(() => vi.restoreAllMocks());
 
 /** The entries of the log, as an operator reads them some time later. */
 async function laterEntries() {
-  service.clock.ms += CUT_SHORT_AFTER_MS;
+  service.clock.ms += PENDING_TIMEOUT_MS;
   await service.operators.put('operator@example.org', 'operator', 'correct horse battery staple');
   await operator.signIn('operator@example.org', 'correct horse battery staple');
   expect((await operator.get('/admin/audit')).status).toBe(200);
@@ -130,7 +130,7 @@ describe('a process that dies between a change and its entry', () => {
     const [entry, next] = await laterEntries();
     expect(entry).toMatchObject({ action, by: 'operator@example.org', after: { outcome: CUT } });
     expect(entry?.request_id).toMatch(/^test-\d+$/);
-    expect(entry?.at_ms).toBe(service.clock.ms - CUT_SHORT_AFTER_MS);
+    expect(entry?.at_ms).toBe(service.clock.ms - PENDING_TIMEOUT_MS);
     expect(next?.action).not.toBe(action);
     expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
   });
@@ -161,11 +161,13 @@ describe('a process that dies between a change and its entry', () => {
   ])('%s on the command line', async (action, command, values) => {
     const client = await service.redis.connect();
     dieBeforeTheEntry(client);
-    await expect(OPERATOR_COMMANDS[command]?.run(client, values)).rejects.toThrow('Redis did not answer');
+    await expect(OPERATOR_COMMANDS[command]?.run({ redis: client }, values)).rejects.toThrow(
+      'Redis did not answer',
+    );
     // The command line has the true time.
-    const audit = new AuditLog(service.client, () => Date.now() + CUT_SHORT_AFTER_MS);
-    await audit.settle();
-    expect(await audit.of('operator new@example.org', { limit: 1 })).toMatchObject([
+    const audit = new AuditLog(service.client, () => Date.now() + PENDING_TIMEOUT_MS);
+    await audit.recoverPending();
+    expect(await audit.list({ subject: 'operator new@example.org', limit: 1 })).toMatchObject([
       { action, by: 'command line', after: { outcome: CUT } },
     ]);
   });
@@ -175,10 +177,8 @@ describe('the audit log', () => {
   it('has the changes of the command line, and none for what changed nothing or was refused', async () => {
     const run = (command: string, values: Record<string, string | boolean>) =>
       COMMANDS[command]?.run(
-        service.accounts,
+        { store: service.accounts, redis: service.client, settings: {} as never, archive: {} as never },
         { email: 'ann@example.org', ...values },
-        service.client,
-        {} as never,
       );
     await run('suspend', {});
     await run('suspend', {});
@@ -186,9 +186,11 @@ describe('the audit log', () => {
     await run('grant', { credits: '5', idem: 'g' });
     await expect(run('grant', { credits: '6', idem: 'g' })).rejects.toThrow('already used');
     await run('close', {});
-    await expect(run('restore', {})).rejects.toThrow('stays closed');
+    await expect(run('restore', {})).rejects.toThrow('A closed account cannot change its state');
     const audit = new AuditLog(service.client, () => service.clock.ms);
-    const entries = (await audit.of(`account ${account_id}`)).filter(({ by }) => by === 'command line');
+    const entries = (await audit.list({ subject: `account ${account_id}` })).filter(
+      ({ by }) => by === 'command line',
+    );
     expect(entries.map(({ action }) => action)).toEqual([
       'account.close',
       'credits.grant',

@@ -81,7 +81,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     await send(id, { delta: '7', idem: 'same' });
     const answer = await send(id, { delta: '8', reason: 'other', idem: 'same' });
     expect(answer.status).toBe(409);
-    expect(wordsOf(answer)).toContain('This idem was already used');
+    expect(wordsOf(answer)).toContain('This idempotency key was already used');
     expect(answer.html).not.toContain('name="idem" value="same"');
     expect(await balance(id)).toBe(7);
   });

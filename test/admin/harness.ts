@@ -13,7 +13,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
-import { RequestStore } from '../../gateway/accounts/privacy/requests.ts';
+import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
@@ -48,7 +48,7 @@ export interface AnyAdminService {
   accounts: AccountStore;
   snapshots: SnapshotStore;
   operators: OperatorStore;
-  requests: RequestStore;
+  requests: PrivacyRequestStore;
   metering: RedisMetering;
   /** What the service believes the time to be. */
   clock: { ms: number };
@@ -101,7 +101,6 @@ export async function startAdminOn(
     now,
     random: randomBytes,
     packs: PACKS,
-    log: silentLog,
     archive,
   });
   let requests = 0;
@@ -139,7 +138,7 @@ export async function startAdminOn(
     accounts,
     snapshots,
     operators,
-    requests: new RequestStore({ redis: client, now, random: randomBytes }),
+    requests: new PrivacyRequestStore({ redis: client, now, random: randomBytes }),
     metering,
     clock,
     routes,

@@ -26,13 +26,13 @@ describe('markup in what is stored', () => {
     ).account_id;
     const email = `${EVIL}@example.org`;
     await client.hset(`{a:${account}}:account`, 'email', email, 'balance', 10);
-    const { key } = await accounts.mintKey(account, { label: EVIL });
+    const { key } = await accounts.keys.mint(account, { label: EVIL });
     const facts = await service.metering.resolveKey(`Bearer ${key}`);
     if (!facts) throw new Error('the key does not resolve');
     const call = { key: facts, route: EVIL, price: 1, rows: 1, status: 200, request_id: EVIL };
     await service.metering.admit(call);
     await service.metering.flush();
-    const { order_id } = await accounts.order(account, 'starter');
+    const { order_id } = await accounts.orders.create(account, 'starter');
     await client.hset(
       `{a:${account}}:order:${order_id}`,
       'pack_name',

@@ -8,7 +8,7 @@ import { ensureFirstOperator, OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
-import { isPassword } from '../../gateway/accounts/sign-in/passwords.ts';
+import { verifyPassword } from '../../gateway/accounts/sign-in/passwords.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 describe('operators', () => {
@@ -37,10 +37,10 @@ describe('operators', () => {
   const run = (name: string, values: Record<string, string>) => {
     const command = OPERATOR_COMMANDS[name];
     if (!command) throw new Error(`there is no command ${name}`);
-    return command.run(client, values);
+    return command.run({ redis: client }, values);
   };
   const opens = async (email: string, password: unknown): Promise<boolean> =>
-    isPassword(String(password), (await operators.candidate(email))?.password ?? null);
+    verifyPassword(String(password), (await operators.findLogin(email))?.password ?? null);
 
   it('are created, reset, listed and removed, and the audit log tells of it', async () => {
     const made = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });
@@ -64,7 +64,7 @@ describe('operators', () => {
   });
 
   it.each([
-    ['operator-create', {}, '--email is needed'],
+    ['operator-create', {}, '--email is required'],
     ['operator-create', { email: 'no address' }, 'is not an e-mail address'],
     ['operator-create', { email: 'a@example.org', role: 'king' }, '--role takes viewer or operator'],
     ['operator-reset', { email: 'a@example.org' }, 'There is no operator'],

@@ -51,7 +51,7 @@ beforeAll(async () => {
   const credits = 10_000;
   const account = { email: 'ann@example.org', verified: true, credits, by: 'test' };
   const { account_id } = await service.accounts.create(account);
-  ({ key } = await service.accounts.mintKey(account_id));
+  ({ key } = await service.accounts.keys.mint(account_id));
   desk = new JobService(client, () => world.clock);
   mirror = new RunReporter(client, () => world.clock);
   jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');

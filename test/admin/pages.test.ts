@@ -93,8 +93,8 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
 
   it('GET /admin/users/{user_id}: profile, wallet, keys, ledger, orders, audit', async () => {
     const id = ids[0] ?? '';
-    const { key, key_id } = await service.accounts.mintKey(id, { label: 'laptop' });
-    const { order_id } = await service.accounts.order(id, 'starter');
+    const { key, key_id } = await service.accounts.keys.mint(id, { label: 'laptop' });
+    const { order_id } = await service.accounts.orders.create(id, 'starter');
     const page = await operator.get(`/admin/users/${id}`);
     for (const words of [
       'Ada Lovelace',
@@ -148,7 +148,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
   });
 
   it('GET /admin/orders: status and limit; moving one on', async () => {
-    const { order_id } = await service.accounts.order(ids[1] ?? '', 'starter');
+    const { order_id } = await service.accounts.orders.create(ids[1] ?? '', 'starter');
     const listed = async (query: string) => (await csvLines(`/admin/orders?${query}&format=csv`)).length - 1;
     expect(await listed('status=pending')).toBe(2);
     expect(await listed('status=nonsense')).toBe(0);
@@ -169,7 +169,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
   });
 
   it('GET /admin/usage: days, by day and by route, of all callers', async () => {
-    const { key } = await service.accounts.mintKey(ids[0] ?? '');
+    const { key } = await service.accounts.keys.mint(ids[0] ?? '');
     const facts = await service.metering.resolveKey(`Bearer ${key}`);
     if (!facts) throw new Error('the key does not resolve');
     const call = { key: facts, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };

@@ -24,14 +24,14 @@ describe('reconcile', () => {
       email = `person-${made++}@example.org`;
       id = (await service.accounts.create({ email, verified: true, credits: 500, by: 'test' })).account_id;
       orders = await Promise.all(
-        [0, 1, 2, 3].map(async () => (await service.accounts.order(id, 'starter')).order_id),
+        [0, 1, 2, 3].map(async () => (await service.accounts.orders.create(id, 'starter')).order_id),
       );
       const [paid = '', refunded = '', failed = ''] = orders;
-      await service.accounts.moveOrder(paid, 'paid');
-      await service.accounts.moveOrder(refunded, 'paid');
-      await service.accounts.moveOrder(refunded, 'refunded');
-      await service.accounts.moveOrder(failed, 'failed');
-      const { key } = await service.accounts.mintKey(id);
+      await service.accounts.orders.move(paid, 'paid');
+      await service.accounts.orders.move(refunded, 'paid');
+      await service.accounts.orders.move(refunded, 'refunded');
+      await service.accounts.orders.move(failed, 'failed');
+      const { key } = await service.accounts.keys.mint(id);
       const facts = await service.metering.resolveKey(`Bearer ${key}`);
       if (!facts) throw new Error('the key does not resolve');
       for (const price of [1, 7, 19])
@@ -62,11 +62,11 @@ describe('reconcile', () => {
   it('finds nothing wrong after a refund beyond the balance, a void, and nothing at all', async () => {
     await service.accounts.create({ email: 'empty@example.org', by: 'test' });
     const { account_id } = await service.accounts.create({ email: 'short@example.org', by: 'test' });
-    const { order_id } = await service.accounts.order(account_id, 'starter');
-    await service.accounts.moveOrder(order_id, 'paid');
+    const { order_id } = await service.accounts.orders.create(account_id, 'starter');
+    await service.accounts.orders.move(order_id, 'paid');
     await service.accounts.adjust(account_id, { delta: -4_000, by: 'test' });
-    await service.accounts.moveOrder(order_id, 'refunded');
-    expect((await service.accounts.getOrder(order_id)).shortfall).toBe(4_000);
+    await service.accounts.orders.move(order_id, 'refunded');
+    expect((await service.accounts.orders.get(order_id)).shortfall).toBe(4_000);
     expect(await report()).toEqual([]);
   });
 
@@ -163,7 +163,7 @@ describe('reconcile', () => {
   });
 
   it('is no false alarm while calls are being paid', async () => {
-    const { key } = await service.accounts.mintKey(id);
+    const { key } = await service.accounts.keys.mint(id);
     const facts = await service.metering.resolveKey(`Bearer ${key}`);
     if (!facts) throw new Error('the key does not resolve');
     const calls = Array.from({ length: 200 }, (_, call) =>

@@ -1,6 +1,6 @@
 /** Who gets in, what a stranger learns (nothing), and what no other site can make an operator's browser do. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SESSION_LIFE, SessionStore } from '../../gateway/accounts/sign-in/sessions.ts';
+import { SESSION_LIFETIME, SessionStore } from '../../gateway/accounts/sign-in/sessions.ts';
 import { safeRedirectPath } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 
@@ -192,16 +192,16 @@ describe('sessions', () => {
 
   it('end when they were idle, and when their day is over', async () => {
     const idle = await service.signedIn();
-    service.clock.ms += SESSION_LIFE.idle_ms + 1;
+    service.clock.ms += SESSION_LIFETIME.idle_ms + 1;
     expect((await idle.get('/admin/')).status).toBe(401);
 
     const busy = await service.signedIn();
     const began_ms = service.clock.ms;
-    while (service.clock.ms - began_ms < SESSION_LIFE.whole_ms - SESSION_LIFE.idle_ms) {
-      service.clock.ms += SESSION_LIFE.idle_ms - 1;
+    while (service.clock.ms - began_ms < SESSION_LIFETIME.max_ms - SESSION_LIFETIME.idle_ms) {
+      service.clock.ms += SESSION_LIFETIME.idle_ms - 1;
       expect((await busy.get('/admin/audit')).status).toBe(200);
     }
-    service.clock.ms = began_ms + SESSION_LIFE.whole_ms + 1;
+    service.clock.ms = began_ms + SESSION_LIFETIME.max_ms + 1;
     expect((await busy.get('/admin/')).status).toBe(401);
   });
 

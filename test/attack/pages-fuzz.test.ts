@@ -17,8 +17,8 @@ describe('the operator area', () => {
       credits: 1_000,
       by: 'test',
     });
-    await service.accounts.mintKey(account_id, { label: '<i id=mark>' });
-    await service.accounts.order(account_id, 'starter');
+    await service.accounts.keys.mint(account_id, { label: '<i id=mark>' });
+    await service.accounts.orders.create(account_id, 'starter');
     await service.requests.open(account_id, 'export');
   });
   afterAll(() => service.stop());

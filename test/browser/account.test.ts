@@ -117,10 +117,10 @@ describe('a customer, from sign-up to erasure', () => {
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
     await page.getByRole('link', { name: 'Back to the order' }).click();
     await inspect(page, 'account-order');
-    const [placed] = await world.context.accounts.listOrders(
+    const [placed] = await world.context.accounts.orders.list(
       (await world.accounts.findByEmail(EMAIL)).account_id,
     );
-    await world.accounts.moveOrder(String(placed?.order_id), 'paid');
+    await world.accounts.orders.move(String(placed?.order_id), 'paid');
     expect(await curl(key, '/v1/countries/KEN')).toBe('200');
     await go('/account/orders');
     await page.getByLabel('Research').check();

@@ -114,7 +114,7 @@ describe('the operator area', () => {
       .first()
       .click();
     await page.getByRole('status').waitFor();
-    expect((await service.accounts.listAllOrders({ state: 'pending' })).length).toBe(1);
+    expect((await service.accounts.orders.listAll({ state: 'pending' })).length).toBe(1);
   });
 
   it('shows usage and reconciliation discrepancies', async () => {
@@ -196,7 +196,7 @@ async function livedIn({ accounts, requests, metering, clock, client }: AdminSer
   }
   const [first, second] = made;
   if (!first || !second) throw new Error('no account was made');
-  const { key } = await accounts.mintKey(first.account_id, { label: 'notebook' });
+  const { key } = await accounts.keys.mint(first.account_id, { label: 'notebook' });
   for (let day = 29; day >= 0; day -= 1) {
     clock.ms = NOON - day * DAY_MS;
     const facts = await metering.resolveKey(`Bearer ${key}`);
@@ -215,12 +215,12 @@ async function livedIn({ accounts, requests, metering, clock, client }: AdminSer
     await metering.flush();
   }
   for (let order = 0; order < 3; order += 1) {
-    const { order_id } = await accounts.order(first.account_id, 'starter');
-    if (order === 0) await accounts.moveOrder(order_id, 'paid');
+    const { order_id } = await accounts.orders.create(first.account_id, 'starter');
+    if (order === 0) await accounts.orders.move(order_id, 'paid');
   }
   clock.ms = NOON - 3 * DAY_MS;
   const request = await requests.open(second.account_id, 'erasure');
-  await requests.makeReady(request.request_id, 'two keys, one order');
+  await requests.markReady(request.request_id, 'two keys, one order');
   clock.ms = NOON - DAY_MS;
   await requests.open(first.account_id, 'export');
   clock.ms = NOON;

@@ -109,7 +109,7 @@ export class Deployment implements AsyncDisposable {
 }
 
 export const storeOn = (redis: RedisClient): AccountStore =>
-  new AccountStore({ redis, now: Date.now, random: randomBytes, packs: PACKS, log: silentLog });
+  new AccountStore({ redis, now: Date.now, random: randomBytes, packs: PACKS });
 
 /** Addresses of this process are told apart by these. */
 let people = 0;
@@ -120,7 +120,7 @@ export async function createCustomers(store: AccountStore, count: number): Promi
   for (let number = 0; number < count; number++) {
     const email = `faults-${people++}@example.org`;
     const { account_id } = await store.create({ email, verified: true, credits: CREDITS, by: 'faults' });
-    const { key } = await store.mintKey(account_id);
+    const { key } = await store.keys.mint(account_id);
     customers.push({ account_id, key });
   }
   return customers;

@@ -19,7 +19,7 @@ describe('metering/redis-keys', () => import('../gateway/metering/redis-keys.tes
 describe('metering/resolver', () => import('../gateway/metering/resolver.test.ts').then(() => {}));
 describe('metering/usage', () => import('../gateway/metering/usage.test.ts').then(() => {}));
 describe('metering/windows', () => import('../gateway/metering/windows.test.ts').then(() => {}));
-describe('account/demo', () => import('../gateway/accounts/demo.test.ts').then(() => {}));
+describe('account/demo', () => import('../gateway/accounts/demo-key.test.ts').then(() => {}));
 describe('account/keys-and-orders', () =>
   import('../gateway/accounts/keys-and-orders.test.ts').then(() => {}));
-describe('account/store', () => import('../gateway/accounts/store.test.ts').then(() => {}));
+describe('account/store', () => import('../gateway/accounts/account-store.test.ts').then(() => {}));

@@ -57,8 +57,8 @@ export class PurchaseLoad {
     });
     this.#granted.push(word);
     if (number % 4 > 0) return;
-    const { order_id } = await this.#store.order(account_id, 'small');
-    await this.#store.moveOrder(order_id, 'paid');
+    const { order_id } = await this.#store.orders.create(account_id, 'small');
+    await this.#store.orders.move(order_id, 'paid');
     this.#paid.push(order_id);
   }
 

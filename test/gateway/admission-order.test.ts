@@ -38,14 +38,14 @@ test('405 before 401', async () => {
 
 test('401 before 403 key_scope, also for a revoked key without the scope', async () => {
   const { key, key_id } = await unscoped();
-  await service.accounts.revokeKey(key_id);
+  await service.accounts.keys.revoke(key_id);
   expect(codeOf(await service.get(BAD_PARAMETER, { key }))).toBe('invalid_key');
 });
 
 test('401 before 429 and before 422', async () => {
   const { key, key_id } = await exhausted();
   expect(codeOf(await service.get(BAD_PARAMETER, { key }))).toBe('rate_limited');
-  await service.accounts.revokeKey(key_id);
+  await service.accounts.keys.revoke(key_id);
   expect(codeOf(await service.get(BAD_PARAMETER, { key }))).toBe('invalid_key');
 });
 

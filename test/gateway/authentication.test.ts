@@ -123,7 +123,7 @@ describe('the life of a key', () => {
   test('8. revocation is effective on the next request, and permanent', async () => {
     const { key, key_id } = await service.account();
     expect(await ping(key)).toBe('works');
-    await service.accounts.revokeKey(key_id);
+    await service.accounts.keys.revoke(key_id);
     expect(await ping(key)).toBe('invalid_key');
     for (const { path } of PUBLIC_ROUTES)
       expect(codeOf(await service.get(path, { key }))).toBe('invalid_key');
@@ -131,7 +131,7 @@ describe('the life of a key', () => {
 
   test('a revoked key gets no X-RateLimit and no X-Credits header', async () => {
     const { key, key_id } = await service.account();
-    await service.accounts.revokeKey(key_id);
+    await service.accounts.keys.revoke(key_id);
     const answer = await service.get('/v1/countries/KEN', { key });
     expect(answer.headers).not.toHaveProperty('x-ratelimit-limit');
     expect(answer.headers).not.toHaveProperty('x-credits-remaining');
@@ -165,8 +165,8 @@ describe('the life of a key', () => {
 
   test('7. keys of one account are independent', async () => {
     const first = await service.account();
-    const second = await service.accounts.mintKey(first.account_id);
-    await service.accounts.revokeKey(first.key_id);
+    const second = await service.accounts.keys.mint(first.account_id);
+    await service.accounts.keys.revoke(first.key_id);
     expect(await ping(first.key)).toBe('invalid_key');
     expect(await ping(second.key)).toBe('works');
   });

@@ -158,7 +158,7 @@ test('a key that is revoked is seen at once', async () => {
   const url = unseen('/v1/countries/KEN');
   expect((await service.get(url, { key: account.key })).status).toBe(200);
   expect((await service.get(url, { key: account.key })).status).toBe(200);
-  await service.accounts.revokeKey(account.key_id);
+  await service.accounts.keys.revoke(account.key_id);
   expect((await service.get(url, { key: account.key })).status).toBe(401);
   expect(codeOf(await service.get(url))).toBe('unauthorized');
 });

@@ -130,7 +130,7 @@ describe('with a key', () => {
 
   test('keys of one account share its windows', async () => {
     const first = await service.account();
-    const second = await service.accounts.mintKey(first.account_id);
+    const second = await service.accounts.keys.mint(first.account_id);
     for (let call = 0; call < 5; call += 1) await service.get('/v1/ping', { key: first.key });
     expect((await service.get('/v1/ping', { key: second.key })).status).toBe(429);
   });

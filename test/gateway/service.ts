@@ -12,7 +12,7 @@ import { Agent, request } from 'undici';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
-import type { KeyRequest } from '../../gateway/accounts/keys/key-store.ts';
+import type { NewKeyOptions } from '../../gateway/accounts/keys/key-store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
 import { PRESSURE_LIMITS, Pressure } from '../../gateway/http/pressure.ts';
@@ -60,7 +60,7 @@ export interface TestKey {
   account_id: string;
 }
 
-export interface AccountOptions extends KeyRequest {
+export interface AccountOptions extends NewKeyOptions {
   credits?: number;
   verified?: boolean;
 }
@@ -127,7 +127,7 @@ export class Service {
     const pressure = options.pressure ?? new Pressure(PRESSURE_LIMITS, log);
     const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, pressure });
     await app.listen({ port: 0, host: '127.0.0.1' });
-    const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [], log });
+    const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
     const stop = async (): Promise<void> => {
       await app.close();
       await snapshots.close();
@@ -170,7 +170,7 @@ export class Service {
     this.#accountNumber += 1;
     const email = `user-${this.#accountNumber}@example.org`;
     const { account_id } = await this.accounts.create({ email, verified, credits, by: 'test' });
-    const { key, key_id } = await this.accounts.mintKey(account_id, request);
+    const { key, key_id } = await this.accounts.keys.mint(account_id, request);
     return { key, key_id, account_id };
   }
 

@@ -1,7 +1,7 @@
 /** Tables of the documentation that are generated from code: settings, errors, commands, build steps. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
-import { COMMANDS } from '../../gateway/accounts/cli/commands.ts';
+import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');

@@ -1,74 +1,98 @@
 /**
- * Who changed what, when, and how it was before and after. Entries are only ever added.
+ * The audit log: who changed what and when, with the state before and after. Append-only.
  *
- * No change is without its entry. What is about to be changed is noted first, and the note becomes the entry when the
- * change has been made, in one step. A process that dies in between leaves its note behind; `settle`, called by every
- * gateway's sweep and before the log is shown, makes an entry of it, which says that nobody confirmed the change.
+ * Every change is audited. A pending entry is written before the change and replaced by the final entry after it, in
+ * one step. If the process dies in between, `recoverPending` turns the pending entry into one that says that the
+ * change was not confirmed. Each gateway's sweep calls it, and so does the audit page.
  *
  * A change that may be sent twice (an adjustment with an `idem`) names its entry, which is then written once.
  */
 import { randomUUID } from 'node:crypto';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
+
+import { auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
-import type { Fields, Gap } from '../../archive/entries.ts';
+import {
+  compareStreamIds,
+  type Fields,
+  type Gap,
+  LAST_STREAM_ID,
+  parseStreamId,
+} from '../../archive/entries.ts';
+import { readAllPages } from '../paging.ts';
 import { AccountError } from '../records.ts';
-import { unavailable } from '../validation.ts';
-import { type AuditQuery, readAuditPage } from './audit-history.ts';
+import { throwUnavailable } from '../redis-access.ts';
 
 const AUDIT = readScript(import.meta.url, 'audit.lua', 4);
-/** Longer than any change takes: a note of that age was left by a process that is gone. */
-export const CUT_SHORT_AFTER_MS = 60_000;
-const PIECE = 500;
+/** Longer than any change takes: the process of an older pending entry is gone. */
+export const PENDING_TIMEOUT_MS = 60_000;
+const MAX_PAGE = 1_000;
+const READ_BATCH = 500;
+const NO_ARCHIVE: Gap = {
+  message: 'Older entries are in the archive, which cannot be read here.',
+  before: null,
+};
+const NOT_CONFIRMED = 'not confirmed: the process ended before it could tell';
 
-export type Facts = Readonly<Record<string, string | number | boolean | null>>;
+export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 
-export interface Change {
-  /** E-mail address of who did it, or `command line`. */
+export interface AuditedChange {
+  /** E-mail address of the operator, an account's subject, or `command line`. */
   by: string;
   /** Such as `account.suspend`. */
   action: string;
   /** What was changed: `account acc_…`, `order ord_…`, `indicator x.y`. */
   subject: string;
-  before: Facts;
-  after: Facts;
+  before: AuditFacts;
+  after: AuditFacts;
   reason: string;
   request_id: string;
 }
 
-export interface AuditEntry extends Change {
+export interface AuditEntry extends AuditedChange {
   id: string;
   at_ms: number;
+}
+
+export interface AuditQuery {
+  /** Default: all subjects. */
+  subject?: string;
+  /** Default 50, at most 1,000. */
+  limit?: number;
+  /** Id of the last entry already seen. */
+  before?: string;
 }
 
 export interface AuditPage {
   /** Newest first. */
   entries: AuditEntry[];
-  /** What comes after these entries and cannot be read; null when nothing is missing. */
+  /** Unreadable entries that follow; null if nothing is missing. */
   gap: Gap | null;
 }
 
-/** What an entry says of an outcome, in the place of what was known before. */
-export type Told = Partial<Pick<Change, 'before' | 'after' | 'subject'>>;
+/** Fields of the final entry that are known only after the change. */
+export type AuditOutcome = Partial<Pick<AuditedChange, 'before' | 'after' | 'subject'>>;
 
-interface Begun {
+interface PendingEntry {
   at_ms: number;
-  change: Change;
+  change: AuditedChange;
 }
 
-interface Writing {
+interface WriteOptions {
   at_ms: number;
   name: string | null;
-  /** The note that the entry takes the place of. */
-  note: string | null;
+  /** Id of the pending entry to replace. */
+  pending: string | null;
 }
 
-const NOT_CONFIRMED = 'not confirmed: the process ended before it could tell';
+/** The subject of an account's changes. */
+export const accountSubject = (account_id: string): string => `account ${account_id}`;
 
-/** Nothing was changed, for sure. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof AccountError ? error.code !== 'unavailable' : error instanceof Error && 'status' in error;
+/** Whether the error proves that nothing was changed. */
+const isRejection = (error: unknown): boolean =>
+  error instanceof AccountError && error.code !== 'unavailable';
 
 export class AuditLog {
   readonly #redis: RedisClient;
@@ -76,7 +100,7 @@ export class AuditLog {
   readonly #now: () => number;
   readonly #archive: Archive | null;
 
-  /** @param archive where older entries are; without it pages say that they cannot be read here. */
+  /** @param archive older entries; without it pages report a gap. */
   constructor(redis: RedisClient, now: () => number, archive: Archive | null = null) {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
@@ -84,98 +108,134 @@ export class AuditLog {
     this.#archive = archive;
   }
 
-  /** What has been done already. @param name of an entry that must stand in the log once, however often it is recorded. */
-  async record(change: Change, name: string | null = null): Promise<void> {
-    await this.#write(change, { at_ms: this.#now(), name, note: null });
+  /** Records a change that was already made. @param name makes the entry idempotent. */
+  async record(change: AuditedChange, name: string | null = null): Promise<void> {
+    await this.#write(change, { at_ms: this.#now(), name, pending: null });
   }
 
   /**
-   * Carries out a change, with its entry.
-   * @param asked the entry as far as it is known before; its `after` is what is wanted.
-   * @param work makes the change. When it is refused (an `AccountError`, an error with a `status`) there is no entry.
-   * @param told what the entry says of the outcome; null when nothing was changed, and there is no entry either.
-   * @param name as in `record`
+   * Makes a change and audits it.
+   * @param change the entry as far as it is known before; `after` is the intended state.
+   * @param work makes the change. If it throws an `AccountError` other than `unavailable`, there is no entry.
+   * @param describe completes the entry from the result; null if nothing was changed, then there is no entry.
+   * @param name makes the entry idempotent.
    */
-  async attempt<Outcome>(
-    asked: Change,
-    work: () => Promise<Outcome>,
-    told: (outcome: Outcome) => Told | null,
+  async attempt<Result>(
+    change: AuditedChange,
+    work: () => Promise<Result>,
+    describe: (result: Result) => AuditOutcome | null,
     name: string | null = null,
-  ): Promise<Outcome> {
-    const note = randomUUID();
-    const begun: Begun = { at_ms: this.#now(), change: asked };
-    await this.#redis.hset(redisKeys.auditBegun, note, JSON.stringify(begun)).catch(unavailable);
-    let said: Told | null = null;
-    let outcome: Outcome;
+  ): Promise<Result> {
+    const pending = randomUUID();
+    const entry: PendingEntry = { at_ms: this.#now(), change };
+    await this.#redis.hset(redisKeys.auditBegun, pending, JSON.stringify(entry)).catch(throwUnavailable);
+    let outcome: AuditOutcome | null = null;
+    let result: Result;
     try {
-      outcome = await work();
-      said = told(outcome);
+      result = await work();
+      outcome = describe(result);
     } catch (error) {
-      if (isRefusal(error)) await this.#forget(note);
+      if (isRejection(error)) await this.#deletePending(pending);
       throw error;
     }
-    if (said === null) await this.#forget(note);
-    else await this.#write({ ...asked, ...said }, { at_ms: this.#now(), name, note }).catch(unavailable);
-    return outcome;
+    if (outcome === null) await this.#deletePending(pending);
+    else {
+      const options = { at_ms: this.#now(), name, pending };
+      await this.#write({ ...change, ...outcome }, options).catch(throwUnavailable);
+    }
+    return result;
   }
 
-  /** Makes entries of notes whose process died between a change and its entry. */
-  async settle(): Promise<void> {
-    const notes = await this.#redis.hgetall(redisKeys.auditBegun);
-    for (const [note, text] of Object.entries(notes)) {
-      const { at_ms, change }: Begun = JSON.parse(text);
-      if (this.#now() - at_ms < CUT_SHORT_AFTER_MS) continue;
+  /** Writes final entries for pending ones whose process died. */
+  async recoverPending(): Promise<void> {
+    const all = await this.#redis.hgetall(redisKeys.auditBegun);
+    for (const [pending, text] of Object.entries(all)) {
+      const { at_ms, change }: PendingEntry = JSON.parse(text);
+      if (this.#now() - at_ms < PENDING_TIMEOUT_MS) continue;
       const after = { ...change.after, outcome: NOT_CONFIRMED };
-      await this.#write({ ...change, after }, { at_ms, name: null, note });
+      await this.#write({ ...change, after }, { at_ms, name: null, pending });
     }
   }
 
-  /** One that stays behind says that nobody confirmed a change: no lie, though nothing was changed. */
-  async #forget(note: string): Promise<void> {
-    await this.#redis.hdel(redisKeys.auditBegun, note).catch(() => {});
+  /** A failure is harmless: the entry that remains says that the change was not confirmed. */
+  async #deletePending(pending: string): Promise<void> {
+    await this.#redis.hdel(redisKeys.auditBegun, pending).catch(() => {});
   }
 
-  /** Harmless to repeat where there is a name or a note. */
-  async #write(change: Change, { at_ms, name, note }: Writing): Promise<void> {
+  /** Idempotent if there is a name or a pending entry. */
+  async #write(change: AuditedChange, { at_ms, name, pending }: WriteOptions): Promise<void> {
     const { by, action, subject, before, after, reason, request_id } = change;
     const values = [
       redisKeys.audit,
       redisKeys.auditOf(subject),
       redisKeys.auditOnce(name ?? ''),
       redisKeys.auditBegun,
-      ...[name === null ? '0' : '1', note ?? ''],
+      ...[name === null ? '0' : '1', pending ?? ''],
       ...['at_ms', at_ms, 'by', by, 'action', action, 'subject', subject],
       ...['before', JSON.stringify(before), 'after', JSON.stringify(after)],
       ...['reason', reason, 'request', request_id],
     ];
-    if (name === null && note === null) await this.#runner.run(AUDIT, values);
+    if (name === null && pending === null) await this.#runner.run(AUDIT, values);
     else await this.#runner.runIdempotent(AUDIT, values);
   }
 
-  /** Newest first, archive included; of one subject, or of all. */
-  async page(query: AuditQuery): Promise<AuditPage> {
-    const { entries, gap } = await readAuditPage(this.#redis, this.#archive, query);
-    return { entries: entries.map(entryFrom), gap };
+  /** Newest first, archive included. */
+  async page({ subject, limit = 50, before }: AuditQuery): Promise<AuditPage> {
+    const wanted = Math.min(limit, MAX_PAGE);
+    const { archivedThrough, live } = await this.#readLive(subject, wanted, before);
+    if (!archivedThrough || live.length === wanted) return { entries: live, gap: null };
+    if (!this.#archive) return { entries: live, gap: NO_ARCHIVE };
+    const { entries, gap } = await this.#archive.audit.page({
+      archivedThrough,
+      subject: subject ?? null,
+      before: before === undefined ? LAST_STREAM_ID : parseStreamId(before),
+      limit: wanted - live.length,
+    });
+    return { entries: [...live, ...entries.map(({ id, fields }) => entryFrom(id, fields))], gap };
   }
 
-  /** The entries of a page. @throws {AccountError} `archive_damaged` when entries among them cannot be read. */
-  list(query: Omit<AuditQuery, 'subject'> = {}): Promise<AuditEntry[]> {
-    return this.#whole(query);
+  /** Reads live entries and the archive's end in one transaction, so that no entry is missed or read twice. */
+  async #readLive(subject: string | undefined, count: number, before: string | undefined) {
+    const replies = await this.#redis
+      .multi()
+      .hgetall(redisKeys.auditArchivedThrough)
+      .xrevrange(
+        subject === undefined ? redisKeys.audit : redisKeys.auditOf(subject),
+        before === undefined ? '+' : `(${before}`,
+        '-',
+        'COUNT',
+        count,
+      )
+      .exec();
+    const [hash, entries] = (replies ?? []).map(([error, reply]) => {
+      if (error) throw error;
+      return reply;
+    });
+    const archivedThrough = Object.keys(hash as object).length > 0 ? auditArchivedThrough.parse(hash) : null;
+    const live = (entries as [string, string[]][]).map(([id, flat]) => entryFrom(id, fieldsToRecord(flat)));
+    // The stream of a subject may be trimmed later than the log.
+    const end = archivedThrough ? parseStreamId(archivedThrough.through) : null;
+    return {
+      archivedThrough,
+      live: live.filter(({ id }) => !end || compareStreamIds(parseStreamId(id), end) > 0),
+    };
   }
 
-  /** The same of one subject. */
-  of(subject: string, query: Omit<AuditQuery, 'subject'> = {}): Promise<AuditEntry[]> {
-    return this.#whole({ ...query, subject });
-  }
-
-  async #whole(query: AuditQuery): Promise<AuditEntry[]> {
+  /** The entries of a page. @throws {AccountError} `archive_damaged` if some of them cannot be read. */
+  async list(query: AuditQuery = {}): Promise<AuditEntry[]> {
     const { entries, gap } = await this.page(query);
     if (gap) throw new AccountError('archive_damaged', gap.message);
     return entries;
   }
+
+  /** All entries, or those of a subject, newest first; gaps stand where entries cannot be read. */
+  readAll(subject?: string): AsyncGenerator<AuditEntry | Gap> {
+    const filter = subject === undefined ? {} : { subject };
+    return readAllPages((query) => this.page({ ...filter, ...query }), READ_BATCH);
+  }
 }
 
-function entryFrom({ id, fields }: { id: string; fields: Fields }): AuditEntry {
+function entryFrom(id: string, fields: Fields): AuditEntry {
   return {
     id,
     at_ms: Number(fields.at_ms),
@@ -187,19 +247,4 @@ function entryFrom({ id, fields }: { id: string; fields: Fields }): AuditEntry {
     reason: fields.reason ?? '',
     request_id: fields.request ?? '',
   };
-}
-
-/** All entries, or those of one subject, newest first; in between, what cannot be read. */
-export async function* wholeAudit(audit: AuditLog, subject?: string): AsyncGenerator<AuditEntry | Gap> {
-  for (let before: string | undefined; ; ) {
-    const { entries, gap } = await audit.page({
-      limit: PIECE,
-      ...(subject !== undefined && { subject }),
-      ...(before !== undefined && { before }),
-    });
-    yield* entries;
-    if (gap) yield gap;
-    before = gap ? (gap.before ?? undefined) : entries.length < PIECE ? undefined : entries.at(-1)?.id;
-    if (before === undefined) return;
-  }
 }

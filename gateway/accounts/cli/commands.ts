@@ -1,74 +1,52 @@
-/** The commands of `npm run account`: what each takes, and what it answers with. */
-import { OPERATOR_COMMANDS } from '../../../admin/operator-commands.ts';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
-import type { Settings } from '../../../data/runtime/settings.ts';
-import type { AccountStore } from '../account-store.ts';
-import { subjectOf } from '../privacy/data-export.ts';
-import { AccountError, type LedgerEntry, type OrderRecord, type OrderState } from '../records.ts';
-import { BY, change } from './command-audit.ts';
-import { RIGHTS_COMMANDS } from './privacy-commands.ts';
-
-/** What was typed cannot be understood; the message says what was expected. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
-
-export type OptionValues = Readonly<Record<string, string | boolean | undefined>>;
-type OptionTypes = Readonly<Record<string, { type: 'string' | 'boolean'; value?: string; help: string }>>;
-
-export interface AccountCommand {
-  help: string;
-  options: OptionTypes;
-  /** Answers with one JSON object. @throws {AccountError} @throws {UsageError} */
-  run(
-    store: AccountStore,
-    values: OptionValues,
-    redis: RedisClient,
-    settings: Settings,
-  ): Promise<Record<string, unknown>>;
-}
+/** The commands of `npm run account` for accounts, keys, credits, orders and privacy requests. */
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { BalanceAlerts } from '../balance-alerts.ts';
+import { createMailer } from '../mail/mailer.ts';
+import { PrivacyService } from '../privacy/privacy-service.ts';
+import { type PrivacyRequestKind, PrivacyRequestStore } from '../privacy/request-store.ts';
+import type { OrderRecord, OrderState } from '../records.ts';
+import {
+  auditedChange,
+  BY,
+  type Command,
+  type CommandContext,
+  formatTime,
+  type OptionValues,
+  optionalText,
+  requiredText,
+  UsageError,
+} from './command.ts';
 
 const SHOWN_LEDGER_ENTRIES = 20;
 const MOVES = ['paid', 'failed', 'cancelled', 'refunded'] as const satisfies readonly OrderState[];
+const KINDS: readonly PrivacyRequestKind[] = ['export', 'erasure'];
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 const email = { type: 'string', value: 'ADDRESS', help: 'whose account' } as const;
 const credits = { type: 'string', value: 'N', help: 'how many credits' } as const;
 
-function textOf(values: OptionValues, name: string): string {
-  const value = values[name];
-  if (typeof value === 'string' && value.trim() !== '') return value;
-  throw new UsageError(`--${name} is needed.`);
-}
-
-function optionalText(values: OptionValues, name: string): string | undefined {
-  return values[name] === undefined ? undefined : textOf(values, name);
-}
-
-function countOf(values: OptionValues, name: string): number {
-  const text = textOf(values, name);
+function requiredCount(values: OptionValues, name: string): number {
+  const text = requiredText(values, name);
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageError(`--${name} takes a whole number, not "${text}".`);
 }
 
-function momentOf(values: OptionValues, name: string): number | null {
+function optionalTime(values: OptionValues, name: string): number | null {
   const text = optionalText(values, name);
   if (text === undefined) return null;
-  const isoMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-  const moment_ms = isoMoment.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(moment_ms)) return moment_ms;
-  throw new UsageError(`--${name} takes a moment like 2027-01-01T00:00:00Z, not "${text}".`);
+  const time_ms = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time_ms)) return time_ms;
+  throw new UsageError(`--${name} takes a time like 2027-01-01T00:00:00Z, not "${text}".`);
 }
 
-async function accountOf(store: AccountStore, values: OptionValues): Promise<string> {
-  const { account_id } = await store.findByEmail(textOf(values, 'email'));
+async function findAccountId({ store }: CommandContext, values: OptionValues): Promise<string> {
+  const { account_id } = await store.findByEmail(requiredText(values, 'email'));
   return account_id;
 }
 
-/** Sent where a time is answered: ISO 8601 in UTC. */
-const iso = (moment_ms: number | null): string | null =>
-  moment_ms === null ? null : new Date(moment_ms).toISOString();
-
-const create: AccountCommand = {
+const create: Command = {
   help: 'create an account',
   options: {
     email,
@@ -76,84 +54,82 @@ const create: AccountCommand = {
     verified: { type: 'boolean', help: 'its e-mail address counts as verified' },
     credits,
   },
-  async run(store, values, redis) {
+  async run({ store, redis }, values) {
     const name = optionalText(values, 'name');
     const account = {
-      email: textOf(values, 'email'),
+      email: requiredText(values, 'email'),
       ...(name !== undefined && { name }),
       verified: values.verified === true,
-      credits: values.credits === undefined ? 0 : countOf(values, 'credits'),
+      credits: values.credits === undefined ? 0 : requiredCount(values, 'credits'),
       by: BY,
     };
     const after = { verified: account.verified, credits: account.credits };
-    const { account_id, credits } = await change(
+    const { account_id, credits } = await auditedChange(
       redis,
-      { action: 'account.create', account_id: 'not known yet', after },
+      { action: 'account.create', subject: accountSubject('not known yet'), after },
       () => store.create(account),
-      (made) => ({ subject: subjectOf(made.account_id) }),
+      (created) => ({ subject: accountSubject(created.account_id) }),
     );
     return { account_id, balance: credits.balance };
   },
 };
 
-const verify: AccountCommand = {
+const verify: Command = {
   help: 'mark its e-mail address as verified',
   options: { email },
-  async run(store, values, redis) {
-    const account_id = await accountOf(store, values);
-    const { verified, tier } = await change(redis, { action: 'account.verify', account_id }, () =>
-      store.verify(account_id, { by: BY }),
-    );
+  async run(context, values) {
+    const { store, redis } = context;
+    const account_id = await findAccountId(context, values);
+    const change = { action: 'account.verify', subject: accountSubject(account_id) };
+    const { verified, tier } = await auditedChange(redis, change, () => store.verify(account_id, { by: BY }));
     return { account_id, verified, tier };
   },
 };
 
-const key: AccountCommand = {
+const key: Command = {
   help: 'make a key; it is shown this once',
   options: {
     email,
     label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
     expires: { type: 'string', value: 'MOMENT', help: 'when it ends, such as 2027-01-01T00:00:00Z' },
   },
-  async run(store, values, redis) {
+  async run(context, values) {
+    const { store, redis } = context;
     const label = optionalText(values, 'label');
-    const expires_at_ms = momentOf(values, 'expires');
-    const account_id = await accountOf(store, values);
-    const minted = await change(
+    const expires_at_ms = optionalTime(values, 'expires');
+    const account_id = await findAccountId(context, values);
+    const { key, key_id } = await auditedChange(
       redis,
-      { action: 'key.create', account_id, after: { expires_at_ms } },
-      () => store.mintKey(account_id, { ...(label !== undefined && { label }), expires_at_ms }),
-      ({ key_id }) => ({ after: { key_id, expires_at_ms } }),
+      { action: 'key.create', subject: accountSubject(account_id), after: { expires_at_ms } },
+      () => store.keys.mint(account_id, { ...(label !== undefined && { label }), expires_at_ms }),
+      (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
     );
-    const { key, key_id } = minted;
-    return { key, key_id, ...(expires_at_ms !== null && { expires_at: iso(expires_at_ms) }) };
+    return { key, key_id, ...(expires_at_ms !== null && { expires_at: formatTime(expires_at_ms) }) };
   },
 };
 
-const revoke: AccountCommand = {
+const revoke: Command = {
   help: 'revoke a key, for good',
   options: { 'key-id': { type: 'string', value: 'ID', help: 'the 12 characters that name the key' } },
-  async run(store, values, redis) {
-    const id = textOf(values, 'key-id');
-    const account_id = await store.accountOfKey(id);
-    const { key_id, state } = await change(
-      redis,
-      { action: 'key.revoke', account_id, after: { key_id: id, state: 'revoked' } },
-      () => store.revokeKey(id),
-    );
+  async run({ store, redis }, values) {
+    const id = requiredText(values, 'key-id');
+    const subject = accountSubject(await store.keys.accountOf(id));
+    const change = { action: 'key.revoke', subject, after: { key_id: id, state: 'revoked' } };
+    const { key_id, state } = await auditedChange(redis, change, () => store.keys.revoke(id));
     return { key_id, state };
   },
 };
 
-const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): AccountCommand => ({
+const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): Command => ({
   help,
   options: { email },
-  async run(store, values, redis) {
-    const account_id = await accountOf(store, values);
+  async run(context, values) {
+    const { store, redis } = context;
+    const account_id = await findAccountId(context, values);
     const before = { state: (await store.get(account_id)).state };
-    const { state } = await change(
+    const { state } = await auditedChange(
       redis,
-      { action: `account.${method}`, account_id },
+      { action: `account.${method}`, subject: accountSubject(account_id) },
       () => store[method](account_id),
       (after) => (after.state === before.state ? null : { before, after: { state: after.state } }),
     );
@@ -161,7 +137,7 @@ const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): Acc
   },
 });
 
-const grant: AccountCommand = {
+const grant: Command = {
   help: 'add credits',
   options: {
     email,
@@ -173,23 +149,24 @@ const grant: AccountCommand = {
       help: 'applies once for each account, however often it is repeated',
     },
   },
-  async run(store, values, redis) {
-    const account_id = await accountOf(store, values);
+  async run(context, values) {
+    const { store, redis } = context;
+    const account_id = await findAccountId(context, values);
     const reason = optionalText(values, 'reason');
     const idem = optionalText(values, 'idem');
-    const credits = countOf(values, 'credits');
-    const words = { ...(reason !== undefined && { reason }), ...(idem !== undefined && { idem }) };
-    const { applied, balance } = await change(
+    const credits = requiredCount(values, 'credits');
+    const extra = { ...(reason !== undefined && { reason }), ...(idem !== undefined && { idem }) };
+    const { applied, balance } = await auditedChange(
       redis,
-      { action: 'credits.grant', account_id, after: { credits } },
-      () => store.grant(account_id, { credits, by: BY, ...words }),
+      { action: 'credits.grant', subject: accountSubject(account_id), after: { credits } },
+      () => store.grant(account_id, { credits, by: BY, ...extra }),
       (granted) => (granted.repeated ? null : { after: { credits, balance: granted.balance } }),
     );
     return { account_id, granted: applied, balance };
   },
 };
 
-const order: AccountCommand = {
+const order: Command = {
   help: 'order a credit pack, or move an order on',
   options: {
     email,
@@ -200,68 +177,119 @@ const order: AccountCommand = {
     cancelled: { type: 'boolean', help: 'it was cancelled' },
     refunded: { type: 'boolean', help: 'its payment was given back: takes back what is left of its credits' },
   },
-  async run(store, values, redis) {
+  async run(context, values) {
+    const { store } = context;
     const moves = MOVES.filter((move) => values[move] === true);
     if (moves.length > 1)
-      throw new UsageError('Only one of --paid, --failed, --cancelled and --refunded can be said.');
+      throw new UsageError('Only one of --paid, --failed, --cancelled and --refunded can be given.');
     const [to] = moves;
     const placed =
       values.order === undefined
-        ? await store.order(await accountOf(store, values), textOf(values, 'pack'))
-        : await store.getOrder(textOf(values, 'order'));
+        ? await store.orders.create(await findAccountId(context, values), requiredText(values, 'pack'))
+        : await store.orders.get(requiredText(values, 'order'));
     const { order_id, state, pack_id, credits, shortfall } = to
-      ? (await moved(store, redis, placed, to)).order
+      ? await moveOrder(context, placed, to)
       : placed;
     const account = await store.get(placed.account_id);
     return { order_id, state, pack: pack_id, credits, shortfall, balance: account.credits.balance };
   },
 };
 
-const moved = (store: AccountStore, redis: RedisClient, placed: OrderRecord, to: (typeof MOVES)[number]) =>
-  change(
+async function moveOrder(
+  { store, redis }: CommandContext,
+  { order_id, account_id, state }: OrderRecord,
+  to: (typeof MOVES)[number],
+): Promise<OrderRecord> {
+  const { order } = await auditedChange(
     redis,
-    { action: `order.${to}`, account_id: placed.account_id, after: { order: placed.order_id, state: to } },
-    () => store.moveOrder(placed.order_id, to),
-    ({ changed }) => (changed ? { before: { order: placed.order_id, state: placed.state } } : null),
+    {
+      action: `order.${to}`,
+      subject: accountSubject(account_id),
+      after: { order: order_id, state: to },
+    },
+    () => store.orders.move(order_id, to),
+    ({ changed }) => (changed ? { before: { order: order_id, state } } : null),
   );
+  return order;
+}
 
-const ledgerLine = ({ at_ms, ...entry }: LedgerEntry): Record<string, unknown> => ({
-  at: iso(at_ms),
-  ...entry,
-});
-
-const show: AccountCommand = {
+const show: Command = {
   help: 'show an account with its keys, orders and latest ledger entries',
   options: { email },
-  async run(store, values) {
-    const { created_at_ms, ...account } = await store.findByEmail(textOf(values, 'email'));
+  async run({ store }, values) {
+    const { created_at_ms, ...account } = await store.findByEmail(requiredText(values, 'email'));
     const { account_id } = account;
-    const keys = await store.listKeys(account_id);
-    const orders = await store.listOrders(account_id);
-    const { entries: ledger, gap } = await store.ledgerPage(account_id, { limit: SHOWN_LEDGER_ENTRIES });
+    const keys = await store.keys.list(account_id);
+    const orders = await store.orders.list(account_id);
+    const { entries, gap } = await store.ledgerPage(account_id, { limit: SHOWN_LEDGER_ENTRIES });
     return {
       ...account,
       balance: account.credits.balance,
-      created_at: iso(created_at_ms),
+      created_at: formatTime(created_at_ms),
       keys: keys.map(({ created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, ...rest }) => ({
         ...rest,
-        created_at: iso(created_at_ms),
-        expires_at: iso(expires_at_ms),
-        revoked_at: iso(revoked_at_ms),
-        last_used_at: iso(last_used_at_ms),
+        created_at: formatTime(created_at_ms),
+        expires_at: formatTime(expires_at_ms),
+        revoked_at: formatTime(revoked_at_ms),
+        last_used_at: formatTime(last_used_at_ms),
       })),
       orders: orders.map(({ created_at_ms, moved_at_ms, ...rest }) => ({
         ...rest,
-        created_at: iso(created_at_ms),
-        moved_at: iso(moved_at_ms),
+        created_at: formatTime(created_at_ms),
+        moved_at: formatTime(moved_at_ms),
       })),
-      ledger: ledger.map(ledgerLine),
+      ledger: entries.map(({ at_ms, ...entry }) => ({ at: formatTime(at_ms), ...entry })),
       ...(gap && { ledger_missing: gap.message }),
     };
   },
 };
 
-export const COMMANDS: Readonly<Record<string, AccountCommand>> = {
+function openPrivacyService({ store: accounts, redis, settings, archive }: CommandContext) {
+  const now = Date.now;
+  const log = pino({ level: 'silent' });
+  const base = { redis, now, random: randomBytes };
+  const requests = new PrivacyRequestStore(base);
+  const privacy = new PrivacyService({
+    ...{ ...base, accounts, requests, archive, log },
+    alerts: new BalanceAlerts(redis),
+    audit: new AuditLog(redis, now, archive),
+    mailer: createMailer(settings, { now, log }),
+  });
+  return { requests, privacy };
+}
+
+const request: Command = {
+  help: 'ask for an export or an erasure on behalf of a person',
+  options: { email, kind: { type: 'string', value: 'KIND', help: 'export or erasure' } },
+  async run(context, values) {
+    const text = requiredText(values, 'kind');
+    const kind = KINDS.find((known) => known === text);
+    if (!kind) throw new UsageError(`--kind takes ${KINDS.join(' or ')}, not "${text}".`);
+    const account_id = await findAccountId(context, values);
+    const { requests, privacy } = openPrivacyService(context);
+    const { request_id } = await requests.open(account_id, kind);
+    const { status, plan } = await privacy.prepare(request_id);
+    return { request_id, account_id, kind, status, plan };
+  },
+};
+
+const erase: Command = {
+  help: 'carry out an erasure that was asked for, or all that are ready',
+  options: {
+    request: { type: 'string', value: 'ID', help: 'which request' },
+    ready: { type: 'boolean', help: 'all that are ready, as the nightly batch does' },
+  },
+  async run(context, values) {
+    const { privacy } = openPrivacyService(context);
+    if (values.ready !== true) return { ...(await privacy.erase(requiredText(values, 'request'), BY)) };
+    const erased = [];
+    for (const { request_id } of await privacy.listErasable())
+      erased.push(await privacy.erase(request_id, BY));
+    return { erased };
+  },
+};
+
+export const ACCOUNT_COMMANDS: Readonly<Record<string, Command>> = {
   create,
   verify,
   key,
@@ -272,20 +300,6 @@ export const COMMANDS: Readonly<Record<string, AccountCommand>> = {
   grant,
   order,
   show,
-  ...Object.fromEntries(
-    Object.entries(RIGHTS_COMMANDS).map(([name, { run, ...command }]): [string, AccountCommand] => [
-      name,
-      { ...command, run: (store, values, redis, settings) => run({ store, redis, settings }, values) },
-    ]),
-  ),
-  ...Object.fromEntries(
-    Object.entries(OPERATOR_COMMANDS).map(([name, { run, ...command }]): [string, AccountCommand] => [
-      name,
-      { ...command, run: (_store, values, redis) => run(redis, values) },
-    ]),
-  ),
+  request,
+  erase,
 };
-
-/** A sentence for whatever a command may throw, or null for a fault of ours. */
-export const sentenceFor = (error: unknown): string | null =>
-  error instanceof AccountError || error instanceof UsageError ? error.message : null;

@@ -1,10 +1,9 @@
 /**
- * Work of the account pages that no page waits for: mail, preparing subject-rights requests, watching balances. A
- * BullMQ queue on the same Redis holds it, so that it is tried again when it fails, is not lost with the process that
- * was doing it, and is done once however many gateways there are.
+ * The queue of account jobs: mail, preparing privacy requests, checking balances. A BullMQ queue on the same Redis
+ * retries failed jobs, survives the process that was doing them, and gives each job to one of all gateways.
  *
- * A page that was asked to sign somebody up or to reset a password queues the same job whoever the address belongs to:
- * what the answer must not tell is only found out here.
+ * Sign-up and password reset queue the same job for every address; only the job finds out whether the address has an
+ * account, so that the page's answer cannot reveal it.
  */
 import { type Job, Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
@@ -21,23 +20,23 @@ export interface JobData {
 }
 export type JobName = keyof JobData;
 
-/** Does one kind of job. It may be called again for a job that it did before. */
+/** Handlers must be idempotent. */
 export type JobHandlers = { [Name in JobName]: (data: JobData[Name]) => Promise<void> };
 
-export interface Jobs {
-  /** @param id the same job is not queued twice while it waits. */
+export interface JobProducer {
+  /** @param id while a job with this id waits, the same job is not queued again. */
   add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void>;
 }
 
 const QUEUE = 'account';
-const SWEEP_EVERY_MS = 30_000;
-const AT_ONCE = 4;
-/** Tries over about two hours: a mail server that is being restarted loses no mail. */
-const TRIES = { attempts: 10, backoff: { type: 'exponential', delay: 5_000 } } as const;
-/** Jobs hold addresses and hashed passwords: nothing of them stays. */
-const LEAVES_NOTHING = { removeOnComplete: true, removeOnFail: true } as const;
+const SWEEP_INTERVAL_MS = 30_000;
+const CONCURRENCY = 4;
+/** Retries for about two hours, so that a restarting mail server loses no mail. */
+const RETRIES = { attempts: 10, backoff: { type: 'exponential', delay: 5_000 } } as const;
+/** Finished jobs are deleted, because they contain addresses and password hashes. */
+const REMOVE = { removeOnComplete: true, removeOnFail: true } as const;
 
-export class JobQueue implements Jobs {
+export class JobQueue implements JobProducer {
   readonly #queue: Queue;
 
   constructor(redis: RedisClient) {
@@ -46,23 +45,21 @@ export class JobQueue implements Jobs {
   }
 
   async add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void> {
-    await this.#queue.add(name, data, {
-      ...TRIES,
-      ...LEAVES_NOTHING,
-      ...(id !== undefined && { jobId: id }),
-    });
+    await this.#queue.add(name, data, { ...RETRIES, ...REMOVE, ...(id !== undefined && { jobId: id }) });
   }
 
   /**
-   * Has the sweep done every half minute, and erasures carried out with the night, by one of all workers.
-   * @param night when the night begins: a cron pattern in UTC, or `off`
+   * Schedules the sweep every half minute and the erasures every night.
+   * @param nightly cron pattern in UTC, or `off`
    */
-  async schedule(night: string): Promise<void> {
-    const opts = LEAVES_NOTHING;
-    await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_EVERY_MS }, { name: 'sweep', opts });
-    if (night === 'off') await this.#queue.removeJobScheduler('erase');
-    else
-      await this.#queue.upsertJobScheduler('erase', { pattern: night, tz: 'UTC' }, { name: 'erase', opts });
+  async schedule(nightly: string): Promise<void> {
+    const opts = REMOVE;
+    await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_INTERVAL_MS }, { name: 'sweep', opts });
+    if (nightly === 'off') await this.#queue.removeJobScheduler('erase');
+    else {
+      const repeat = { pattern: nightly, tz: 'UTC' };
+      await this.#queue.upsertJobScheduler('erase', repeat, { name: 'erase', opts });
+    }
   }
 
   close(): Promise<void> {
@@ -70,8 +67,8 @@ export class JobQueue implements Jobs {
   }
 }
 
-/** Begins to work. @param redis a connection for jobs, which the worker keeps to itself. */
-export function startWorker(
+/** @param redis a connection that only this worker uses */
+export function startJobWorker(
   redis: RedisClient,
   handlers: JobHandlers,
   log: Logger,
@@ -79,13 +76,14 @@ export function startWorker(
   const work = async (job: Job): Promise<void> => {
     const handler = isJobName(job.name, handlers) ? handlers[job.name] : null;
     if (handler) await (handler as (data: unknown) => Promise<void>)(job.data);
-    else log.error({ job: job.name }, 'nobody knows this job');
+    else log.error({ job: job.name }, 'unknown account job');
   };
-  const worker = new Worker(QUEUE, work, { connection: redis, prefix: redisKeys.jobs, concurrency: AT_ONCE });
+  const options = { connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY };
+  const worker = new Worker(QUEUE, work, options);
   worker.on('failed', (job, error) =>
-    log.warn({ job: job?.name, tries: job?.attemptsMade, err: error }, 'a job failed'),
+    log.warn({ job: job?.name, attempts: job?.attemptsMade, err: error }, 'account job failed'),
   );
-  // The connection tells of its own outages.
+  // The connection logs its own outages.
   worker.on('error', () => {});
   return { stop: () => worker.close() };
 }

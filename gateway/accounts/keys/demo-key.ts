@@ -9,7 +9,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseKey } from '../../metering/keys.ts';
 import type { AccountStore } from '../account-store.ts';
-import { ACTIVE_KEYS_AT_MOST, AccountError, type AccountRecord } from '../records.ts';
+import { AccountError, type AccountRecord, MAX_ACTIVE_KEYS } from '../records.ts';
 
 const EMAIL = 'demo@almanac.example';
 const LABEL = 'demo';
@@ -31,14 +31,14 @@ export async function ensureDemoKey(store: AccountStore, varDir: string): Promis
     });
   }
   const file = join(varDir, 'demo-key');
-  const keys = (await store.listKeys(account_id)).filter((key) => key.state === 'active');
+  const keys = (await store.keys.list(account_id)).filter((key) => key.state === 'active');
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   const kept_id = parseKey(kept)?.key_id;
   if (keys.some((key) => key.key_id === kept_id)) return kept;
   // Other places that share this Redis have demo keys of their own; only a full account gives one up.
   const [oldest] = keys.filter((key) => key.label === LABEL);
-  if (oldest && keys.length >= ACTIVE_KEYS_AT_MOST) await store.revokeKey(oldest.key_id);
-  const { key } = await store.mintKey(account_id, { label: LABEL });
+  if (oldest && keys.length >= MAX_ACTIVE_KEYS) await store.keys.revoke(oldest.key_id);
+  const { key } = await store.keys.mint(account_id, { label: LABEL });
   await writeSecret(file, key);
   return key;
 }

@@ -1,79 +1,84 @@
 /**
- * The keys of accounts. The account's hash says which are active and is what admission and the limit of ten look at;
- * `key:<id>` says whose a key is and what its secret's digest is, and never changes.
+ * API keys of accounts. The account's `keys` hash holds each key's state; admission and the limit of active keys read
+ * it. `key:<id>` holds the owner and the digest of the secret, and never changes.
  */
-
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../metering/keys.ts';
-import type { RunScript, StoreDependencies } from '../account-store.ts';
-import { ACTIVE_KEYS_AT_MOST, AccountError, type KeyRecord } from '../records.ts';
+import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
 import { keysFrom } from '../redis-mappers.ts';
-import { unavailable } from '../validation.ts';
+import { throwUnknownAccount } from '../validation.ts';
 
-const MINT = readScript(import.meta.url, '../lua/mint-key.lua', 2);
-const REVOKE = readScript(import.meta.url, '../lua/revoke-key.lua', 1);
+const MINT = readScript(import.meta.url, 'mint-key.lua', 2);
+const REVOKE = readScript(import.meta.url, 'revoke-key.lua', 1);
 
-/** Facts of a key that was never made active go by themselves. */
-const UNFINISHED_KEPT_MS = 600_000;
-const LABEL_AT_MOST = 100;
-/** Revoked and expired keys that an account still shows. */
-const ENDED_KEPT = 50;
+/** TTL of a `key:<id>` whose key was never activated. */
+const UNFINISHED_TTL_MS = 600_000;
+const MAX_LABEL_LENGTH = 100;
+/** Revoked and expired keys that an account still lists. */
+const MAX_INACTIVE_KEYS = 50;
 
-export interface KeyRequest {
+export interface NewKeyOptions {
   label?: string;
   /** Unix milliseconds; null or absent: never. */
   expires_at_ms?: number | null;
 }
 
-/** The only time that the text of a key exists outside of its owner's hands. */
+/** The only place where the text of a key exists outside of its owner's hands. */
 export interface NewKey {
   key: string;
   key_id: string;
   expires_at_ms: number | null;
 }
 
-type Dependencies = Pick<StoreDependencies, 'redis' | 'now' | 'random'> & { run: RunScript };
-
 export class KeyStore {
-  readonly #to: Dependencies;
+  readonly #deps: StoreDependencies;
+  readonly #run: RunScript;
 
-  constructor(dependencies: Dependencies) {
-    this.#to = dependencies;
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
   }
 
-  async mint(account_id: string, { label = '', expires_at_ms = null }: KeyRequest): Promise<NewKey> {
-    const { redis, now, run } = this.#to;
+  /** Creates a key. @throws {AccountError} `too_many_keys`, `account_state`, `bad_input` */
+  async mint(account_id: string, { label = '', expires_at_ms = null }: NewKeyOptions = {}): Promise<NewKey> {
+    const { redis, now } = this.#deps;
     if (expires_at_ms !== null && !(expires_at_ms > now())) {
       throw new AccountError('bad_input', 'A key must expire in the future.');
     }
-    const minted = await this.#writeFacts(account_id, expires_at_ms);
-    const facts = redisKeys.key(minted.key_id);
-    const [outcome, ...details] = await run(MINT, [
+    const minted = await this.#storeDigest(account_id, expires_at_ms);
+    const [result, ...details] = await this.#run(MINT, [
       redisKeys.account(account_id),
       redisKeys.keys(account_id),
       now(),
       minted.key_id,
       minted.environment,
-      label.trim().slice(0, LABEL_AT_MOST),
+      label.trim().slice(0, MAX_LABEL_LENGTH),
       minted.last4,
       expires_at_ms ?? '',
-      ACTIVE_KEYS_AT_MOST,
-      ENDED_KEPT,
+      MAX_ACTIVE_KEYS,
+      MAX_INACTIVE_KEYS,
     ]);
-    if (outcome !== 'minted') {
-      await redis.del(facts).catch(unavailable);
-      throw refusal(outcome, details[0], account_id);
+    const name = redisKeys.key(minted.key_id);
+    if (result !== 'minted') {
+      await redis.del(name).catch(throwUnavailable);
+      throwMintError(result, details[0], account_id);
     }
-    await redis.persist(facts).catch(unavailable);
-    // A key that its account has forgotten is refused as one that is not active: its facts are only waste.
+    await redis.persist(name).catch(throwUnavailable);
+    // Keys that the account no longer lists are rejected anyway; deleting them only frees memory.
     await Promise.all(details.map((key_id) => redis.del(redisKeys.key(String(key_id))))).catch(() => {});
     return { key: minted.key, key_id: minted.key_id, expires_at_ms };
   }
 
-  /** Writes the facts of a new key under an id that nobody has. */
-  async #writeFacts(account_id: string, expires_at_ms: number | null): Promise<MintedKey> {
-    const { redis, random } = this.#to;
+  /** Stores owner and digest under an unused id. */
+  async #storeDigest(account_id: string, expires_at_ms: number | null): Promise<MintedKey> {
+    const { redis, random } = this.#deps;
     for (;;) {
       const minted = mintKeyText('live', random);
       const facts: StoredKey = {
@@ -85,42 +90,41 @@ export class KeyStore {
       };
       const name = redisKeys.key(minted.key_id);
       const written = await redis
-        .set(name, JSON.stringify(facts), 'PX', UNFINISHED_KEPT_MS, 'NX')
-        .catch(unavailable);
+        .set(name, JSON.stringify(facts), 'PX', UNFINISHED_TTL_MS, 'NX')
+        .catch(throwUnavailable);
       if (written === 'OK') return minted;
     }
   }
 
+  /** The account that owns a key. @throws {AccountError} `key_unknown` */
   async accountOf(key_id: string): Promise<string> {
-    const text = await this.#to.redis.get(redisKeys.key(key_id)).catch(unavailable);
+    const text = await this.#deps.redis.get(redisKeys.key(key_id)).catch(throwUnavailable);
     if (text === null) throw unknownKey(key_id);
     return storedKey.parse(JSON.parse(text)).account_id;
   }
 
+  /** Final, from the next request on. @throws {AccountError} `key_unknown` */
   async revoke(key_id: string): Promise<KeyRecord> {
-    const { now, run } = this.#to;
     const account_id = await this.accountOf(key_id);
-    const [outcome] = await run(REVOKE, [redisKeys.keys(account_id), now(), key_id]);
+    const [result] = await this.#run(REVOKE, [redisKeys.keys(account_id), this.#deps.now(), key_id]);
     const revoked = (await this.list(account_id)).find((key) => key.key_id === key_id);
-    if (outcome === 'unknown' || !revoked) throw unknownKey(key_id);
+    if (result === 'unknown' || !revoked) throw unknownKey(key_id);
     return revoked;
   }
 
+  /** Oldest first. */
   async list(account_id: string): Promise<KeyRecord[]> {
-    const hash = await this.#to.redis.hgetall(redisKeys.keys(account_id)).catch(unavailable);
-    return keysFrom(hash, this.#to.now());
+    const hash = await this.#deps.redis.hgetall(redisKeys.keys(account_id)).catch(throwUnavailable);
+    return keysFrom(hash, this.#deps.now());
   }
 }
 
 const unknownKey = (key_id: string): AccountError =>
   new AccountError('key_unknown', `There is no key with the id ${key_id}.`);
 
-function refusal(outcome: unknown, detail: unknown, account_id: string): AccountError {
-  if (outcome === 'full') {
-    const limit = `An account holds at most ${ACTIVE_KEYS_AT_MOST} active keys`;
-    return new AccountError('too_many_keys', `${limit}; revoke one first.`);
-  }
-  return outcome === 'inactive'
-    ? new AccountError('account_state', `The account is ${String(detail)}.`)
-    : new AccountError('account_unknown', `There is no account ${account_id}.`);
+function throwMintError(result: unknown, state: unknown, account_id: string): never {
+  if (result === 'inactive') throw new AccountError('account_state', `The account is ${String(state)}.`);
+  if (result !== 'full') throwUnknownAccount(account_id);
+  const limit = `An account can have at most ${MAX_ACTIVE_KEYS} active keys`;
+  throw new AccountError('too_many_keys', `${limit}; revoke one first.`);
 }

@@ -22,11 +22,11 @@ export interface Mail {
 
 export interface Mailer {
   /** Said at the start: what becomes of mail. */
-  readonly says: string;
+  readonly description: string;
   /** Hands one mail over; rejects when it was not taken. */
   send(mail: Mail): Promise<void>;
   /** Deletes what is kept here of mails to an address. */
-  forget(address: string): Promise<void>;
+  deleteFor(address: string): Promise<void>;
 }
 
 const SMTP_TIMEOUT_MS = 15_000;
@@ -50,18 +50,18 @@ function smtpMailer(url: string, from: string): Mailer {
     socketTimeout: SMTP_TIMEOUT_MS,
   });
   return {
-    says: `Mail goes out through ${new URL(url).host}`,
+    description: `Mail goes out through ${new URL(url).host}`,
     async send({ to, subject, text }) {
       await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
     },
-    async forget() {},
+    async deleteFor() {},
   };
 }
 
 function fileMailer(directory: string, from: string, now: () => number, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
-    says: `No SMTP_URL is set: mails are written to ${directory}, and their links are logged`,
+    description: `No SMTP_URL is set: mails are written to ${directory}, and their links are logged`,
     async send({ to, subject, text, link }) {
       const date = new Date(now());
       const { message } = await transport.sendMail({
@@ -77,7 +77,7 @@ function fileMailer(directory: string, from: string, now: () => number, log: Log
       await writeFile(file, message as Buffer, { mode: 0o600, flag: 'wx' });
       log.info({ file, subject, link }, 'a mail was written; without SMTP_URL none is sent');
     },
-    async forget(address) {
+    async deleteFor(address) {
       const word = `-${digestWord(address)}-`;
       const names = await readdir(directory).catch(() => []);
       const theirs = names.filter((name) => name.includes(word));

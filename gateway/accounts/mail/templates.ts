@@ -16,7 +16,7 @@ export const confirmAddress = (to: string, link: string): Mail => ({
   ),
 });
 
-export const alreadyThere = (to: string, link: string): Mail => ({
+export const accountExists = (to: string, link: string): Mail => ({
   to,
   subject: 'You already have an account',
   link,
@@ -27,7 +27,7 @@ export const alreadyThere = (to: string, link: string): Mail => ({
   ),
 });
 
-export const newPassword = (to: string, link: string): Mail => ({
+export const resetPassword = (to: string, link: string): Mail => ({
   to,
   subject: 'Choose a new password',
   link,

@@ -1,37 +1,59 @@
-/** Orders of credit packs. A paid order grants its credits exactly once, whatever is repeated or raced. */
-
+/** Orders of credit packs. A paid order grants its credits exactly once, even if repeated or raced. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readDocument } from '../../../data/curated/document.ts';
+import { Problems } from '../../../data/curated/problems.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../metering/keys.ts';
-import type { RunScript, StoreDependencies } from '../account-store.ts';
 import { AccountError, type OrderRecord, type OrderState, type PaymentId } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
 import { orderFrom } from '../redis-mappers.ts';
-import { unavailable } from '../validation.ts';
+import { expectOpenAccount } from '../validation.ts';
 
-const CREATE_ORDER = readScript(import.meta.url, '../lua/create-order.lua', 3);
-const MOVE_ORDER = readScript(import.meta.url, '../lua/move-order.lua', 3);
+const CREATE_ORDER = readScript(import.meta.url, 'create-order.lua', 3);
+const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 3);
 
 const ID_LENGTH = 16;
-const READ_AT_ONCE = 200;
+const READ_BATCH = 200;
+
+/** The credit packs on sale, from curated data. @throws {CuratedError} naming file, line and reason. */
+export async function readPacks(curatedDir: string): Promise<CreditPack[]> {
+  const problems = new Problems();
+  const document = await readDocument(join(curatedDir, 'packs.yaml'), z.array(creditPack), problems);
+  problems.throwIfAny();
+  return document?.value ?? [];
+}
 
 export interface OrderMove {
   order: OrderRecord;
   balance: number;
-  /** False when the order was already there. */
+  /** False when the order was already in that state. */
   changed: boolean;
 }
 
-type Dependencies = Pick<StoreDependencies, 'redis' | 'now' | 'random' | 'packs'> & { run: RunScript };
+interface Dependencies extends StoreDependencies {
+  packs: readonly CreditPack[];
+}
 
 export class OrderStore {
-  readonly #to: Dependencies;
+  readonly #deps: Dependencies;
+  readonly #run: RunScript;
 
   constructor(dependencies: Dependencies) {
-    this.#to = dependencies;
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
   }
 
-  async create(account_id: string, pack_id: string, payment: PaymentId): Promise<OrderRecord> {
-    const { redis, now, random, packs, run } = this.#to;
+  /** Grants nothing yet. @throws {AccountError} `pack_unknown`, `account_state` */
+  async create(account_id: string, pack_id: string, payment: PaymentId = 'invoice'): Promise<OrderRecord> {
+    const { redis, now, random, packs } = this.#deps;
     const pack = packs.find(({ id }) => id === pack_id);
     if (!pack) {
       const known = packs.map(({ id }) => id).join(', ');
@@ -39,9 +61,9 @@ export class OrderStore {
     }
     const order_id = `ord_${randomId(ID_LENGTH, random)}`;
     const created_at_ms = now();
-    // Whose it is comes first: an order that is found leads to its account, one that was never made leads nowhere.
-    await redis.set(redisKeys.orderAccount(order_id), account_id).catch(unavailable);
-    const [outcome] = await run(CREATE_ORDER, [
+    // Written first: an order that can be found always leads to its account.
+    await redis.set(redisKeys.orderAccount(order_id), account_id).catch(throwUnavailable);
+    const [result] = await this.#run(CREATE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.accountOrders(account_id),
@@ -54,53 +76,58 @@ export class OrderStore {
       pack.currency,
       payment,
     ]);
-    if (outcome !== 'created') {
-      await redis.del(redisKeys.orderAccount(order_id)).catch(unavailable);
-      throw outcome === 'closed'
-        ? new AccountError('account_state', 'The account is closed.')
-        : new AccountError('account_unknown', `There is no account ${account_id}.`);
-    }
-    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id).catch(unavailable);
+    if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
+    expectOpenAccount(result, account_id);
+    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id).catch(throwUnavailable);
     return this.get(order_id);
   }
 
+  /** Changes the state. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
   async move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
-    const { now, run } = this.#to;
     const account_id = await this.#accountOf(order_id);
-    const [outcome, detail, balance] = await run(MOVE_ORDER, [
+    const [result, detail, balance] = await this.#run(MOVE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
-      now(),
+      this.#deps.now(),
       order_id,
       to,
     ]);
-    if (outcome === 'unknown') throw unknownOrder(order_id);
-    if (outcome === 'too_large') throw new AccountError('too_large', 'No balance may become that large.');
-    if (outcome === 'refused') {
+    if (result === 'unknown') throw unknownOrder(order_id);
+    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
+    if (result === 'refused') {
       throw new AccountError('order_state', `An order that is ${String(detail)} cannot become ${to}.`);
     }
-    return { order: await this.get(order_id), balance: Number(balance), changed: outcome === 'changed' };
+    return { order: await this.get(order_id), balance: Number(balance), changed: result === 'changed' };
   }
 
+  /** @throws {AccountError} `order_unknown` */
   async get(order_id: string): Promise<OrderRecord> {
     const account_id = await this.#accountOf(order_id);
-    const hash = await this.#to.redis.hgetall(redisKeys.order(account_id, order_id)).catch(unavailable);
+    const hash = await this.#deps.redis
+      .hgetall(redisKeys.order(account_id, order_id))
+      .catch(throwUnavailable);
     const order = orderFrom(order_id, account_id, hash);
     if (!order) throw unknownOrder(order_id);
     return order;
   }
 
+  /** Newest first. */
   async list(account_id: string): Promise<OrderRecord[]> {
-    const ids = await this.#to.redis.zrevrange(redisKeys.accountOrders(account_id), 0, -1).catch(unavailable);
+    const ids = await this.#deps.redis
+      .zrevrange(redisKeys.accountOrders(account_id), 0, -1)
+      .catch(throwUnavailable);
     return Promise.all(ids.map((order_id) => this.get(order_id)));
   }
 
+  /** Orders of all accounts, newest first. */
   async listAll({ state, limit = 100 }: { state?: OrderState; limit?: number }): Promise<OrderRecord[]> {
-    const { redis } = this.#to;
+    const { redis } = this.#deps;
     const found: OrderRecord[] = [];
-    for (let from = 0; found.length < limit; from += READ_AT_ONCE) {
-      const ids = await redis.zrevrange(redisKeys.orders, from, from + READ_AT_ONCE - 1).catch(unavailable);
+    for (let from = 0; found.length < limit; from += READ_BATCH) {
+      const ids = await redis
+        .zrevrange(redisKeys.orders, from, from + READ_BATCH - 1)
+        .catch(throwUnavailable);
       if (ids.length === 0) break;
       const orders = await Promise.all(ids.map((order_id) => this.get(order_id)));
       found.push(...orders.filter((order) => !state || order.state === state));
@@ -109,7 +136,7 @@ export class OrderStore {
   }
 
   async #accountOf(order_id: string): Promise<string> {
-    const account_id = await this.#to.redis.get(redisKeys.orderAccount(order_id)).catch(unavailable);
+    const account_id = await this.#deps.redis.get(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
     if (account_id === null) throw unknownOrder(order_id);
     return account_id;
   }

@@ -1,28 +1,34 @@
 /**
- * Ways to pay an order. What all of them have in common: the order exists before, nothing is granted here, and the
- * order's own move to `paid` grants its credits once, whoever asks for it and however often.
+ * Payment methods. The order exists before the payment starts, and a payment grants nothing: only moving the order to
+ * `paid` grants its credits, once.
  */
 import type { OrderRecord, PaymentId } from '../records.ts';
 
 export interface PaymentMethod {
   id: PaymentId;
-  /** What a person chooses. */
+  /** Shown to the customer. */
   label: string;
-  /** Where to go for paying a pending order. Asking again for the same order gives the same payment. */
-  begin(order: OrderRecord, customer: { email: string }): Promise<Checkout>;
+  /** Where to pay a pending order. Idempotent: the same order gives the same payment. */
+  startCheckout(order: OrderRecord, customer: { email: string }): Promise<Checkout>;
 }
 
 export interface Checkout {
   url: string;
-  /** Somebody else's site, which the person is told before. */
-  elsewhere: boolean;
+  /** Whether the URL is on another site; pages ask before they redirect there. */
+  isExternal: boolean;
 }
 
-/** The payment's provider did not do what it was asked for. Nothing was charged. */
+/** The payment provider failed. Nothing was charged. */
 export class PaymentUnavailable extends Error {
   override name = 'PaymentUnavailable';
 }
 
-/** Page of an order, and its printable invoice. */
 export const orderPath = (order_id: string): string => `/account/orders/${encodeURIComponent(order_id)}`;
 export const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;
+
+/** The customer transfers the money; an operator or the command line marks the order as paid. */
+export const invoicePayment: PaymentMethod = {
+  id: 'invoice',
+  label: 'Invoice and bank transfer',
+  startCheckout: async ({ order_id }) => ({ url: invoicePath(order_id), isExternal: false }),
+};

@@ -1,10 +1,10 @@
 /**
- * Payment by card through Stripe Checkout, with the official package.
+ * Card payment through Stripe Checkout.
  *
- * - A session is made under an idempotency key that is the order's id: asking twice gives the same session.
- * - An event counts only when its signature holds and it is fresh. It moves an order only when that order was to be
- *   paid through Stripe and the amount is the order's; the order's own states make replays and stragglers harmless.
- * - Events that are not understood, or that are about somebody else's payment, are received and change nothing.
+ * - The order id is the idempotency key of the session: repeating a checkout returns the same session.
+ * - A webhook event needs a valid, fresh signature. It moves an order only if the order is paid through Stripe and
+ *   amount and currency match. The order's states make replayed and late events harmless.
+ * - Unknown events and events about other payments are accepted and ignored.
  */
 import type { Logger } from 'pino';
 import { Stripe } from 'stripe';
@@ -16,13 +16,10 @@ import { type Checkout, orderPath, type PaymentMethod, PaymentUnavailable } from
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
-/** An event's signature counts for this long. */
-const FRESH_S = 300;
+/** Maximum age of an event's signature. */
+const MAX_SIGNATURE_AGE_S = 300;
 
-export type StripeSettings = Pick<
-  Settings,
-  'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_BASE'
->;
+type StripeSettings = Pick<Settings, 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_BASE'>;
 
 export interface StripeDependencies {
   accounts: AccountStore;
@@ -33,43 +30,43 @@ export interface StripeDependencies {
   log: Logger;
 }
 
-/** What became of an event. */
-export type Receipt =
+export type WebhookResult =
   | { kind: 'bad_signature' }
-  | { kind: 'ignored'; why: string }
+  | { kind: 'ignored'; reason: string }
   | { kind: 'moved' | 'unchanged'; event_id: string; order: OrderRecord };
 
-type Target = {
+/** The order change that an event reports. */
+interface OrderChange {
   order_id: string;
   to: Exclude<OrderState, 'pending'>;
   amount: number | null;
   currency: string | null;
-};
+}
 
 export class StripePayment implements PaymentMethod {
   readonly id = 'stripe';
   readonly label = 'Card, through Stripe';
   readonly #stripe: Stripe;
   readonly #secret: string;
-  readonly #to: StripeDependencies;
+  readonly #deps: StripeDependencies;
 
   constructor(
     keys: { secretKey: string; webhookSecret: string; apiBase?: string | undefined },
-    to: StripeDependencies,
+    dependencies: StripeDependencies,
   ) {
     this.#stripe = new Stripe(keys.secretKey, {
-      ...address(keys.apiBase),
+      ...apiAddress(keys.apiBase),
       timeout: TIMEOUT_MS,
       maxNetworkRetries: RETRIES,
       telemetry: false,
     });
     this.#secret = keys.webhookSecret;
-    this.#to = to;
+    this.#deps = dependencies;
   }
 
-  async begin(order: OrderRecord, { email }: { email: string }): Promise<Checkout> {
+  async startCheckout(order: OrderRecord, { email }: { email: string }): Promise<Checkout> {
     const { order_id, pack_name, credits, price_minor, currency } = order;
-    const page = this.#to.publicUrl() + orderPath(order_id);
+    const url = this.#deps.publicUrl() + orderPath(order_id);
     const product = `${pack_name}: ${credits.toLocaleString('en')} credits`;
     try {
       const session = await this.#stripe.checkout.sessions.create(
@@ -89,94 +86,98 @@ export class StripePayment implements PaymentMethod {
               },
             },
           ],
-          success_url: page,
-          cancel_url: page,
+          success_url: url,
+          cancel_url: url,
         },
         { idempotencyKey: order_id },
       );
-      if (session.url === null) throw new Error('the session has no address');
-      return { url: session.url, elsewhere: true };
+      if (session.url === null) throw new Error('the session has no URL');
+      return { url: session.url, isExternal: true };
     } catch (cause) {
-      this.#to.log.error({ err: cause, order: order_id }, 'Stripe began no payment');
-      throw new PaymentUnavailable('Stripe does not answer; try again in a moment.', { cause });
+      this.#deps.log.error({ err: cause, order: order_id }, 'Stripe checkout failed');
+      throw new PaymentUnavailable('Stripe is not available; try again in a moment.', { cause });
     }
   }
 
-  /**
-   * Takes one webhook call. @param body the bytes as they came. @throws {AccountError} `unavailable`: Stripe will send
-   * it again.
-   */
-  async receive(body: Buffer, signature: string, request_id: string): Promise<Receipt> {
+  /** @param body the raw bytes @throws {AccountError} `unavailable`; Stripe then sends the event again. */
+  async handleWebhook(body: Buffer, signature: string, request_id: string): Promise<WebhookResult> {
     const event = this.#verified(body, signature);
     if (event === null) return { kind: 'bad_signature' };
-    const target = targetOf(event);
-    if (target === null) return { kind: 'ignored', why: `nothing to do for ${event.type}` };
+    const change = orderChangeOf(event);
+    if (change === null) return { kind: 'ignored', reason: `nothing to do for ${event.type}` };
     try {
-      return await this.#apply(event, target, request_id);
+      return await this.#apply(event, change, request_id);
     } catch (error) {
       if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
-      return this.#ignored(event, target, error.message);
+      return this.#ignore(event, change, error.message);
     }
   }
 
   #verified(body: Buffer, signature: string): Stripe.Event | null {
     try {
       const { webhooks } = this.#stripe;
-      return webhooks.constructEvent(body, signature, this.#secret, FRESH_S, undefined, this.#to.now());
+      return webhooks.constructEvent(
+        body,
+        signature,
+        this.#secret,
+        MAX_SIGNATURE_AGE_S,
+        undefined,
+        this.#deps.now(),
+      );
     } catch {
       return null;
     }
   }
 
-  async #apply(event: Stripe.Event, target: Target, request_id: string): Promise<Receipt> {
-    const { accounts, audit } = this.#to;
-    const placed = await accounts.getOrder(target.order_id);
-    const misfit = misfitOf(placed, target);
-    if (misfit !== null) return this.#ignored(event, target, misfit);
+  async #apply(event: Stripe.Event, change: OrderChange, request_id: string): Promise<WebhookResult> {
+    const { accounts, audit } = this.#deps;
+    const placed = await accounts.orders.get(change.order_id);
+    const mismatch = mismatchOf(placed, change);
+    if (mismatch !== null) return this.#ignore(event, change, mismatch);
     const { order_id, state } = placed;
     const { order, changed } = await audit.attempt(
       {
-        ...{ by: 'stripe', action: `order.${target.to}`, subject: `order ${order_id}` },
-        ...{ before: { state }, after: { state: target.to } },
+        ...{ by: 'stripe', action: `order.${change.to}`, subject: `order ${order_id}` },
+        ...{ before: { state }, after: { state: change.to } },
         ...{ reason: `event ${event.id}`, request_id },
       },
-      () => accounts.moveOrder(order_id, target.to),
+      () => accounts.orders.move(order_id, change.to),
       (move) => (move.changed ? { after: { state: move.order.state, credits: move.order.credits } } : null),
       `stripe ${event.id}`,
     );
     return { kind: changed ? 'moved' : 'unchanged', event_id: event.id, order };
   }
 
-  /** Money may have moved without its order: an operator must see it. */
-  #ignored(event: Stripe.Event, target: Target, why: string): Receipt {
-    this.#to.log.error(
-      { event: event.id, order: target.order_id, to: target.to, why },
-      'a payment event changed nothing',
-    );
-    return { kind: 'ignored', why };
+  /** Logged as an error: money may have moved without its order, which an operator must see. */
+  #ignore(event: Stripe.Event, { order_id, to }: OrderChange, reason: string): WebhookResult {
+    this.#deps.log.error({ event: event.id, order: order_id, to, reason }, 'payment event ignored');
+    return { kind: 'ignored', reason };
   }
 }
 
-/** Null where the settings turn it off. */
-export function stripePayment(settings: StripeSettings, to: StripeDependencies): StripePayment | null {
+/** Null if the settings disable it. */
+export function createStripePayment(
+  settings: StripeSettings,
+  dependencies: StripeDependencies,
+): StripePayment | null {
   const {
     STRIPE_SECRET_KEY: secretKey,
     STRIPE_WEBHOOK_SECRET: webhookSecret,
     STRIPE_API_BASE: apiBase,
   } = settings;
   if (secretKey === undefined || webhookSecret === undefined) return null;
-  return new StripePayment({ secretKey, webhookSecret, apiBase }, to);
+  return new StripePayment({ secretKey, webhookSecret, apiBase }, dependencies);
 }
 
-function address(apiBase: string | undefined) {
+function apiAddress(apiBase: string | undefined) {
   if (apiBase === undefined) return {};
   const { protocol, hostname, port } = new URL(apiBase);
   const isTls = protocol === 'https:';
   return { protocol: isTls ? 'https' : 'http', host: hostname, port: port || (isTls ? 443 : 80) } as const;
 }
 
-/** Why an event does not fit its order; null when it does. */
-function misfitOf(order: OrderRecord, { amount, currency }: Target): string | null {
+/** Why an event does not match its order; null if it does. */
+function mismatchOf(order: OrderRecord, { amount, currency }: OrderChange): string | null {
   if (order.payment !== 'stripe') return 'the order is not paid through Stripe';
   if (amount !== null && amount !== order.price_minor) return `${amount} is not the price of the order`;
   if (currency !== null && currency.toUpperCase() !== order.currency)
@@ -184,33 +185,33 @@ function misfitOf(order: OrderRecord, { amount, currency }: Target): string | nu
   return null;
 }
 
-/** What an event asks for, or null when it is of no interest. */
-function targetOf(event: Stripe.Event): Target | null {
+/** Null for events that change no order. */
+function orderChangeOf(event: Stripe.Event): OrderChange | null {
   switch (event.type) {
     case 'checkout.session.completed':
-      // A payment that takes days says so later.
-      return event.data.object.payment_status === 'paid' ? ofSession(event.data.object, 'paid') : null;
+      // A payment that takes days is reported by a later event.
+      return event.data.object.payment_status === 'paid' ? fromSession(event.data.object, 'paid') : null;
     case 'checkout.session.async_payment_succeeded':
-      return ofSession(event.data.object, 'paid');
+      return fromSession(event.data.object, 'paid');
     case 'checkout.session.async_payment_failed':
-      return ofSession(event.data.object, 'failed');
+      return fromSession(event.data.object, 'failed');
     case 'checkout.session.expired':
-      return ofSession(event.data.object, 'cancelled');
+      return fromSession(event.data.object, 'cancelled');
     case 'charge.refunded':
-      return ofCharge(event.data.object);
+      return fromCharge(event.data.object);
     default:
       return null;
   }
 }
 
-function ofSession(session: Stripe.Checkout.Session, to: Target['to']): Target | null {
+function fromSession(session: Stripe.Checkout.Session, to: OrderChange['to']): OrderChange | null {
   const order_id = session.metadata?.order_id;
   if (order_id === undefined) return null;
   return { order_id, to, amount: session.amount_total, currency: session.currency };
 }
 
-/** Only a refund of everything takes the credits back: how many a part of the money is worth is a person's decision. */
-function ofCharge(charge: Stripe.Charge): Target | null {
+/** Only a full refund takes the credits back; for a partial one an operator decides. */
+function fromCharge(charge: Stripe.Charge): OrderChange | null {
   const order_id = charge.metadata.order_id;
   if (order_id === undefined || !charge.refunded) return null;
   return { order_id, to: 'refunded', amount: charge.amount, currency: charge.currency };

@@ -1,9 +1,9 @@
 /**
- * Sessions of people who signed in, in Redis.
+ * Sessions of signed-in users, in Redis.
  *
- * The browser holds a random id of 256 bits; Redis holds its digest only, so that reading Redis lets nobody in. A
- * session ends when it was idle for too long, when its day is over, when its person signs out, and, all of a person's
- * at once, when the person's epoch is raised. Realms (operators, account holders) never accept each other's.
+ * The browser holds a random id of 256 bits, Redis only its digest. A session ends when it is idle, when its maximum
+ * age is reached, when the user signs out, or, with all others of the user, when the user's epoch is raised. A session
+ * of one realm (operators, account holders) is not valid in the other.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
@@ -11,32 +11,33 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 
 export type Realm = 'operator' | 'account';
 
-export const SESSION_LIFE = { idle_ms: 30 * 60_000, whole_ms: 12 * 3_600_000 } as const;
-/** How exactly the last use is noted. */
+export const SESSION_LIFETIME = { idle_ms: 30 * 60_000, max_ms: 12 * 3_600_000 } as const;
+/** Precision of the time of last use. */
 const SEEN_STEP_MS = 60_000;
 const ID = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Session {
-  /** What the browser holds. */
+  /** The browser's cookie value. */
   id: string;
   subject: string;
-  /** The person's epoch when the session began. */
+  /** The user's epoch when the session began. */
   epoch: string;
-  /** Secret that the tokens of forms are made of. */
+  /** Secret from which the CSRF tokens of forms are derived. */
   csrf: string;
-  /** Said once, on the next page. */
+  /** Flash message, shown once on the next page. */
   notice: string | null;
 }
 
-/** The user of a session. */
+/** Who is signed in, for the pages. */
 export interface SignedInUser {
-  /** Account id, or e-mail address of an operator. */
+  /** Account id, or an operator's e-mail address. */
   subject: string;
   email: string;
-  /** Shown beside the address, such as `viewer`. */
+  /** Shown beside the address: `operator`, `viewer`, or an account's tier or state. */
   role: string;
+  /** Whether the user may submit forms. */
   canWrite: boolean;
-  /** The only page of a user whose account is closed; other pages redirect to it. */
+  /** The only page that the user may see; all others redirect to it. */
   restrictedTo?: string;
 }
 
@@ -53,7 +54,7 @@ export class SessionStore {
     this.#realm = realm;
   }
 
-  /** Begins a session under a new id, whatever id the browser came with. */
+  /** Starts a session. The id is always new, which prevents session fixation. */
   async begin(subject: string, epoch: string): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
     const csrf = randomBytes(24).toString('base64url');
@@ -67,19 +68,19 @@ export class SessionStore {
       began_at_ms: now_ms,
       seen_at_ms: now_ms,
     });
-    await this.#redis.pexpire(key, SESSION_LIFE.whole_ms);
+    await this.#redis.pexpire(key, SESSION_LIFETIME.max_ms);
     return { id, subject, epoch, csrf, notice: null };
   }
 
-  /** The session of an id, or null when there is none or it has ended. Notes that it was used. */
+  /** The session of an id, or null if there is none or it has ended. Updates the time of last use. */
   async find(id: string | undefined): Promise<Session | null> {
     if (id === undefined || !ID.test(id)) return null;
     const key = redisKeys.session(digestOf(id));
     const { realm, subject, epoch, csrf, began_at_ms, seen_at_ms, notice } = await this.#redis.hgetall(key);
     if (realm !== this.#realm || !subject || !csrf) return null;
     const now_ms = this.#now();
-    const isIdle = now_ms - Number(seen_at_ms) > SESSION_LIFE.idle_ms;
-    if (isIdle || now_ms - Number(began_at_ms) > SESSION_LIFE.whole_ms) {
+    const isIdle = now_ms - Number(seen_at_ms) > SESSION_LIFETIME.idle_ms;
+    if (isIdle || now_ms - Number(began_at_ms) > SESSION_LIFETIME.max_ms) {
       await this.#redis.del(key);
       return null;
     }
@@ -87,12 +88,11 @@ export class SessionStore {
     return { id, subject, epoch: epoch ?? '', csrf, notice: notice ?? null };
   }
 
-  /** Leaves a sentence for the next page of this session. */
-  async leaveNotice({ id }: Session, notice: string): Promise<void> {
+  /** Sets the flash message for the session's next page. */
+  async setNotice({ id }: Session, notice: string): Promise<void> {
     await this.#redis.hset(redisKeys.session(digestOf(id)), 'notice', notice);
   }
 
-  /** The sentence has been shown. */
   async clearNotice({ id }: Session): Promise<void> {
     await this.#redis.hdel(redisKeys.session(digestOf(id)), 'notice');
   }

@@ -1,6 +1,6 @@
 /**
- * A growing delay between attempts that fail: the first few are free, then each failure doubles the wait. Nobody is
- * made to wait inside of a request: who comes too early is told when to come again.
+ * Throttling of failed attempts: the first few are free, then each failure doubles the required delay. No request
+ * waits: an early attempt is rejected and told when to retry.
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
@@ -8,11 +8,11 @@ import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 
 const ATTEMPT = readScript(import.meta.url, 'attempt.lua', 1);
 
-export interface Pace {
-  /** Attempts without a delay. */
-  free: number;
-  /** The delay doubles up to this. */
-  longest_ms: number;
+export interface ThrottlePolicy {
+  /** Failures without a delay. */
+  free_attempts: number;
+  /** Upper bound of the delay. */
+  max_delay_ms: number;
 }
 
 export class Throttle {
@@ -26,14 +26,15 @@ export class Throttle {
     this.#now = now;
   }
 
-  /** Milliseconds to wait, or 0: the attempt goes ahead and counts as failed until `forgive`. */
-  async attempt(scope: string, who: string, { free, longest_ms }: Pace): Promise<number> {
-    const values = [redisKeys.throttle(scope, who), this.#now(), free, longest_ms, DAY_MS];
+  /** Milliseconds to wait, or 0: the attempt may proceed and counts as a failure until `reset`. */
+  async attempt(scope: string, id: string, policy: ThrottlePolicy): Promise<number> {
+    const { free_attempts, max_delay_ms } = policy;
+    const values = [redisKeys.throttle(scope, id), this.#now(), free_attempts, max_delay_ms, DAY_MS];
     return Number(await this.#runner.run(ATTEMPT, values));
   }
 
-  /** It succeeded after all: what was held against it is forgotten. */
-  async forgive(scope: string, who: string): Promise<void> {
-    await this.#redis.del(redisKeys.throttle(scope, who));
+  /** Clears the failures after a success. */
+  async reset(scope: string, id: string): Promise<void> {
+    await this.#redis.del(redisKeys.throttle(scope, id));
   }
 }

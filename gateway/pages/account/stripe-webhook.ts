@@ -25,7 +25,7 @@ export function installStripeWebhook(app: FastifyInstance, stripe: StripePayment
       const header = request.headers['stripe-signature'];
       const signature = typeof header === 'string' ? header : '';
       try {
-        const { kind } = await stripe.receive(body, signature, request.id);
+        const { kind } = await stripe.handleWebhook(body, signature, request.id);
         const received = kind !== 'bad_signature';
         return reply.code(received ? 200 : 400).send({ received });
       } catch (error) {

@@ -20,12 +20,12 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { AccountError, type AccountErrorCode } from '../../accounts/records.ts';
 import {
-  SESSION_LIFE,
+  SESSION_LIFETIME,
   type Session,
   type SessionStore,
   type SignedInUser,
 } from '../../accounts/sign-in/sessions.ts';
-import { type Candidate, trySignIn } from '../../accounts/sign-in/sign-in.ts';
+import { type LoginRecord, signIn } from '../../accounts/sign-in/sign-in.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { parseQueryString } from '../../http/query-string.ts';
 import { PageError, parseFields, textField, untrimmedField } from './forms.ts';
@@ -162,7 +162,7 @@ const cookieOptions = (request: FastifyRequest, area: ProtectedArea) =>
 /** Gives the browser a new session, in place of any CSRF secret it held before. */
 export function setSessionCookie(reply: FastifyReply, area: ProtectedArea, session: Session): void {
   const options = cookieOptions(reply.request, area);
-  reply.setCookie(area.cookie, session.id, { ...options, maxAge: SESSION_LIFE.whole_ms / 1000 });
+  reply.setCookie(area.cookie, session.id, { ...options, maxAge: SESSION_LIFETIME.max_ms / 1000 });
   reply.clearCookie(FORM_COOKIE, options);
 }
 
@@ -203,7 +203,7 @@ export interface SignInOptions {
   /** Separates the throttle counters of areas. */
   realm: string;
   throttle: Throttle;
-  findCandidate(email: string): Promise<Candidate | null>;
+  findCandidate(email: string): Promise<LoginRecord | null>;
   endSessions(subject: string): Promise<void>;
   /** Where to go after signing out. */
   signedOutPath: string;
@@ -224,17 +224,17 @@ export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, option
   scope.post('/sign-in', { config: { allowsAnonymous: true } }, async (request, reply) => {
     const { email, password, next: requested } = parseFields(signInFields, request.body);
     const next = safeRedirectPath(requested, area.root);
-    const result = await trySignIn(realm, throttle, findCandidate, { email, password, address: request.ip });
-    if (result.kind === 'wait') {
+    const result = await signIn(realm, throttle, findCandidate, { email, password, address: request.ip });
+    if (result.kind === 'throttled') {
       const problem = tooManyAttempts(reply, result.wait_s);
       return sendSignInPage(reply, area, { next, email, problem });
     }
-    if (result.kind === 'wrong') {
+    if (result.kind === 'rejected') {
       const problem = 'The e-mail address or the password is not right.';
       return sendSignInPage(reply.code(401), area, { next, email, problem });
     }
     if (request.webSession) await sessions.end(request.webSession);
-    const { subject, epoch } = result.candidate;
+    const { subject, epoch } = result.login;
     setSessionCookie(reply, area, await sessions.begin(subject, epoch));
     return reply.redirect(next, 303);
   });
@@ -322,7 +322,7 @@ export async function redirectWithFlash(
   notice: string | null = null,
 ): Promise<FastifyReply> {
   const { webSession } = reply.request;
-  if (webSession && notice !== null) await sessions.leaveNotice(webSession, notice);
+  if (webSession && notice !== null) await sessions.setNotice(webSession, notice);
   return reply.redirect(path, 303);
 }
 
@@ -332,6 +332,7 @@ const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
   key_unknown: 404,
   request_unknown: 404,
   unavailable: 503,
+  busy: 503,
   archive_damaged: 500,
   bad_input: 422,
 };

@@ -56,7 +56,7 @@ export async function live(redis: RedisClient): Promise<ArchivedWeek> {
   const archive = new Archive(archiveDir);
   const now = (): number => world.clock.ms;
   const store = new AccountStore({
-    ...{ redis, now, random: seededRandom(archiveDir), packs: PACKS, log: silentLog, archive },
+    ...{ redis, now, random: seededRandom(archiveDir), packs: PACKS, archive },
   });
   const night = async (): Promise<void> => {
     const settings = { ARCHIVE_DIR: archiveDir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 };
@@ -126,15 +126,15 @@ async function spend(world: World, people: readonly Customer[], day: number): Pr
 
 /** What the last account buys, gives back and is corrected by. */
 async function trade({ store }: World, id: string, orders: string[], day: number): Promise<void> {
-  if (day < 5) orders.push((await store.order(id, 'small')).order_id);
+  if (day < 5) orders.push((await store.orders.create(id, 'small')).order_id);
   const [paid = '', refunded = '', failed = '', late = ''] = orders;
-  if (day === 1) await store.moveOrder(paid, 'paid');
+  if (day === 1) await store.orders.move(paid, 'paid');
   if (day === 2) {
-    await store.moveOrder(refunded, 'paid');
-    await store.moveOrder(refunded, 'refunded');
-    await store.moveOrder(failed, 'failed');
+    await store.orders.move(refunded, 'paid');
+    await store.orders.move(refunded, 'refunded');
+    await store.orders.move(failed, 'failed');
   }
-  if (day === 5) await store.moveOrder(late, 'paid');
+  if (day === 5) await store.orders.move(late, 'paid');
   if (day === 3) await store.adjust(id, { delta: -7, by: 'operator@example.org', reason: 'a correction' });
 }
 

@@ -62,8 +62,8 @@ export class KilledArchiveRuns {
       const count = CALLS[index] ?? 0;
       await Promise.all(Array.from({ length: count }, (_, i) => call({ request_id: `r${i}`, rows: i })));
       if (index === 0) {
-        const { order_id } = await store.order(account_id, 'small');
-        await store.moveOrder(order_id, 'paid');
+        const { order_id } = await store.orders.create(account_id, 'small');
+        await store.orders.move(order_id, 'paid');
       }
       const subject = `account ${account_id}`;
       const change = { by: 'ada@example.org', action: 'account.note', subject, before: {}, reason: '' };

@@ -43,9 +43,9 @@ async function doDeed({ store }: World, audit: AuditLog, { account_id, call }: C
   if (it.kind === 'grant') await store.grant(account_id, { credits: 7, by: 'test', reason: `r${reason}` });
   if (it.kind === 'correction') await store.adjust(account_id, { delta: -1, by: 'test', reason: 'why' });
   if (it.kind === 'order') {
-    const { order_id } = await store.order(account_id, 'small');
-    await store.moveOrder(order_id, 'paid');
-    await store.moveOrder(order_id, 'refunded');
+    const { order_id } = await store.orders.create(account_id, 'small');
+    await store.orders.move(order_id, 'paid');
+    await store.orders.move(order_id, 'refunded');
   }
   const change = { by: 'test', action: 'account.note', subject: `account ${account_id}`, request_id: 'r' };
   if (it.kind === 'change') await audit.record({ ...change, before: {}, after: { reason }, reason });

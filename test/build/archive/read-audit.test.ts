@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type AuditEntry, type AuditLog, wholeAudit } from '../../../gateway/accounts/audit/audit-log.ts';
-import { heldData } from '../../../gateway/accounts/privacy/data-export.ts';
+import type { AuditEntry, AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import { exportAccountData } from '../../../gateway/accounts/privacy/data-export.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
 import { compareStreamIds, parseStreamId } from '../../../gateway/archive/entries.ts';
 import { type AccountWorld, type Customer, NOON, startAccountPages } from '../../gateway/pages/harness.ts';
@@ -43,7 +43,7 @@ describe('history of a person over archive and live', () => {
     }
     before = [...seen.values()].sort((a, b) => compareStreamIds(parseStreamId(b.id), parseStreamId(a.id)));
     const walked: AuditEntry[] = [];
-    for await (const item of wholeAudit(audit)) if ('action' in item) walked.push(item);
+    for await (const item of audit.readAll()) if ('action' in item) walked.push(item);
     expect(walked).toHaveLength(before.length);
     await night();
     world.clock.ms += DAY_MS;
@@ -74,14 +74,14 @@ describe('history of a person over archive and live', () => {
         expect(read).toEqual(before.filter((entry) => !wanted || entry.subject === wanted));
       }
     }
-    expect(await audit.of('account acc_nobody')).toEqual([]);
+    expect(await audit.list({ subject: 'account acc_nobody' })).toEqual([]);
   });
 
   it('gives a person everything that is held, archive included', async () => {
     const { context, clock } = world;
     const archive = new Archive(archiveDir);
     const held = { ...context, archive, now: () => clock.ms };
-    const data = await heldData(held, ann.account_id);
+    const data = await exportAccountData(held, ann.account_id);
     await archive.close();
     const text = JSON.parse(JSON.stringify(data));
     expect(text.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
@@ -106,7 +106,7 @@ describe('history of a person over archive and live', () => {
   it('names nobody in the archive, so that an erasure need not reach it', async () => {
     const { name, email } = await world.accounts.get(ann.account_id);
     const { request_id } = await world.context.requests.open(ann.account_id, 'erasure');
-    await world.context.rights.erase(request_id, 'command line');
+    await world.context.privacy.erase(request_id, 'command line');
     world.clock.ms += 10 * DAY_MS;
     await night();
     const rows = [

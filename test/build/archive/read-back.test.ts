@@ -13,7 +13,6 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import { readAuditPage } from '../../../gateway/accounts/audit/audit-history.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
 import { DebitReversals } from '../../../gateway/metering/debit-reversals.ts';
@@ -123,15 +122,14 @@ it('every field of every entry of ledger and audit log, in order, in pages of an
         }
         await witness.note();
         const before = await store.ledger(account_id, { limit: 500 });
-        const log = await readAuditPage(redis, to.archive, { limit: 500 });
+        const log = await to.audit.page({ limit: 500 });
         expect(before.some(({ cause }) => 'of_ms' in cause)).toBe(true);
         world.clock.ms += DAY_MS;
         for (let night = 0; night < 2; night += 1) {
           await to.night();
           expect(await witness.wrongs()).toEqual([]);
           expect(await paged((options) => store.ledger(account_id, options), limit)).toEqual(before);
-          const pageOf = async (options: Paging) =>
-            (await readAuditPage(redis, to.archive, { ...options, subject })).entries;
+          const pageOf = async (options: Paging) => (await to.audit.page({ ...options, subject })).entries;
           expect(await paged(pageOf, limit)).toEqual(log.entries);
           world.clock.ms += 2 * DAY_MS;
         }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import { wholeLedger } from '../../../gateway/accounts/ledger-history.ts';
+import { readWholeLedger } from '../../../gateway/accounts/ledger-history.ts';
 import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
 import { isGap } from '../../../gateway/archive/entries.ts';
@@ -133,7 +133,8 @@ describe('a ledger over archive and live', () => {
   /** The whole ledger as pages and exports walk through it: ids, and gaps as sentences. */
   async function walk(): Promise<string[]> {
     const said: string[] = [];
-    for await (const item of wholeLedger(lived.store, id)) said.push(isGap(item) ? item.message : item.id);
+    for await (const item of readWholeLedger(lived.store, id))
+      said.push(isGap(item) ? item.message : item.id);
     return said;
   }
 

@@ -71,8 +71,8 @@ export async function furnish(redis: RedisClient, settings: TreeSettings): Promi
   for (let day = 0; day < 5; day += 1) {
     for (const person of people) for (let call = 0; call < 5; call += 1) await person.call({ rows: 2 });
     const [{ account_id } = { account_id: '' }] = people;
-    const { order_id } = await world.store.order(account_id, 'small');
-    await world.store.moveOrder(order_id, 'paid');
+    const { order_id } = await world.store.orders.create(account_id, 'small');
+    await world.store.orders.move(order_id, 'paid');
     const change = { by: 'ada@example.org', action: 'indicator.toggle', subject: `indicator x.${day}` };
     await audit.record({ ...change, before: {}, after: { day }, reason: '', request_id: 'r' });
     world.clock.ms += DAY_MS;
@@ -103,8 +103,8 @@ export function load({ world, people }: Place): Load {
       await Promise.all(Array.from({ length: 5 }, () => person.call({ price: 1 + (round % 3) })));
       if (round % 5 === index % 5) {
         await world.store.grant(person.account_id, { credits: 7, by: 'test', reason: 'a gift' });
-        const { order_id } = await world.store.order(person.account_id, 'large');
-        await world.store.moveOrder(order_id, 'paid');
+        const { order_id } = await world.store.orders.create(person.account_id, 'large');
+        await world.store.orders.move(order_id, 'paid');
       }
       if (round % 9 === index) await (await world.customer()).call();
       done += 1;

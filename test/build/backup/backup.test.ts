@@ -81,7 +81,7 @@ describe.each([
       expect(ledger.slice(0, known.length)).toEqual(known);
     }
     for (const order of await redis.zrange('orders', '0', '-1'))
-      expect(await world.store.getOrder(order)).toMatchObject({ order_id: order });
+      expect(await world.store.orders.get(order)).toMatchObject({ order_id: order });
     expect([...(await archivedAudit(settings.ARCHIVE_DIR)), ...(await stream(redis, '{audit}:log'))]).toEqual(
       audit,
     );

@@ -119,7 +119,7 @@ describe('the commands of the design', () => {
 describe('what cannot be done ends with 1, a sentence on standard error and nothing on standard output', () => {
   it.each([
     [['nonsense'], /no command "nonsense"; there are create, verify, key/],
-    [['create'], /--email is needed/],
+    [['create'], /--email is required/],
     [['create', '--email', 'nobody'], /not an e-mail address/],
     [['create', '--emial', 'a@b.example'], /--emial.*"create" takes --email/],
     [['create', 'a@b.example'], /a@b\.example.*"create" takes --email/],
@@ -127,7 +127,7 @@ describe('what cannot be done ends with 1, a sentence on standard error and noth
     [['create', ...EMAIL, '--credits=-5'], /--credits takes a whole number/],
     [['create', ...EMAIL, '--credits'], /--credits/],
     [['key', '--email', 'unknown@b.example'], /no account unknown@b\.example/],
-    [['key', ...EMAIL, '--expires', 'tomorrow'], /--expires takes a moment like/],
+    [['key', ...EMAIL, '--expires', 'tomorrow'], /--expires takes a time like/],
     [['revoke', '--key-id', 'nothing'], /no key with the id nothing/],
     [['order', ...EMAIL, '--paid', '--failed'], /Only one of/],
     [['__proto__'], /no command "__proto__"/],

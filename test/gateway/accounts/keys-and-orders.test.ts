@@ -25,8 +25,8 @@ const codeOf = (work: Promise<unknown>) =>
 
 describe('keys', () => {
   it('are listed with everything but their secret', async () => {
-    const { key, key_id } = await world.store.mintKey(account_id, { label: ' laptop ' });
-    expect(await world.store.listKeys(account_id)).toEqual([
+    const { key, key_id } = await world.store.keys.mint(account_id, { label: ' laptop ' });
+    expect(await world.store.keys.list(account_id)).toEqual([
       {
         key_id,
         environment: 'live',
@@ -43,63 +43,63 @@ describe('keys', () => {
 
   it('are at most ten at a time; a revoked one makes room', async () => {
     const minted = [];
-    for (let i = 0; i < 10; i++) minted.push(await world.store.mintKey(account_id));
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
-    expect(await world.store.listKeys(account_id)).toHaveLength(10);
-    await world.store.revokeKey(minted[3]?.key_id ?? '');
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('done');
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
+    for (let i = 0; i < 10; i++) minted.push(await world.store.keys.mint(account_id));
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
+    expect(await world.store.keys.list(account_id)).toHaveLength(10);
+    await world.store.keys.revoke(minted[3]?.key_id ?? '');
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('done');
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
   });
 
   it('an expired one makes room too', async () => {
     for (let i = 0; i < 10; i++) {
-      await world.store.mintKey(account_id, { expires_at_ms: i === 0 ? world.clock.ms + 1000 : null });
+      await world.store.keys.mint(account_id, { expires_at_ms: i === 0 ? world.clock.ms + 1000 : null });
     }
     world.clock.ms += 999;
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('too_many_keys');
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
     world.clock.ms += 1;
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('done');
-    expect((await world.store.listKeys(account_id)).filter(({ state }) => state === 'expired')).toHaveLength(
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('done');
+    expect((await world.store.keys.list(account_id)).filter(({ state }) => state === 'expired')).toHaveLength(
       1,
     );
   });
 
   it('two minted at once at the tenth slot: one wins, and the other leaves nothing behind', async () => {
     const other = createWorld(await server.connect());
-    for (let i = 0; i < 9; i++) await world.store.mintKey(account_id);
+    for (let i = 0; i < 9; i++) await world.store.keys.mint(account_id);
     const outcomes = await Promise.all(
-      [world.store, other.store].map((store) => codeOf(store.mintKey(account_id))),
+      [world.store, other.store].map((store) => codeOf(store.keys.mint(account_id))),
     );
     expect(outcomes.sort()).toEqual(['done', 'too_many_keys']);
-    expect(await world.store.listKeys(account_id)).toHaveLength(10);
+    expect(await world.store.keys.list(account_id)).toHaveLength(10);
     expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
   });
 
   it('stay known: nothing of a finished key expires', async () => {
-    const { key_id } = await world.store.mintKey(account_id);
+    const { key_id } = await world.store.keys.mint(account_id);
     expect(await world.redis.pttl(redisKeys.key(key_id))).toBe(-1);
   });
 
   it('are revoked for good, once', async () => {
-    const { key, key_id } = await world.store.mintKey(account_id);
+    const { key, key_id } = await world.store.keys.mint(account_id);
     const facts = await world.metering.resolveKey(`Bearer ${key}`);
-    const revoked = await world.store.revokeKey(key_id);
+    const revoked = await world.store.keys.revoke(key_id);
     expect(revoked).toMatchObject({ key_id, state: 'revoked', revoked_at_ms: world.clock.ms });
     world.clock.ms += 5000;
-    expect(await world.store.revokeKey(key_id)).toEqual(revoked);
+    expect(await world.store.keys.revoke(key_id)).toEqual(revoked);
     expect(facts && (await world.metering.admit(admissionOf(facts)))).toEqual({ kind: 'invalid_key' });
   });
 
   it('that are not active any more are kept for show, the newest fifty, and never work again', async () => {
     const texts: string[] = [];
     for (let i = 0; i < 60; i++) {
-      const { key, key_id } = await world.store.mintKey(account_id);
+      const { key, key_id } = await world.store.keys.mint(account_id);
       texts.push(key);
       world.clock.ms += 1;
-      await world.store.revokeKey(key_id);
+      await world.store.keys.revoke(key_id);
     }
-    const last = await world.store.mintKey(account_id);
-    const kept = await world.store.listKeys(account_id);
+    const last = await world.store.keys.mint(account_id);
+    const kept = await world.store.keys.list(account_id);
     expect(kept.map(({ key_id }) => key_id)).toEqual(
       [...texts.slice(10), last.key].map((text) => text.slice(9, 21)),
     );
@@ -115,13 +115,13 @@ describe('keys', () => {
   });
 
   it('that nobody has cannot be revoked', async () => {
-    expect(await codeOf(world.store.revokeKey('0000000000zz'))).toBe('key_unknown');
-    expect(await codeOf(world.store.revokeKey('{a:x}:account'))).toBe('key_unknown');
+    expect(await codeOf(world.store.keys.revoke('0000000000zz'))).toBe('key_unknown');
+    expect(await codeOf(world.store.keys.revoke('{a:x}:account'))).toBe('key_unknown');
   });
 
   it('do not expire in the past', async () => {
     for (const expires_at_ms of [world.clock.ms, world.clock.ms - 1, Number.NaN]) {
-      expect(await codeOf(world.store.mintKey(account_id, { expires_at_ms }))).toBe('bad_input');
+      expect(await codeOf(world.store.keys.mint(account_id, { expires_at_ms }))).toBe('bad_input');
     }
     expect(await keysMatching(world.redis, 'key:*')).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe('keys', () => {
 
 describe('orders', () => {
   it('grant nothing before they are paid', async () => {
-    const order = await world.store.order(account_id, 'small');
+    const order = await world.store.orders.create(account_id, 'small');
     expect(order).toEqual({
       order_id: expect.stringMatching(/^ord_/),
       account_id,
@@ -148,10 +148,12 @@ describe('orders', () => {
   });
 
   it('grant their credits exactly once, whatever is repeated or raced', async () => {
-    const { order_id } = await world.store.order(account_id, 'small');
-    const moves = await Promise.all(Array.from({ length: 8 }, () => world.store.moveOrder(order_id, 'paid')));
+    const { order_id } = await world.store.orders.create(account_id, 'small');
+    const moves = await Promise.all(
+      Array.from({ length: 8 }, () => world.store.orders.move(order_id, 'paid')),
+    );
     expect(moves.filter(({ changed }) => changed)).toHaveLength(1);
-    expect(await world.store.moveOrder(order_id, 'paid')).toMatchObject({ changed: false, balance: 100 });
+    expect(await world.store.orders.move(order_id, 'paid')).toMatchObject({ changed: false, balance: 100 });
     expect(await world.store.get(account_id)).toMatchObject({ tier: 'paid', credits: { balance: 100 } });
     expect(await world.store.ledger(account_id)).toMatchObject([
       { kind: 'purchase', delta: 100, cause: { order_id } },
@@ -160,13 +162,13 @@ describe('orders', () => {
 
   it('refunded take back what is left, and say what is not', async () => {
     const { call, account_id } = await world.customer({ credits: 0 });
-    const { order_id } = await world.store.order(account_id, 'small');
-    await world.store.moveOrder(order_id, 'paid');
+    const { order_id } = await world.store.orders.create(account_id, 'small');
+    await world.store.orders.move(order_id, 'paid');
     await call({ price: 30, rows: 30 });
-    const { order, balance } = await world.store.moveOrder(order_id, 'refunded');
+    const { order, balance } = await world.store.orders.move(order_id, 'refunded');
     expect(order).toMatchObject({ state: 'refunded', shortfall: 30 });
     expect(balance).toBe(0);
-    expect(await world.store.moveOrder(order_id, 'refunded')).toMatchObject({ changed: false });
+    expect(await world.store.orders.move(order_id, 'refunded')).toMatchObject({ changed: false });
     expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, granted: 30, spent: 30, ledger: 0 });
     expect((await world.store.ledger(account_id))[0]).toMatchObject({ kind: 'refund', delta: -70 });
     expect((await world.store.get(account_id)).tier).toBe('free');
@@ -178,32 +180,32 @@ describe('orders', () => {
     for (const to of ['paid', 'failed', 'cancelled', 'refunded'] as const) {
       const expected = from === to || ALLOWED.has(`${from}>${to}`) ? 'done' : 'order_state';
       it(`${from} → ${to}: ${expected}`, async () => {
-        const { order_id } = await world.store.order(account_id, 'small');
-        if (from === 'refunded') await world.store.moveOrder(order_id, 'paid');
-        if (from !== 'pending') await world.store.moveOrder(order_id, from);
+        const { order_id } = await world.store.orders.create(account_id, 'small');
+        if (from === 'refunded') await world.store.orders.move(order_id, 'paid');
+        if (from !== 'pending') await world.store.orders.move(order_id, from);
         const before = (await world.store.get(account_id)).credits.balance;
-        expect(await codeOf(world.store.moveOrder(order_id, to))).toBe(expected);
-        expect((await world.store.getOrder(order_id)).state).toBe(expected === 'done' ? to : from);
+        expect(await codeOf(world.store.orders.move(order_id, to))).toBe(expected);
+        expect((await world.store.orders.get(order_id)).state).toBe(expected === 'done' ? to : from);
         if (expected !== 'done') expect((await world.store.get(account_id)).credits.balance).toBe(before);
       });
     }
   }
 
   it('are listed newest first, for an account and for all, by state', async () => {
-    const first = await world.store.order(account_id, 'small');
+    const first = await world.store.orders.create(account_id, 'small');
     world.clock.ms += 1000;
-    const second = await world.store.order(account_id, 'large');
-    await world.store.moveOrder(second.order_id, 'paid');
+    const second = await world.store.orders.create(account_id, 'large');
+    await world.store.orders.move(second.order_id, 'paid');
     const ids = (orders: { order_id: string }[]) => orders.map(({ order_id }) => order_id);
-    expect(ids(await world.store.listOrders(account_id))).toEqual([second.order_id, first.order_id]);
-    expect(ids(await world.store.listAllOrders({}))).toEqual([second.order_id, first.order_id]);
-    expect(ids(await world.store.listAllOrders({ state: 'pending' }))).toEqual([first.order_id]);
-    expect(ids(await world.store.listAllOrders({ limit: 1 }))).toEqual([second.order_id]);
+    expect(ids(await world.store.orders.list(account_id))).toEqual([second.order_id, first.order_id]);
+    expect(ids(await world.store.orders.listAll({}))).toEqual([second.order_id, first.order_id]);
+    expect(ids(await world.store.orders.listAll({ state: 'pending' }))).toEqual([first.order_id]);
+    expect(ids(await world.store.orders.listAll({ limit: 1 }))).toEqual([second.order_id]);
   });
 
   it('of a pack or an order that is not there are refused', async () => {
-    expect(await codeOf(world.store.order(account_id, 'nothing'))).toBe('pack_unknown');
-    expect(await codeOf(world.store.moveOrder('ord_nothing', 'paid'))).toBe('order_unknown');
+    expect(await codeOf(world.store.orders.create(account_id, 'nothing'))).toBe('pack_unknown');
+    expect(await codeOf(world.store.orders.move('ord_nothing', 'paid'))).toBe('order_unknown');
     expect(await keysMatching(world.redis, 'order:*')).toEqual([]);
   });
 });

@@ -76,7 +76,7 @@ describe('an admitted request', () => {
     const { call, account_id } = await world.customer();
     world.clock.ms += 5_000;
     await call();
-    expect((await world.store.listKeys(account_id))[0]?.last_used_at_ms).toBe(world.clock.ms);
+    expect((await world.store.keys.list(account_id))[0]?.last_used_at_ms).toBe(world.clock.ms);
   });
 
   it('refuses a price that is no whole number of credits', async () => {
@@ -159,15 +159,15 @@ describe('invalid_key', () => {
   it('a revoked key, from the next request on', async () => {
     const { call, facts, account_id } = await world.customer();
     expect((await call()).kind).toBe('admitted');
-    await world.store.revokeKey(facts.key_id);
+    await world.store.keys.revoke(facts.key_id);
     expect(await call()).toEqual({ kind: 'invalid_key' });
     expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
   });
 
   it('other keys of the account go on', async () => {
     const { facts, account_id } = await world.customer();
-    const { key } = await world.store.mintKey(account_id);
-    await world.store.revokeKey(facts.key_id);
+    const { key } = await world.store.keys.mint(account_id);
+    await world.store.keys.revoke(facts.key_id);
     const other = await world.metering.resolveKey(`Bearer ${key}`);
     expect(other && (await world.metering.admit(admissionOf(other))).kind).toBe('admitted');
   });
@@ -185,7 +185,7 @@ describe('invalid_key', () => {
   it('an expired key, from the moment of its expiry', async () => {
     const { account_id } = await world.customer();
     const expires_at_ms = world.clock.ms + 1000;
-    const { key } = await world.store.mintKey(account_id, { expires_at_ms });
+    const { key } = await world.store.keys.mint(account_id, { expires_at_ms });
     const facts = await world.metering.resolveKey(`Bearer ${key}`);
     expect(facts?.expires_at_ms).toBe(expires_at_ms);
     if (!facts) return;
@@ -209,17 +209,17 @@ describe('tiers', () => {
     expect(await call()).toMatchObject({ tier: 'anonymous', window: { limit: 3 } });
     await world.store.verify(account_id, { by: 'test' });
     expect(await call()).toMatchObject({ tier: 'free', window: { limit: 5 } });
-    const { order_id } = await world.store.order(account_id, 'small');
+    const { order_id } = await world.store.orders.create(account_id, 'small');
     expect(await call()).toMatchObject({ tier: 'free' });
-    await world.store.moveOrder(order_id, 'paid');
+    await world.store.orders.move(order_id, 'paid');
     expect(await call()).toMatchObject({ tier: 'paid', window: { limit: 8 } });
-    await world.store.moveOrder(order_id, 'refunded');
+    await world.store.orders.move(order_id, 'refunded');
     expect(await call()).toMatchObject({ tier: 'free' });
   });
 
   it('a paid order does not verify an address', async () => {
     const { call, account_id } = await world.customer({ verified: false });
-    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     expect(await call()).toMatchObject({ tier: 'anonymous' });
   });
 });
@@ -263,7 +263,7 @@ describe('isKnownOverLimit', () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
-    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     const remaining = LIMITS.PAID_PER_MINUTE - LIMITS.FREE_PER_MINUTE;
     expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
     expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
@@ -274,7 +274,7 @@ describe('isKnownOverLimit', () => {
   it('is taken back when the account has a larger limit meanwhile', async () => {
     const { call, facts, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
-    await world.store.moveOrder((await world.store.order(account_id, 'small')).order_id, 'paid');
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     expect((await call()).kind).toBe('admitted');
     expect(world.metering.isKnownOverLimit(facts)).toBe(false);
   });

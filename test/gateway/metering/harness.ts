@@ -73,7 +73,7 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
   const now = (): number => clock.ms;
   const seed = `world ${worlds++}`;
   const metering = createMetering({ redis, settings, now, log: silentLog });
-  const store = new AccountStore({ redis, now, random: seededRandom(seed), packs: PACKS, log: silentLog });
+  const store = new AccountStore({ redis, now, random: seededRandom(seed), packs: PACKS });
   let customers = 0;
   return {
     redis,
@@ -83,7 +83,7 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
     customer: async ({ credits = 100, verified = true } = {}) => {
       const email = `customer-${worlds}-${customers++}@example.org`;
       const { account_id } = await store.create({ email, verified, credits, by: 'test' });
-      const { key } = await store.mintKey(account_id);
+      const { key } = await store.keys.mint(account_id);
       const facts = await metering.resolveKey(`Bearer ${key}`);
       if (!facts) throw new Error('a fresh key must resolve');
       return {

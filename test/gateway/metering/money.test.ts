@@ -107,7 +107,7 @@ interface Charge {
 
 async function run(world: World, gateways: Gateway[], groups: Action[][]): Promise<void> {
   const { account_id, facts } = await world.customer({ credits: 60 });
-  const { key } = await world.store.mintKey(account_id);
+  const { key } = await world.store.keys.mint(account_id);
   const second = await world.metering.resolveKey(`Bearer ${key}`);
   const keys = [facts, second ?? facts];
   const charges: Charge[] = [];
@@ -133,9 +133,9 @@ async function run(world: World, gateways: Gateway[], groups: Action[][]): Promi
   };
 
   const order = async ({ twice, refund }: Extract<Action, { kind: 'order' }>) => {
-    const { order_id } = await world.store.order(account_id, 'small');
-    await Promise.all((twice ? [1, 2] : [1]).map(() => world.store.moveOrder(order_id, 'paid')));
-    if (refund) await world.store.moveOrder(order_id, 'refunded');
+    const { order_id } = await world.store.orders.create(account_id, 'small');
+    await Promise.all((twice ? [1, 2] : [1]).map(() => world.store.orders.move(order_id, 'paid')));
+    if (refund) await world.store.orders.move(order_id, 'refunded');
   };
 
   const perform = async (action: Action): Promise<unknown> => {
@@ -149,7 +149,7 @@ async function run(world: World, gateways: Gateway[], groups: Action[][]): Promi
       case 'order':
         return order(action);
       case 'revoke':
-        return world.store.revokeKey(keys[action.key]?.key_id ?? '');
+        return world.store.keys.revoke(keys[action.key]?.key_id ?? '');
       case 'suspend':
         return world.store.suspend(account_id);
       case 'restore':
@@ -250,7 +250,7 @@ describe.each([
     const { call, key, facts } = await world.customer();
     const seen = await other.resolveKey(`Bearer ${key}`);
     expect(seen && (await other.admit(admissionOf(seen))).kind).toBe('admitted');
-    await world.store.revokeKey(facts.key_id);
+    await world.store.keys.revoke(facts.key_id);
     expect(await call()).toEqual({ kind: 'invalid_key' });
     expect(seen && (await other.admit(admissionOf(seen)))).toEqual({ kind: 'invalid_key' });
   });

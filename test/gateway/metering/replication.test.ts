@@ -36,8 +36,8 @@ describe('money that waits for a replica', () => {
     }
     const { balance } = await world.store.grant(customer.account_id, { credits: 7, by: 'test' });
     expect(await balanceOnReplica()).toBe(balance);
-    const { order_id } = await world.store.order(customer.account_id, 'small');
-    const bought = await world.store.moveOrder(order_id, 'paid');
+    const { order_id } = await world.store.orders.create(customer.account_id, 'small');
+    const bought = await world.store.orders.move(order_id, 'paid');
     expect(await balanceOnReplica()).toBe(bought.balance);
   });
 

@@ -85,7 +85,7 @@ describe('the window that is nearer to running out is told', () => {
 it('the windows belong to the account: its keys share them', async () => {
   const world = createWorld(await server.connect(), limited(3, 1000));
   const { call, account_id } = await world.customer();
-  const { key } = await world.store.mintKey(account_id);
+  const { key } = await world.store.keys.mint(account_id);
   const other = await world.metering.resolveKey(`Bearer ${key}`);
   if (!other) throw new Error('a fresh key must resolve');
   await call();

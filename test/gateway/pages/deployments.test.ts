@@ -27,8 +27,8 @@ async function youth(world: AccountWorld): Promise<Life> {
 
 /** From paying to being forgotten. */
 async function age(world: AccountWorld, { visitor, account_id, key, email }: Life): Promise<void> {
-  const [order] = await world.accounts.listOrders(account_id);
-  await world.accounts.moveOrder(String(order?.order_id), 'paid');
+  const [order] = await world.accounts.orders.list(account_id);
+  await world.accounts.orders.move(String(order?.order_id), 'paid');
   expect((await world.call(key)).status).toBe(200);
   expect(wordsOf(await visitor.get('/account/wallet'))).toContain('9,999');
   const low = world.mailbox.next(email);

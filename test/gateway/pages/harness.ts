@@ -14,11 +14,12 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
-import { readPacks } from '../../../gateway/accounts/orders/packs.ts';
+import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
 import { buildApp } from '../../../gateway/app.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
 import type { AccountContext } from '../../../gateway/pages/account/context.ts';
+import { createAccountContext } from '../../../gateway/pages/account/plugin.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { type Page, Visitor } from '../../admin/harness.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../redis.ts';
@@ -67,8 +68,8 @@ export class AccountWorld {
     this.url = parts.url;
     this.redis = parts.redis;
     this.accounts = parts.accounts;
-    this.context = parts.service.pages.context;
-    this.handlers = parts.service.pages.handlers;
+    this.context = createAccountContext(parts.service);
+    this.handlers = parts.service.handlers;
     this.mailbox = parts.mailbox;
     this.settings = parts.settings;
     this.clock = parts.clock;
@@ -204,14 +205,14 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     now,
     log: silentLog,
     randomId: () => `test-${requests++}`,
-    account: service.pages,
+    account: service,
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   place.url = `http://127.0.0.1:${port}`;
   // Nothing is scheduled: a test says itself when balances are looked at and when the night begins.
-  service.work();
-  const accounts = new AccountStore({ redis, now, random: randomBytes, packs, log: silentLog });
+  service.startWorker();
+  const accounts = new AccountStore({ redis, now, random: randomBytes, packs });
   const stop = async (): Promise<void> => {
     await app.close();
     await service.stop();

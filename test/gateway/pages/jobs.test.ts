@@ -49,7 +49,7 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
   it('the night carries out the erasures that are ready, without anybody asking', async () => {
     const { account_id } = await world.customer();
     const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await world.context.rights.prepare(request_id);
+    await world.context.privacy.prepare(request_id);
     const jobs = new JobQueue(world.redis);
     // A night every second: the bound is for a machine that is busy.
     await jobs.schedule('* * * * * *');
@@ -57,7 +57,7 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
     await jobs.schedule('off');
     await jobs.close();
     expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
-    const [entry] = await world.context.audit.of(`account ${account_id}`, { limit: 1 });
+    const [entry] = await world.context.audit.list({ subject: `account ${account_id}`, limit: 1 });
     expect(entry).toMatchObject({ action: 'account.erase', by: 'nightly batch' });
   });
 });

@@ -29,7 +29,7 @@ describe('with SMTP_URL', () => {
     expect(letter?.text).toContain('From: Almanac <hello@almanac.example>');
     expect(letter?.text).toContain('Subject: Confirm your e-mail address');
     expect(letter?.text).toContain(`\n${LINK}\n`);
-    expect(mailer.says).toContain(new URL(smtp.url).host);
+    expect(mailer.description).toContain(new URL(smtp.url).host);
   });
 
   it('a mail that is refused is an error, so that its job is tried again', async () => {
@@ -61,8 +61,8 @@ describe('without SMTP_URL', () => {
     expect(texts.some((text) => text.includes('To: ann@example.org') && text.includes(LINK))).toBe(true);
     expect(lines.join('')).toContain(LINK);
     expect(lines.join('')).not.toContain('ann@example.org');
-    expect(mailer.says).toContain(mails);
-    await mailer.forget('ANN@example.org');
+    expect(mailer.description).toContain(mails);
+    await mailer.deleteFor('ANN@example.org');
     expect(await readdir(mails)).toHaveLength(1);
   });
 });

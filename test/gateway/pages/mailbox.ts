@@ -4,7 +4,7 @@ import type { Mail, Mailer } from '../../../gateway/accounts/mail/mailer.ts';
 const PATIENCE_MS = 15_000;
 
 export class Mailbox implements Mailer {
-  readonly says = 'Mail goes to the test';
+  readonly description = 'Mail goes to the test';
   readonly all: Mail[] = [];
   readonly forgotten: string[] = [];
   readonly #waiting: { to: string; take: (mail: Mail) => void }[] = [];
@@ -31,7 +31,7 @@ export class Mailbox implements Mailer {
     if (index >= 0) this.#waiting.splice(index, 1)[0]?.take(mail);
   }
 
-  async forget(address: string): Promise<void> {
+  async deleteFor(address: string): Promise<void> {
     this.forgotten.push(address);
   }
 

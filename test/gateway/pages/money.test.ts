@@ -50,8 +50,8 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const carl = await world.customer('Carl');
       const { key } = await world.makeKey(carl);
       await world.call(key);
-      const { order_id } = await world.accounts.order(carl.account_id, 'starter');
-      await world.accounts.moveOrder(order_id, 'paid');
+      const { order_id } = await world.accounts.orders.create(carl.account_id, 'starter');
+      await world.accounts.orders.move(order_id, 'paid');
       for (let entry = 0; entry < 60; entry++)
         await world.accounts.grant(carl.account_id, { credits: 1, by: 'ops', reason: '=HYPERLINK("x")' });
       const first = await carl.visitor.get('/account/wallet');
@@ -76,7 +76,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const dora = await world.customer('Dora');
       await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
-        for await (const account_id of world.context.alerts.crossed())
+        for await (const account_id of world.context.alerts.findCrossed())
           await world.handlers['low-balance']({ account_id });
         return world.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
       };
@@ -106,12 +106,12 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
   describe('orders', () => {
     it('of others are not there', async () => {
-      const { order_id } = await world.accounts.order(ann.account_id, 'starter');
+      const { order_id } = await world.accounts.orders.create(ann.account_id, 'starter');
       for (const path of [`/account/orders/${order_id}`, `/account/orders/${order_id}/invoice`])
         expect((await bob.visitor.get(path)).status).toBe(404);
       const cancelled = await bob.visitor.submit('/account/orders', `/account/orders/${order_id}/cancel`, {});
       expect(cancelled.status).toBe(404);
-      expect((await world.accounts.getOrder(order_id)).state).toBe('pending');
+      expect((await world.accounts.orders.get(order_id)).state).toBe('pending');
     });
 
     it('of a pack or a payment that is not offered are refused', async () => {
@@ -120,7 +120,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect((await place({ pack: 'nothing', payment: 'invoice' })).status).toBe(409);
       expect((await place({ pack: 'starter', payment: 'stripe' })).status).toBe(409);
       expect((await place({ pack: 'starter', payment: 'barter' })).status).toBe(422);
-      expect(await world.accounts.listOrders(bob.account_id)).toEqual([]);
+      expect(await world.accounts.orders.list(bob.account_id)).toEqual([]);
     });
   });
 });

@@ -48,10 +48,10 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
     it('the eleventh active one is refused, saying what to do, with the form as it was', async () => {
       await world.signIn(bob.visitor, bob.email);
-      for (let made = 0; made < 10; made++) await world.accounts.mintKey(bob.account_id);
+      for (let made = 0; made < 10; made++) await world.accounts.keys.mint(bob.account_id);
       const { page } = await world.makeKey(bob, { label: 'one more' });
       expect(page.status).toBe(409);
-      expect(wordsOf(page)).toContain('An account holds at most 10 active keys; revoke one first.');
+      expect(wordsOf(page)).toContain('An account can have at most 10 active keys; revoke one first.');
       expect(page.html).toContain('value="one more"');
     });
 
@@ -61,11 +61,11 @@ describe.each(PLACES)('on $name', ({ open }) => {
     });
 
     it('of others are not there', async () => {
-      const { key_id } = await world.accounts.mintKey(ann.account_id);
+      const { key_id } = await world.accounts.keys.mint(ann.account_id);
       const path = `/account/keys/${key_id}/revoke`;
       expect((await bob.visitor.get(path)).status).toBe(404);
       expect((await bob.visitor.submit('/account/keys', path, {})).status).toBe(404);
-      const [key] = (await world.accounts.listKeys(ann.account_id)).filter((one) => one.key_id === key_id);
+      const [key] = (await world.accounts.keys.list(ann.account_id)).filter((one) => one.key_id === key_id);
       expect(key?.state).toBe('active');
     });
   });
@@ -157,7 +157,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
       const asked = await world.context.requests.listOf(ivy.account_id);
       const erasure = asked.find(({ kind }) => kind === 'erasure');
-      await world.context.rights.erase(String(erasure?.request_id), 'test');
+      await world.context.privacy.erase(String(erasure?.request_id), 'test');
       expect((await visitor.get('/account/data')).status).toBe(401);
       expect((await world.signIn(world.visitor(), ivy.email)).status).toBe(401);
     });
@@ -232,7 +232,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     });
 
     it('changes are in the audit log, without an address', async () => {
-      const entries = await world.context.audit.of(`account ${ann.account_id}`);
+      const entries = await world.context.audit.list({ subject: `account ${ann.account_id}` });
       expect(entries.map(({ action }) => action)).toEqual(
         expect.arrayContaining(['account.confirm', 'key.create', 'key.revoke']),
       );

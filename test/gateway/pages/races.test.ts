@@ -64,7 +64,9 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
             return ((await mail).link ?? '').split('/').at(-1) ?? '';
           }),
         );
-        const works = [...tokens, ...tokens].map((token) => () => world.context.onboarding.confirm(token));
+        const works = [...tokens, ...tokens].map(
+          (token) => () => world.context.onboarding.confirmSignUp(token),
+        );
         const outcomes = await race(s, lag, works);
         expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
         const { account_id, credits } = await world.accounts.findByEmail(email);
@@ -86,7 +88,7 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
           verified: true,
           by: 'test',
         });
-        const { order_id } = await world.accounts.order(account_id, 'starter', 'stripe');
+        const { order_id } = await world.accounts.orders.create(account_id, 'starter', 'stripe');
         const session = {
           amount_total: 900,
           currency: 'eur',
@@ -99,9 +101,9 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
           ...[post(event), post(event)],
           post(eventText('checkout.session.completed', session)),
           post(eventText('checkout.session.expired', session)),
-          () => world.accounts.moveOrder(order_id, 'paid').catch((error: Error) => error.message),
+          () => world.accounts.orders.move(order_id, 'paid').catch((error: Error) => error.message),
         ]);
-        const { state } = await world.accounts.getOrder(order_id);
+        const { state } = await world.accounts.orders.get(order_id);
         expect(['paid', 'cancelled']).toContain(state);
         expect(await world.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
         await agree(account_id);
@@ -112,7 +114,7 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
 
   it('two keys at the tenth slot: one is made, the other is refused in words', async () => {
     const { account_id, visitor } = await world.customer();
-    for (let made = 0; made < 9; made++) await world.accounts.mintKey(account_id);
+    for (let made = 0; made < 9; made++) await world.accounts.keys.mint(account_id);
     const token = tokenOf(await visitor.get('/account/keys'));
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 2, max: 4 }), async (s, lag, forms) => {
@@ -123,10 +125,10 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
         expect(pages.filter(({ status }) => status === 200)).toHaveLength(1);
         const refused = pages.filter(({ status }) => status === 409);
         expect(refused).toHaveLength(forms - 1);
-        for (const { html } of refused) expect(html).toContain('An account holds at most 10 active keys');
-        const active = (await world.accounts.listKeys(account_id)).filter(({ state }) => state === 'active');
+        for (const { html } of refused) expect(html).toContain('An account can have at most 10 active keys');
+        const active = (await world.accounts.keys.list(account_id)).filter(({ state }) => state === 'active');
         expect(active).toHaveLength(10);
-        await world.accounts.revokeKey(active.at(-1)?.key_id ?? '');
+        await world.accounts.keys.revoke(active.at(-1)?.key_id ?? '');
       }),
       { numRuns },
     );
@@ -137,25 +139,25 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const email = freshEmail();
         const { account_id } = await world.accounts.create({ email, verified: true, credits: 5, by: 'test' });
-        await world.context.people.setPassword(account_id, 'scrypt$1$1$1$a$b');
-        const { key } = await world.accounts.mintKey(account_id, { label: 'a name' });
-        const { order_id } = await world.accounts.order(account_id, 'starter');
+        await world.context.identities.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        const { key } = await world.accounts.keys.mint(account_id, { label: 'a name' });
+        const { order_id } = await world.accounts.orders.create(account_id, 'starter');
         const { request_id } = await world.context.requests.open(account_id, 'erasure');
         const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
         await race<unknown>(s, lag, [
-          () => world.context.rights.erase(request_id, 'test'),
-          () => calm(world.context.rights.erase(request_id, 'test')),
+          () => world.context.privacy.erase(request_id, 'test'),
+          () => calm(world.context.privacy.erase(request_id, 'test')),
           () => calm(world.accounts.grant(account_id, { credits: 50, by: 'test' })),
-          () => calm(world.accounts.moveOrder(order_id, 'paid')),
-          () => calm(world.context.people.setPassword(account_id, 'scrypt$1$1$1$c$d')),
-          () => calm(world.accounts.mintKey(account_id, { label: 'another name' })),
+          () => calm(world.accounts.orders.move(order_id, 'paid')),
+          () => calm(world.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => calm(world.accounts.keys.mint(account_id, { label: 'another name' })),
           () => world.call(key),
         ]);
         const after = await world.accounts.get(account_id);
         expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
         await expect(world.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
-        expect(await world.context.people.passwordOf(account_id)).toBeNull();
-        for (const { label, state } of await world.accounts.listKeys(account_id))
+        expect(await world.context.identities.passwordOf(account_id)).toBeNull();
+        for (const { label, state } of await world.accounts.keys.list(account_id))
           expect([label, state]).toEqual(['', 'revoked']);
         expect((await world.call(key)).status).toBe(401);
         expect((await world.context.requests.get(request_id)).status).toBe('done');
@@ -168,24 +170,24 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
   it('of one address, a new sign-up during its erasure makes another account', async () => {
     const { account_id, email } = await world.customer();
     const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await world.context.rights.erase(request_id, 'test');
+    await world.context.privacy.erase(request_id, 'test');
     const visitor = world.visitor();
     const link = await world.signUp(visitor, email, 'Ann again', PASSWORD);
     await visitor.submit(link, link, {});
     const again = await world.accounts.findByEmail(email);
     expect(again.account_id).not.toBe(account_id);
-    await world.context.rights.erase(request_id, 'test');
+    await world.context.privacy.erase(request_id, 'test');
     expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
 
   it('leave no account that reconciliation names, the erased ones and one with every kind of entry among them', async () => {
     const { account_id } = await world.customer();
-    const { order_id } = await world.accounts.order(account_id, 'starter');
-    await world.accounts.moveOrder(order_id, 'paid');
-    const { key } = await world.accounts.mintKey(account_id);
+    const { order_id } = await world.accounts.orders.create(account_id, 'starter');
+    await world.accounts.orders.move(order_id, 'paid');
+    const { key } = await world.accounts.keys.mint(account_id);
     for (let call = 0; call < 3; call++) expect((await world.call(key)).status).toBe(200);
     const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await grantDuring(account_id, () => world.context.rights.erase(request_id, 'test'));
+    await grantDuring(account_id, () => world.context.privacy.erase(request_id, 'test'));
     const entries = await world.accounts.ledger(account_id);
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
     expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);

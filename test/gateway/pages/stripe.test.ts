@@ -23,7 +23,7 @@ interface Purchase extends Customer {
 async function purchase(): Promise<Purchase> {
   const customer = await world.customer();
   await customer.visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'stripe' });
-  const [order] = await world.accounts.listOrders(customer.account_id);
+  const [order] = await world.accounts.orders.list(customer.account_id);
   const order_id = order?.order_id ?? '';
   return { ...customer, order_id, session: stripe.sessionOf(order_id) };
 }
@@ -32,7 +32,8 @@ const paid = (session: Session): string =>
   eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
 const send = (payload: string, at_ms = world.clock.ms, secret?: string): Promise<number> =>
   deliver(world.url, payload, { at_ms, ...(secret !== undefined && { secret }) });
-const stateOf = async (order_id: string): Promise<string> => (await world.accounts.getOrder(order_id)).state;
+const stateOf = async (order_id: string): Promise<string> =>
+  (await world.accounts.orders.get(order_id)).state;
 
 describe.each(PLACES)('on $name', ({ open }) => {
   let opened: OpenWorld;
@@ -83,7 +84,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       stripe.failing = null;
       expect(page.status).toBe(503);
       expect(wordsOf(page)).toContain('Stripe does not answer');
-      expect(await world.accounts.listOrders(account_id)).toMatchObject([{ state: 'pending' }]);
+      expect(await world.accounts.orders.list(account_id)).toMatchObject([{ state: 'pending' }]);
       expect(await world.balance(account_id)).toBe(0);
     });
   });
@@ -97,7 +98,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect(await send(paid(session))).toBe(200);
       expect(await stateOf(order_id)).toBe('paid');
       expect(await world.balance(account_id)).toBe(10_000);
-      expect(await world.context.audit.of(`order ${order_id}`)).toMatchObject([
+      expect(await world.context.audit.list({ subject: `order ${order_id}` })).toMatchObject([
         { by: 'stripe', action: 'order.paid' },
       ]);
     });
@@ -140,7 +141,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
     it('never pays an order that is paid by invoice', async () => {
       const { account_id } = await world.customer();
-      const { order_id } = await world.accounts.order(account_id, 'starter', 'invoice');
+      const { order_id } = await world.accounts.orders.create(account_id, 'starter', 'invoice');
       const session = { amount_total: 900, currency: 'eur', metadata: { order_id } };
       expect(await send(eventText('checkout.session.async_payment_succeeded', session))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');

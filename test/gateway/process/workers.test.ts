@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import { freePort } from '../../bench/processes.ts';
@@ -20,9 +19,8 @@ let accounts: AccountStore;
 beforeAll(async () => {
   program = await Program.prepare();
   redis = await startRedis();
-  const log = pino({ level: 'silent' });
   const client = await redis.connect();
-  accounts = new AccountStore({ redis: client, now: Date.now, random: randomBytes, packs: [], log });
+  accounts = new AccountStore({ redis: client, now: Date.now, random: randomBytes, packs: [] });
 });
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
@@ -100,10 +98,10 @@ describe('two workers', () => {
     const { url } = gateway;
     await workersOf(url, 2);
     const { account_id } = await accounts.create({ email: 'w@example.org', verified: true, by: 'test' });
-    const { key, key_id } = await accounts.mintKey(account_id, {});
+    const { key, key_id } = await accounts.keys.mint(account_id, {});
     const headers = { authorization: `Bearer ${key}` };
     expect(await statuses(`${url}/v1/ping`, 40, headers)).toEqual({ 200: 40 });
-    await accounts.revokeKey(key_id);
+    await accounts.keys.revoke(key_id);
     expect(await statuses(`${url}/v1/ping`, 40, headers)).toEqual({ 401: 40 });
   });
 

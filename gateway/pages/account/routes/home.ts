@@ -1,7 +1,7 @@
 /** The overview of an account, and the form that changes its password. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ACTIVE_KEYS_AT_MOST, type AccountRecord } from '../../../accounts/records.ts';
+import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
 import { hashPassword } from '../../../accounts/sign-in/passwords.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
@@ -29,15 +29,15 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     const account_id = accountIdOf(request);
     const [account, keys, orders, usage, requests] = await Promise.all([
       accountOf(context, request),
-      context.accounts.listKeys(account_id),
-      context.accounts.listOrders(account_id),
+      context.accounts.keys.list(account_id),
+      context.accounts.orders.list(account_id),
       readUsage(context.redis, account_id, DAYS_SHOWN, context.now()),
       context.requests.listOf(account_id),
     ]);
     const points = usage.daily.map(({ date, credits }) => ({ label: date, value: credits }));
     return view(reply, 'Overview', {
       account,
-      keys: { active: keys.filter(({ state }) => state === 'active').length, most: ACTIVE_KEYS_AT_MOST },
+      keys: { active: keys.filter(({ state }) => state === 'active').length, most: MAX_ACTIVE_KEYS },
       chart: barChart('credits', 'Credits spent', points),
       open_orders: orders.filter(({ state }) => state === 'pending').length,
       isErasing: requests.some(
@@ -58,14 +58,14 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     if (refused !== null) return show(request, reply, refused);
     const hashed = await hashPassword(password);
     await auditedChange(context, request, { action: 'account.password' }, () =>
-      context.people.setPassword(account_id, hashed),
+      context.identities.setPassword(account_id, hashed),
     );
     // The change ended every session; this browser gets a new one.
     const { email } = await accountOf(context, request);
-    const candidate = await context.people.candidate(email);
+    const candidate = await context.identities.findLogin(email);
     if (candidate) {
       const session = await context.sessions.begin(candidate.subject, candidate.epoch);
-      await context.sessions.leaveNotice(session, 'Your password is changed. All other sessions were ended.');
+      await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
       setSessionCookie(reply, context.site, session);
     }
     return redirectWithFlash(context, reply, '/account/');

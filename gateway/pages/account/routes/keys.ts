@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
-import { ACTIVE_KEYS_AT_MOST, AccountError, type KeyRecord } from '../../../accounts/records.ts';
+import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
 import { parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
@@ -28,9 +28,9 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
     reply: FastifyReply,
     form = { label: '', expires: '', problem: '' },
   ): Promise<FastifyReply> => {
-    const keys = (await context.accounts.listKeys(accountIdOf(request))).toReversed();
+    const keys = (await context.accounts.keys.list(accountIdOf(request))).toReversed();
     const active = keys.filter(({ state }) => state === 'active').length;
-    return view(reply, 'Keys', { keys, active, most: ACTIVE_KEYS_AT_MOST, form });
+    return view(reply, 'Keys', { keys, active, most: MAX_ACTIVE_KEYS, form });
   };
 
   scope.get('/keys', (request, reply) => show(request, reply));
@@ -43,7 +43,7 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
         context,
         request,
         { action: 'key.create', after: { expires_at_ms } },
-        () => context.accounts.mintKey(accountIdOf(request), { label, expires_at_ms }),
+        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms }),
         (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
       );
       const curl = `curl -H 'Authorization: Bearer ${key}' ${context.publicUrl()}/v1/ping`;
@@ -71,7 +71,7 @@ export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext)
 
   const findOwnKey = async (request: FastifyRequest): Promise<KeyRecord> => {
     const { key_id } = request.params as { key_id: string };
-    const keys = await context.accounts.listKeys(accountIdOf(request));
+    const keys = await context.accounts.keys.list(accountIdOf(request));
     const key = keys.find((candidate) => candidate.key_id === key_id);
     if (!key) throw new AccountError('key_unknown', `You have no key with the id ${key_id}.`);
     return key;
@@ -83,7 +83,7 @@ export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext)
     const { key_id, state } = await findOwnKey(request);
     const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
     await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
-      context.accounts.revokeKey(key_id),
+      context.accounts.keys.revoke(key_id),
     );
     return redirectWithFlash(context, reply, '/account/keys', `Key ${key_id} is revoked.`);
   });

@@ -9,12 +9,17 @@ import {
   type PaymentMethod,
   PaymentUnavailable,
 } from '../../../accounts/orders/payment.ts';
-import { AccountError, type AccountRecord, type OrderRecord, PAYMENTS } from '../../../accounts/records.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  type OrderRecord,
+  PAYMENT_IDS,
+} from '../../../accounts/records.ts';
 import { PageError, parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
-const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENTS) });
+const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
 
 interface OrdersPage {
   packs: readonly CreditPack[];
@@ -40,7 +45,7 @@ interface InvoicePage {
 /** The order of the path, if it belongs to the signed-in account. */
 async function findOwnOrder({ accounts }: AccountContext, request: FastifyRequest): Promise<OrderRecord> {
   const { order_id } = request.params as { order_id: string };
-  const order = await accounts.getOrder(order_id);
+  const order = await accounts.orders.get(order_id);
   if (order.account_id !== accountIdOf(request))
     throw new AccountError('order_unknown', `There is no order ${order_id}.`);
   return order;
@@ -57,7 +62,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
   const sendToCheckout = checkoutView(context);
 
   scope.get('/orders', async (request, reply) => {
-    const orders = await context.accounts.listOrders(accountIdOf(request));
+    const orders = await context.accounts.orders.list(accountIdOf(request));
     return view(reply, 'Orders', {
       packs: context.packs,
       payments: [...context.payments.values()],
@@ -73,7 +78,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
       context,
       request,
       { action: 'order.place', after: { pack, payment } },
-      () => context.accounts.order(account_id, pack, payment),
+      () => context.accounts.orders.create(account_id, pack, payment),
       ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
     );
     return sendToCheckout(request, reply, order);
@@ -84,8 +89,8 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
 function checkoutView(context: AccountContext) {
   const view = context.view<{ order: OrderRecord; url: string; path: string }>('checkout.njk');
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
-    const { url, elsewhere } = await beginCheckout(context, request, order);
-    if (!elsewhere) return redirectWithFlash(context, reply, url);
+    const { url, isExternal } = await beginCheckout(context, request, order);
+    if (!isExternal) return redirectWithFlash(context, reply, url);
     return view(reply, 'Pay', { order, url, path: orderPath(order.order_id) });
   };
 }
@@ -96,7 +101,7 @@ async function beginCheckout(
   order: OrderRecord,
 ): Promise<Checkout> {
   try {
-    return await methodOf(context, order).begin(order, await accountOf(context, request));
+    return await methodOf(context, order).startCheckout(order, await accountOf(context, request));
   } catch (error) {
     if (error instanceof PaymentUnavailable) throw new PageError(503, error.message);
     throw error;
@@ -133,7 +138,7 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
       context,
       request,
       { action: 'order.cancel', ...facts },
-      () => context.accounts.moveOrder(order_id, 'cancelled'),
+      () => context.accounts.orders.move(order_id, 'cancelled'),
       ({ changed }) => (changed ? {} : null),
     );
     return redirectWithFlash(context, reply, orderPath(order_id), 'The order is cancelled.');

@@ -1,7 +1,7 @@
 /** Data export, erasure request and closing of the account. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { RequestKind, SubjectRequest } from '../../../accounts/privacy/requests.ts';
+import type { PrivacyRequest, PrivacyRequestKind } from '../../../accounts/privacy/request-store.ts';
 import { AccountError } from '../../../accounts/records.ts';
 import { PageError, parseFields, untrimmedField } from '../../shared/forms.ts';
 import { clearSessionCookie, redirectWithFlash } from '../../shared/protected-area.ts';
@@ -11,7 +11,7 @@ import { reauthenticate } from './sign-in.ts';
 const passwordForm = z.object({ password: untrimmedField(1_000) });
 
 interface DataPage {
-  requests: (SubjectRequest & { file: string | null })[];
+  requests: (PrivacyRequest & { file: string | null })[];
   open: { export: boolean; erasure: boolean };
   isClosed: boolean;
   problem: string;
@@ -28,7 +28,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
     const rows = await Promise.all(
       requests.map(async (one) => ({ ...one, file: await fileOf(context, one) })),
     );
-    const isOpen = (kind: RequestKind): boolean =>
+    const isOpen = (kind: PrivacyRequestKind): boolean =>
       requests.some((one) => one.kind === kind && (one.status === 'pending' || one.status === 'ready'));
     const open = { export: isOpen('export'), erasure: isOpen('erasure') };
     const { state } = await accountOf(context, request);
@@ -65,7 +65,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
     const one = await context.requests.get(request_id);
     if (one.account_id !== accountIdOf(request) || one.kind !== 'export')
       throw new AccountError('request_unknown', `There is no request ${request_id}.`);
-    const bytes = await context.rights.download(one);
+    const bytes = await context.privacy.download(one);
     if (bytes === null)
       throw new PageError(410, 'This file is not ready yet, or has expired. Files are kept for seven days.');
     return reply
@@ -97,7 +97,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
 async function openRequest(
   context: AccountContext,
   request: FastifyRequest,
-  kind: RequestKind,
+  kind: PrivacyRequestKind,
 ): Promise<void> {
   const account_id = accountIdOf(request);
   const { request_id } = await auditedChange(
@@ -110,7 +110,7 @@ async function openRequest(
   await context.jobs.add('prepare', { request_id }, `prepare-${request_id}`);
 }
 
-async function fileOf({ rights }: AccountContext, one: SubjectRequest): Promise<string | null> {
-  const isAvailable = one.kind === 'export' && one.ready_at_ms !== null && (await rights.isHeld(one));
+async function fileOf({ privacy }: AccountContext, one: PrivacyRequest): Promise<string | null> {
+  const isAvailable = one.kind === 'export' && one.ready_at_ms !== null && (await privacy.hasExport(one));
   return isAvailable ? `/account/data/${encodeURIComponent(one.request_id)}/download` : null;
 }

@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { hashPassword, isPassword, PASSWORD_LENGTH } from '../../../accounts/sign-in/passwords.ts';
-import type { Pace, Throttle } from '../../../accounts/sign-in/throttle.ts';
-import { checkedEmail } from '../../../accounts/validation.ts';
+import { hashPassword, PASSWORD_LENGTH, verifyPassword } from '../../../accounts/sign-in/passwords.ts';
+import type { Throttle, ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
+import { validateEmail } from '../../../accounts/validation.ts';
 import { addressUnit } from '../../../metering/address-meter.ts';
 import { parseFields, textField, untrimmedField } from '../../shared/forms.ts';
 import {
@@ -29,15 +29,15 @@ const ANONYMOUS = { config: { allowsAnonymous: true } };
 const INVALID_LINK = 'This link is no longer valid';
 const CHECK_MAIL = 'Check your e-mail';
 
-const MAIL_PER_ADDRESS: Pace = { free: 10, longest_ms: 900_000 };
-const REAUTHENTICATION: Pace = { free: 5, longest_ms: 300_000 };
-const MAIL_PER_EMAIL: Pace = { free: 3, longest_ms: 3_600_000 };
+const MAIL_PER_ADDRESS: ThrottlePolicy = { free_attempts: 10, max_delay_ms: 900_000 };
+const REAUTHENTICATION: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000 };
+const MAIL_PER_EMAIL: ThrottlePolicy = { free_attempts: 3, max_delay_ms: 3_600_000 };
 
 interface SignUpPage {
   form: { email: string; name: string; problem: string };
 }
 
-export function signInRoutes(scope: FastifyInstance, { site, people, throttle }: AccountContext): void {
+export function signInRoutes(scope: FastifyInstance, { site, identities, throttle }: AccountContext): void {
   const signedOutPath = `${site.root}/sign-in`;
 
   scope.get('/sign-in', ANONYMOUS, async (request, reply) =>
@@ -49,8 +49,8 @@ export function signInRoutes(scope: FastifyInstance, { site, people, throttle }:
   sharedSignInRoutes(scope, site, {
     realm: 'account',
     throttle,
-    findCandidate: (email) => people.candidate(email),
-    endSessions: (account_id) => people.endSessions(account_id),
+    findCandidate: (email) => identities.findLogin(email),
+    endSessions: (account_id) => identities.endSessions(account_id),
     signedOutPath,
   });
 }
@@ -89,13 +89,13 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
   // GET does not use the link up: mail scanners open links too.
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
-    const sign_up = await context.onboarding.look(token);
+    const sign_up = await context.onboarding.peekSignUp(token);
     if (sign_up === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     return view(reply, 'Confirm your address', { token, email: sign_up.email });
   });
 
   scope.post(path, ANONYMOUS, async (request, reply) => {
-    const account = await context.onboarding.confirm(tokenOf(request));
+    const account = await context.onboarding.confirmSignUp(tokenOf(request));
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordAction(context, request, account.account_id, { action: 'account.confirm' });
     const { email, credits } = account;
@@ -129,13 +129,13 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
       const problem = tooManyAttempts(reply, wait_s);
       return forgot(reply, forgotTitle, { form: { email, problem } });
     }
-    await context.onboarding.forgot(email);
+    await context.onboarding.requestPasswordReset(email);
     return mailSent(reply, CHECK_MAIL, { email });
   });
 
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
-    const isValid = await context.onboarding.looksGoodForReset(token);
+    const isValid = await context.onboarding.isResetLinkValid(token);
     if (!isValid) return invalidLink(reply.code(410), INVALID_LINK, { again });
     return view(reply, title, { token, problem: '' });
   });
@@ -145,7 +145,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     const { password } = parseFields(resetForm, request.body);
     const problem = passwordProblem(password);
     if (problem !== null) return view(reply.code(422), title, { token, problem });
-    const account = await context.onboarding.reset(token, await hashPassword(password));
+    const account = await context.onboarding.resetPassword(token, await hashPassword(password));
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordAction(context, request, account.account_id, { action: 'account.password' });
     return done(reply, 'Your password is changed', {});
@@ -156,7 +156,7 @@ const tokenOf = (request: FastifyRequest): string => (request.params as { token:
 
 function emailProblem(email: string): string | null {
   try {
-    checkedEmail(email);
+    validateEmail(email);
     return null;
   } catch (error) {
     if (error instanceof AccountError) return error.message;
@@ -176,7 +176,7 @@ export function passwordProblem(password: string): string | null {
  * @returns null when it is right, else the message for the form; the status of `reply` is set.
  */
 export async function reauthenticate(
-  { people, throttle }: AccountContext,
+  { identities, throttle }: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
   password: string,
@@ -184,11 +184,11 @@ export async function reauthenticate(
   const account_id = accountIdOf(request);
   const wait_ms = await throttle.attempt('account-password', account_id, REAUTHENTICATION);
   if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
-  if (!(await isPassword(password, await people.passwordOf(account_id)))) {
+  if (!(await verifyPassword(password, await identities.passwordOf(account_id)))) {
     reply.code(422);
     return 'The current password is not right.';
   }
-  await throttle.forgive('account-password', account_id);
+  await throttle.reset('account-password', account_id);
   return null;
 }
 

@@ -1,7 +1,7 @@
 /** Usage by day and by route, as in `GET /v1/usage`, and the current rate windows. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { readWindows, type Windows } from '../../../accounts/rate-windows.ts';
+import { type RateWindows, readRateWindows } from '../../../accounts/rate-windows.ts';
 import type { UsageCounts, UsageReport } from '../../../metering/metering.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
@@ -18,7 +18,7 @@ interface UsagePage {
   totals: UsageCounts;
   endpoints: UsageReport['endpoints'];
   charts: Chart[];
-  windows: Windows;
+  windows: RateWindows;
   tier: string;
   csv: string;
 }
@@ -53,7 +53,7 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
         chartOf('rows', 'Rows'),
         chartOf('errors', 'Errors'),
       ],
-      windows: await readWindows(context.redis, context.settings, account_id, tier, now_ms),
+      windows: await readRateWindows(context.redis, context.settings, account_id, tier, now_ms),
       tier,
       csv: `/account/usage?days=${days}&format=csv`,
     });

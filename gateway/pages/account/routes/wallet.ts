@@ -1,7 +1,7 @@
 /** The wallet: balance, ledger with the cause of each entry, and the low-balance alert. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { wholeLedger } from '../../../accounts/ledger-history.ts';
+import { readWholeLedger } from '../../../accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../../accounts/records.ts';
 import { isGap } from '../../../archive/entries.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
@@ -103,7 +103,7 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
 }
 
 async function* ledgerRows({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
-  for await (const entry of wholeLedger(accounts, account_id)) {
+  for await (const entry of readWholeLedger(accounts, account_id)) {
     if (isGap(entry)) {
       yield ['', '', 'missing', null, null, null, null, null, null, null, entry.message];
       continue;

@@ -41,7 +41,7 @@ describe('the demo key', () => {
   it('is made anew when it was revoked, lost or damaged, or when Redis is new', async () => {
     let key = await ensureDemoKey(world.store, dir);
     for (const spoil of [
-      () => world.store.revokeKey(key.slice(9, 21)),
+      () => world.store.keys.revoke(key.slice(9, 21)),
       () => rm(join(dir, 'demo-key')),
       () => writeFile(join(dir, 'demo-key'), 'nonsense'),
       () => flushRedis(world.redis),

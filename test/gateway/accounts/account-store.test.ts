@@ -132,20 +132,20 @@ describe('states', () => {
 
   it('closing revokes every key; nothing is granted, minted, verified or ordered afterwards', async () => {
     const { account_id } = await world.customer();
-    await world.store.mintKey(account_id);
+    await world.store.keys.mint(account_id);
     await world.store.close(account_id);
-    const states = (await world.store.listKeys(account_id)).map(({ state }) => state);
+    const states = (await world.store.keys.list(account_id)).map(({ state }) => state);
     expect(states).toEqual(['revoked', 'revoked']);
     expect(await codeOf(world.store.grant(account_id, { credits: 1, by }))).toBe('account_state');
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('account_state');
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('account_state');
     expect(await codeOf(world.store.verify(account_id, { by }))).toBe('account_state');
-    expect(await codeOf(world.store.order(account_id, 'small'))).toBe('account_state');
+    expect(await codeOf(world.store.orders.create(account_id, 'small'))).toBe('account_state');
   });
 
   it('a suspended account gets no keys', async () => {
     const { account_id } = await world.customer();
     await world.store.suspend(account_id);
-    expect(await codeOf(world.store.mintKey(account_id))).toBe('account_state');
+    expect(await codeOf(world.store.keys.mint(account_id))).toBe('account_state');
   });
 
   it('of an account that is not there cannot be changed', async () => {
@@ -153,8 +153,8 @@ describe('states', () => {
       () => world.store.suspend('acc_nobody'),
       () => world.store.verify('acc_nobody', { by }),
       () => world.store.grant('acc_nobody', { credits: 1, by }),
-      () => world.store.mintKey('acc_nobody'),
-      () => world.store.order('acc_nobody', 'small'),
+      () => world.store.keys.mint('acc_nobody'),
+      () => world.store.orders.create('acc_nobody', 'small'),
     ];
     for (const work of works) expect(await codeOf(work())).toBe('account_unknown');
     for (const pattern of ['{a:*', 'key:*', 'order:*'])
