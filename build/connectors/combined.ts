@@ -1,28 +1,28 @@
 /**
- * One provider out of several sources, each read by its own connector: a mirror that holds a provider's figures in
- * three layouts, or a provider that publishes in two.
+ * One provider from several sources, each read by its own connector: a mirror with several layouts, or a provider that
+ * publishes in several.
  *
- * Parts are read in order. The first that gives a series, or fails at it, keeps it: no series mixes two editions, and a
- * broken one is never replaced by an older edition in silence. A part that fails as a whole fails the run. A table of
- * the provider's own may complete the catalogue: it adds what the parts do not say, and its licences win, because a
- * package's licence is that of the package while the table knows each series.
+ * Parts are read in order. The first part that yields a series, or fails at it, owns it: a series never mixes editions,
+ * and an older edition never replaces a broken one silently. A part that fails as a whole fails the run. A catalogue
+ * table of the provider fills gaps in the entries; its licences win over those of a package, because the table states
+ * them per series.
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { columnIndex, openCsv } from './csv.ts';
-import { unitFromName } from './world-bank-api.ts';
+import { topicTags, unitFromName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({
-  /** A CSV relative to the provider's base. */
+  /** A CSV file relative to the provider's base. */
   path: z.string(),
-  /** The column with the slugs, compared without regard to case. */
+  /** The column with the slugs; compared case-insensitively. */
   key: z.string(),
   unit: z.string().optional(),
   description: z.string().optional(),
   source: z.string().optional(),
-  /** Subject words, separated by colons or semicolons; the whole text is a tag too. */
+  /** Subject words separated by colons or semicolons; the whole text is a tag too. */
   tags: z.string().optional(),
   licence: z.string().optional(),
 });
@@ -34,17 +34,17 @@ export const combinedSettings = z.strictObject({
       z.strictObject({
         connector: z.string(),
         source: z.record(z.string(), z.unknown()).default({}),
-        /** Folder of the part below the provider's base. */
+        /** The directory of the part below the provider's base. */
         path: z.string().default(''),
-        /** How this part's slugs are written. */
+        /** The case to convert slugs to. */
         slug_case: z.enum(['keep', 'upper', 'lower']).default('keep'),
-        /** Takes units that the part does not say out of its names, where the World Bank puts them. */
+        /** Takes missing units from the names, where the World Bank puts them. */
         unit_from_name: z.boolean().default(false),
       }),
     )
     .min(1),
   catalogue: catalogueTable.optional(),
-  /** What the whole is called. Default: what the first part calls itself, for the others only fill its gaps. */
+  /** The name of the edition. Default: that of the first part. */
   vintage: z.string().optional(),
 });
 export type CombinedSettings = z.infer<typeof combinedSettings>;
@@ -52,9 +52,8 @@ type PartSettings = CombinedSettings['parts'][number];
 type Context = ConnectorContext<CombinedSettings>;
 type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence'>;
 
-const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
-
-function below(upstream: Upstream, path: string): Upstream {
+/** The upstream of a subdirectory. */
+function subUpstream(upstream: Upstream, path: string): Upstream {
   if (path === '') return upstream;
   const prefix = `${encodePath(path.replace(/\/$/, ''))}/`;
   return {
@@ -63,12 +62,7 @@ function below(upstream: Upstream, path: string): Upstream {
   };
 }
 
-function tagsOf(text: string | null): string[] {
-  if (text === null) return [];
-  const words = text.split(/[:;]/).map((word) => word.trim());
-  return [...new Set([...words.filter((word) => word !== ''), text])];
-}
-
+/** The facts by upper-cased slug. */
 async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise<Map<string, Facts>> {
   const { header, batches } = await openCsv(await upstream.stream(encodePath(table.path)));
   const at = (name: string | undefined): number => (name === undefined ? -1 : columnIndex(header, name));
@@ -88,7 +82,7 @@ async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise
         unit: cell(columns.unit),
         description: cell(columns.description),
         source: cell(columns.source),
-        tags: tagsOf(cell(columns.tags)),
+        tags: topicTags(cell(columns.tags), /[:;]/),
         licence: cell(columns.licence),
       });
     }
@@ -96,7 +90,7 @@ async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise
   return facts;
 }
 
-function complete(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEntry {
+function addFacts(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEntry {
   if (!facts) return entry;
   return {
     ...entry,
@@ -108,43 +102,43 @@ function complete(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEnt
   };
 }
 
-function inCase(slug: string, slugCase: PartSettings['slug_case']): string {
+function convertCase(slug: string, slugCase: PartSettings['slug_case']): string {
   if (slugCase === 'keep') return slug;
   return slugCase === 'upper' ? slug.toUpperCase() : slug.toLowerCase();
 }
 
-/** What the parts have given so far. */
+/** What the parts have yielded so far. */
 interface Progress {
-  /** The number of the part that keeps each slug. */
+  /** The index of the part that owns each slug. */
   owners: Map<string, number>;
   planned: number;
   vintage: string | null;
 }
 
-/** Hands on what a part says of series that are its own; null for everything else. */
-function accept(
+/** Converts an item of a part; null for one that the combined provider does not yield. */
+function convertItem(
   item: SourceItem,
-  number: number,
+  partIndex: number,
   part: PartSettings,
   progress: Progress,
   catalogue: ReadonlyMap<string, Facts>,
 ): SourceItem | null {
   if (item.kind === 'vintage') {
-    if (number === 0) progress.vintage = item.vintage;
+    if (partIndex === 0) progress.vintage = item.vintage;
     return null;
   }
   if (item.kind === 'plan') {
     progress.planned += item.indicators;
     return { kind: 'plan', indicators: progress.planned };
   }
-  const slug = inCase(item.kind === 'indicator' ? item.entry.slug : item.slug, part.slug_case);
-  const owner = progress.owners.get(slug) ?? number;
+  const slug = convertCase(item.kind === 'indicator' ? item.entry.slug : item.slug, part.slug_case);
+  const owner = progress.owners.get(slug) ?? partIndex;
   progress.owners.set(slug, owner);
-  if (owner !== number) return null;
+  if (owner !== partIndex) return null;
   if (item.kind !== 'indicator') return { ...item, slug };
   const unit = item.entry.unit ?? (part.unit_from_name ? unitFromName(item.entry.name) : null);
   const facts = catalogue.get(slug.toUpperCase());
-  return { kind: 'indicator', entry: complete({ ...item.entry, slug, unit }, facts) };
+  return { kind: 'indicator', entry: addFacts({ ...item.entry, slug, unit }, facts) };
 }
 
 async function* read(
@@ -154,27 +148,24 @@ async function* read(
   const { settings, upstream } = context;
   const parts = settings.parts.map((part) => {
     const connector = lookup(part.connector);
-    return { part, connector, own: connector.settings.parse(part.source) };
+    return { part, connector, partSettings: connector.settings.parse(part.source) };
   });
   const catalogue = settings.catalogue
     ? await readCatalogue(upstream, settings.catalogue)
     : new Map<string, Facts>();
   const progress: Progress = { owners: new Map(), planned: 0, vintage: null };
-  for (const [number, { part, connector, own }] of parts.entries()) {
-    const inner = { ...context, settings: own, upstream: below(upstream, part.path) };
-    for await (const item of connector.read(inner)) {
-      const mine = accept(item, number, part, progress, catalogue);
-      if (mine !== null) yield mine;
+  for (const [index, { part, connector, partSettings }] of parts.entries()) {
+    const partContext = { ...context, settings: partSettings, upstream: subUpstream(upstream, part.path) };
+    for await (const item of connector.read(partContext)) {
+      const converted = convertItem(item, index, part, progress, catalogue);
+      if (converted !== null) yield converted;
     }
   }
   const vintage = settings.vintage ?? progress.vintage;
   if (vintage !== null) yield { kind: 'vintage', vintage };
 }
 
-/**
- * The connector for combined providers.
- * @param lookup finds a connector by its protocol; throws when there is none
- */
+/** @param lookup finds a connector by its protocol; throws when there is none */
 export function createCombinedConnector(
   lookup: (protocol: string) => Connector,
 ): Connector<CombinedSettings> {

@@ -1,11 +1,10 @@
 /**
- * CSV as a stream of row batches, the same for every protocol that is CSV underneath.
+ * Streams CSV as batches of rows, for every protocol that is CSV underneath. csv-parse does the parsing.
  *
- * Guarantees: a table may come packed or in another character set (`table-bytes.ts`); memory is bounded by one chunk of the file; the header is handed out before any row; every row has as
- * many cells as the header (a file cut in the middle of a row is an error, not a short row); cells are the upstream
- * text, untouched. Parsing itself is csv-parse's.
+ * Guarantees: a table may be compressed and in any character set; memory is bounded by one chunk of the file; the header
+ * comes before any row; each row has as many cells as the header (a file cut in the middle of a row is an error); cells
+ * are the unchanged upstream text.
  */
-
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { createGunzip } from 'node:zlib';
@@ -13,7 +12,7 @@ import { type Options, parse } from 'csv-parse';
 import { openZip, ZIP_LIMITS } from './zip.ts';
 
 export interface CsvOptions {
-  /** A delimiter, or a rule that finds it in the header line. Default: the commonest of `,` `;` tab `|` there. */
+  /** A delimiter, or a function of the header line. Default: the most frequent of `,` `;` tab `|` in it. */
   delimiter?: string | ((headerLine: string) => string);
   /** A label of the Encoding Standard. Default: UTF-8. */
   encoding?: string;
@@ -21,32 +20,109 @@ export interface CsvOptions {
   escape?: string;
   comment?: string | null;
   trimLeft?: boolean;
-  /** Lines above the header that are not part of the table. */
+  /** Lines to skip above the header. */
   preamble?: number;
-  /** False when the file has no header row; the first row is then data. */
+  /** False when the file has no header row: columns are then called `column1`, `column2`, ... */
   header?: boolean;
 }
 
 export interface CsvTable {
   header: string[];
-  /** The rows below the header, in file order, some hundreds or thousands at a time. Can be read once. */
+  /** The rows below the header in file order, hundreds or thousands in a batch. Can be read once. */
   batches: AsyncIterable<string[][]>;
 }
 
-const HEADER_LIMIT_BYTES = 1_000_000;
-const LINE_FEED = 0x0a;
-const CANDIDATES = [',', ';', '\t', '|'];
-
-/** The commonest candidate delimiter of a header line, outside quotes; a comma when there is none. */
-export function sniffDelimiter(headerLine: string): string {
-  const bare = headerLine.replaceAll(/"[^"]*"/g, '');
-  const counted = CANDIDATES.map((candidate) => ({ candidate, count: bare.split(candidate).length - 1 }));
-  const best = counted.reduce((a, b) => (b.count > a.count ? b : a));
-  return best.candidate;
+/** The file is not the expected table; the message tells operators why. */
+export class CsvError extends Error {
+  override name = 'CsvError';
 }
 
-/** Where the lines above the table end, as an index into the text; -1 when they do not. They follow no CSV rules. */
-function afterPreamble(text: string, lines: number): number {
+type Bytes = AsyncGenerator<Uint8Array, void, undefined>;
+
+const HEADER_LIMIT_BYTES = 1_000_000;
+const LINE_FEED = 0x0a;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/**
+ * Opens a CSV file: its header first, its rows as a stream.
+ * @throws {CsvError} when the file is empty or not CSV; the stream throws it for a row of the wrong width.
+ */
+export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOptions = {}): Promise<CsvTable> {
+  const { encoding = 'utf-8', preamble = 0, header = true } = options;
+  const chunks = await decompressAndDecode(bytes, encoding);
+  const { line, head } = await readHead(chunks, preamble).catch(async (error: unknown) => {
+    await chunks.return();
+    throw error;
+  });
+  if (/^\uFEFF?\s*<[!?a-z]/i.test(line)) {
+    await chunks.return();
+    throw new CsvError('a page of HTML or XML instead of a table');
+  }
+  const { delimiter: wanted = detectDelimiter } = options;
+  const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
+  const batches = parseBatches(prepend([head], chunks), {
+    delimiter,
+    bom: true,
+    quote: options.quote ?? '"',
+    escape: options.escape ?? options.quote ?? '"',
+    comment: options.comment ?? null,
+    ltrim: options.trimLeft ?? false,
+    skip_empty_lines: true,
+  });
+  const first = await batches.next();
+  const [row] = first.done ? [] : first.value;
+  if (first.done || !row) throw new CsvError('the file is empty');
+  const rest = header ? first.value.slice(1) : first.value;
+  return {
+    header: header ? row : row.map((_, index) => `column${index + 1}`),
+    batches: prepend(rest.length > 0 ? [rest] : [], batches),
+  };
+}
+
+/** Reads a small table as one record per row, by column name. @throws {CsvError} as `openCsv` does. */
+export async function* readCsvRecords(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Record<string, string>, void, undefined> {
+  const { header, batches } = await openCsv(bytes);
+  for await (const batch of batches) {
+    for (const cells of batch) {
+      yield Object.fromEntries(header.map((name, index) => [name, cells[index] ?? '']));
+    }
+  }
+}
+
+/**
+ * The index of the column with exactly this name: code and label columns may differ by case or spaces only.
+ * @throws {CsvError} that lists the columns.
+ */
+export function columnIndex(header: readonly string[], name: string): number {
+  const index = header.indexOf(name);
+  if (index < 0) throw new CsvError(`no column "${name}"; there are: ${header.join(', ')}`);
+  return index;
+}
+
+/** The most frequent delimiter of a header line, outside quotes; a comma when there is none. */
+export function detectDelimiter(headerLine: string): string {
+  const unquoted = headerLine.replaceAll(/"[^"]*"/g, '');
+  const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length }));
+  return counts.reduce((best, one) => (one.count > best.count ? one : best)).delimiter;
+}
+
+/** Yields the items already read, then the rest of an iterator, which it closes. */
+export async function* prepend<Item>(
+  head: readonly Item[],
+  rest: AsyncIterator<Item>,
+): AsyncGenerator<Item, void, undefined> {
+  try {
+    yield* head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** The index after the preamble, or -1 when the text is shorter. Its lines need not be valid CSV. */
+function skipLines(text: string, lines: number): number {
   let at = 0;
   for (let line = 0; line < lines; line += 1) {
     at = text.indexOf('\n', at) + 1;
@@ -55,17 +131,17 @@ function afterPreamble(text: string, lines: number): number {
   return at;
 }
 
-/** Where the header line ends, or -1: line breaks inside quotes do not count. */
-function endOfHeader(text: string, start: number): number {
-  let quoted = false;
+/** The index of the header's line break outside quotes, or -1. */
+function findHeaderEnd(text: string, start: number): number {
+  let isQuoted = false;
   for (let at = start; at < text.length; at += 1) {
-    if (text[at] === '"') quoted = !quoted;
-    else if (text[at] === '\n' && !quoted) return at;
+    if (text[at] === '"') isQuoted = !isQuoted;
+    else if (text[at] === '\n' && !isQuoted) return at;
   }
   return -1;
 }
 
-/** Reads until the header line is complete. Returns its text and everything read so far, the preamble left out. */
+/** Reads until the header line is complete. Returns its text and all bytes read so far, without the preamble. */
 async function readHead(
   chunks: AsyncIterator<Uint8Array>,
   preamble: number,
@@ -81,24 +157,12 @@ async function readHead(
     if (!next.done && !next.value.includes(LINE_FEED) && size <= HEADER_LIMIT_BYTES) continue;
     const head = Buffer.concat(read);
     const text = head.toString('utf8');
-    const start = afterPreamble(text, preamble);
-    const end = start < 0 ? -1 : endOfHeader(text, start);
+    const start = skipLines(text, preamble);
+    const end = start < 0 ? -1 : findHeaderEnd(text, start);
     const skipped = start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start));
     if (end >= 0) return { line: text.slice(start, end), head: head.subarray(skipped) };
     if (next.done) return { line: text.slice(Math.max(start, 0)), head: head.subarray(skipped) };
     if (size > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
-  }
-}
-
-async function* withHead(
-  head: Buffer,
-  rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    if (head.length > 0) yield head;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
   }
 }
 
@@ -111,7 +175,7 @@ async function* parseBatches(
   parser.on('error', (error) => {
     failure = error;
   });
-  const check = (): void => {
+  const throwFailure = (): void => {
     if (failure) throw new CsvError(failure.message);
   };
   const drain = (): string[][] => {
@@ -123,172 +187,90 @@ async function* parseBatches(
     for await (const chunk of chunks) {
       parser.write(chunk);
       const batch = drain();
-      check();
+      throwFailure();
       if (batch.length > 0) yield batch;
     }
     parser.end();
     const last: string[][] = [];
     for await (const row of parser) last.push(row as string[]);
-    check();
+    throwFailure();
     if (last.length > 0) yield last;
   } catch (error) {
-    check();
+    throwFailure();
     throw error;
   } finally {
     parser.destroy();
   }
 }
 
-/**
- * Opens a CSV file: its header first, its rows as a stream.
- * @throws {CsvError} when the file is empty or not CSV; the stream throws it for a row of the wrong width.
- */
-export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOptions = {}): Promise<CsvTable> {
-  const { encoding = 'utf-8', preamble = 0, header = true } = options;
-  const chunks = (await tableBytes(bytes, encoding))[Symbol.asyncIterator]();
-  const { line, head } = await readHead(chunks, preamble).catch(async (error: unknown) => {
-    await chunks.return?.();
-    throw error;
-  });
-  if (/^\uFEFF?\s*<[!?a-z]/i.test(line)) {
-    await chunks.return?.();
-    throw new CsvError('a page of HTML or XML in place of a table');
-  }
-  const { delimiter: wanted = sniffDelimiter } = options;
-  const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
-  const batches = parseBatches(withHead(head, chunks), {
-    delimiter,
-    bom: true,
-    quote: options.quote ?? '"',
-    escape: options.escape ?? options.quote ?? '"',
-    comment: options.comment ?? null,
-    ltrim: options.trimLeft ?? false,
-    skip_empty_lines: true,
-  });
-  const first = await batches.next();
-  const [row] = first.done ? [] : first.value;
-  if (first.done || !row) throw new CsvError('the file is empty');
-  const rest = header ? first.value.slice(1) : first.value;
-  return {
-    header: header ? row : row.map((_, index) => `column${index + 1}`),
-    batches: restOf(rest, batches),
-  };
-}
-
-async function* restOf(
-  first: string[][],
-  rest: AsyncGenerator<string[][], void, undefined>,
-): AsyncGenerator<string[][], void, undefined> {
-  try {
-    if (first.length > 0) yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
-}
-
-/**
- * The place of a column by its exact name; case and spaces count, for code and label columns may differ by them only.
- * @throws {CsvError} naming the columns that there are.
- */
-export function columnIndex(header: readonly string[], name: string): number {
-  const index = header.indexOf(name);
-  if (index < 0) throw new CsvError(`no column "${name}"; there are: ${header.join(', ')}`);
-  return index;
-}
-
-/** The file is not the table that was expected; the message says why, for the operator. */
-export class CsvError extends Error {
-  override name = 'CsvError';
-}
-
-/**
- * A table's bytes as they come, made into UTF-8 text of the table itself: unpacked when they are gzip or a zip with one
- * table in it, whatever their name says, and decoded from the character set that the definition or the package names.
- * Both are bounded and stream.
- */
-
-const GZIP = Buffer.from([0x1f, 0x8b]);
-const ZIP = Buffer.from('PK\x03\x04', 'latin1');
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
+const ZIP_MAGIC = Buffer.from('PK\x03\x04', 'latin1');
 const TABLE_NAME = /\.(csv|tsv|txt)$/i;
-/** What lies beside a table in zips of statistical offices. */
+/** Files beside the table in zips of statistical offices. */
 const NOTES_NAME = /(^|\/)(metadata|readme|licen[cs]e)[^/]*$/i;
 
-type Bytes = AsyncGenerator<Uint8Array, void, undefined>;
-
-async function* whole(head: Uint8Array, rest: AsyncIterator<Uint8Array>): Bytes {
-  try {
-    if (head.length > 0) yield head;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
+/** Makes a file into UTF-8 text. Compression is recognised by the first bytes, not by the file name. */
+async function decompressAndDecode(source: AsyncIterable<Uint8Array>, encoding: string): Promise<Bytes> {
+  const chunks = source[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (head.length < ZIP_MAGIC.length) {
+    const next = await chunks.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
   }
+  const bytes = prepend<Uint8Array>([head], chunks);
+  const startsWith = (magic: Buffer): boolean => head.subarray(0, magic.length).equals(magic);
+  const plain = startsWith(GZIP_MAGIC) ? gunzip(bytes) : startsWith(ZIP_MAGIC) ? unzip(bytes) : bytes;
+  return /^utf-?8(-sig)?$/i.test(encoding) ? plain : decode(plain, encoding);
 }
 
-async function* gunzipped(bytes: Bytes): Bytes {
+async function* gunzip(bytes: Bytes): Bytes {
   const source = Readable.from(bytes);
-  const gunzip = createGunzip();
-  source.on('error', (error) => gunzip.destroy(error));
+  const gunzipStream = createGunzip();
+  source.on('error', (error) => gunzipStream.destroy(error));
   let inflated = 0;
   try {
-    for await (const chunk of source.pipe(gunzip) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of source.pipe(gunzipStream) as AsyncIterable<Uint8Array>) {
       inflated += chunk.length;
-      if (inflated > ZIP_LIMITS.inflated_bytes)
+      if (inflated > ZIP_LIMITS.inflated_bytes) {
         throw new CsvError(`inflates to more than ${ZIP_LIMITS.inflated_bytes} bytes`);
+      }
       yield chunk;
     }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code?.startsWith('Z_') ? new CsvError(`damaged gzip: ${(error as Error).message}`) : error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code?.startsWith('Z_') ? new CsvError(`damaged gzip: ${message}`) : error;
   } finally {
     source.destroy();
-    gunzip.destroy();
+    gunzipStream.destroy();
   }
 }
 
-async function* unzipped(bytes: Bytes): Bytes {
+async function* unzip(bytes: Bytes): Bytes {
   const zip = await openZip(bytes);
   try {
     const [name, ...others] = zip.names.filter((one) => TABLE_NAME.test(one) && !NOTES_NAME.test(one));
-    if (name === undefined || others.length > 0)
+    if (name === undefined || others.length > 0) {
       throw new CsvError(`expected one table in the archive, found: ${zip.names.join(', ')}`);
+    }
     yield* zip.stream(name);
   } finally {
     await zip.close();
   }
 }
 
-async function* decoded(bytes: Bytes, encoding: string): Bytes {
-  const decoder = makeDecoder(encoding);
+/** @param encoding a label of the Encoding Standard: `windows-1252`, `utf-16le`, `iso-8859-2`, ... */
+async function* decode(bytes: Bytes, encoding: string): Bytes {
+  let decoder: TextDecoder;
+  try {
+    decoder = new TextDecoder(encoding);
+  } catch {
+    throw new CsvError(`unknown encoding "${encoding}"`);
+  }
   for await (const chunk of bytes) {
     const text = decoder.decode(chunk, { stream: true });
     if (text !== '') yield Buffer.from(text);
   }
   const last = decoder.decode();
   if (last !== '') yield Buffer.from(last);
-}
-
-function makeDecoder(encoding: string): TextDecoder {
-  try {
-    return new TextDecoder(encoding);
-  } catch {
-    throw new CsvError(`nobody knows the encoding "${encoding}"`);
-  }
-}
-
-const isUtf8 = (encoding: string): boolean => /^utf-?8(-sig)?$/i.test(encoding);
-
-/** @param encoding a label of the Encoding Standard: `utf-8`, `windows-1252`, `utf-16le`, `iso-8859-2`, ... */
-export async function tableBytes(source: AsyncIterable<Uint8Array>, encoding: string): Promise<Bytes> {
-  const chunks = source[Symbol.asyncIterator]();
-  let head: Buffer = Buffer.alloc(0);
-  while (head.length < ZIP.length) {
-    const next = await chunks.next();
-    if (next.done) break;
-    head = Buffer.concat([head, next.value]);
-  }
-  const bytes = whole(head, chunks);
-  const startsWith = (magic: Buffer): boolean => head.subarray(0, magic.length).equals(magic);
-  const plain = startsWith(GZIP) ? gunzipped(bytes) : startsWith(ZIP) ? unzipped(bytes) : bytes;
-  return isUtf8(encoding) ? plain : decoded(plain, encoding);
 }

@@ -1,41 +1,41 @@
 /**
- * DDFcsv, the format of Gapminder and of the data sets that Open Numbers keeps in it (IMF, UNDP and others).
+ * DDFcsv, the format of Gapminder and of the data sets that Open Numbers converts (IMF, UNDP and others).
  *
- * A `datapackage.json` lists every file. Concepts say what a series is; a datapoint file keyed by exactly place and
- * year holds the figures of one series, or of several in columns. Files by other keys (gender, income group, the world)
- * are other statistics and are left alone, and so are concepts that are not measures: texts and drawings in a table of
- * figures. Files are streamed; several files of one series are read as one.
+ * A `datapackage.json` lists all files. Concepts describe the series. A datapoint file keyed by exactly place and year
+ * holds the figures of one series, or of several in columns; files with other keys (gender, income group, the world) and
+ * concepts that are not measures are ignored. Files are streamed; several files of one series are read as one.
  */
-
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Upstream } from '../upstream/upstream.ts';
-import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
-import { columnIndex, openCsv } from './csv.ts';
+import { encodePath, type Upstream } from '../upstream/upstream.ts';
+import {
+  type Connector,
+  type ConnectorContext,
+  type RawObservation,
+  type SourceItem,
+  textList,
+} from './connector.ts';
+import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
 import { plainText } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
-/** What a provider definition may say of a DDFcsv data set. */
-
-const names = z.union([z.string(), z.array(z.string()).min(1)]).transform((value) => [value].flat());
-/** Names of concept properties; the first that a concept fills is taken. */
+/** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);
 
 export const ddfSettings = z.strictObject({
   datapackage: z.string().default('datapackage.json'),
   /**
    * The key columns with places and years. Several names where files differ: a data set may key some by `country` and
-   * some by the `geo` that countries are a set of. A file is keyed by one of them.
+   * some by `geo`. Each file is keyed by one of them.
    */
-  geo: names.default(['geo']),
-  time: names.default(['time']),
-  /** Only datapoint files keyed by exactly these are series, in any order. Default: one place and one year. */
+  geo: textList.default(['geo']),
+  time: textList.default(['time']),
+  /** Only datapoint files keyed by exactly these, in any order, are series. Default: one place and one year. */
   by: z.array(z.string()).min(2).optional(),
   /** Texts that mean a published gap; an empty cell always does. */
   missing: z.array(z.string()).default([]),
-  /** Series to leave out, by concept. */
+  /** Concepts of series to leave out. */
   exclude: z.array(z.string()).default([]),
-  /** Where a concept's properties are. */
   concept: z
     .strictObject({
       name: property.default(['name', 'subject_descriptor', 'name_short']),
@@ -49,7 +49,7 @@ export const ddfSettings = z.strictObject({
       licence: property.default(['licence', 'license']),
     })
     .prefault({}),
-  /** A table that gives the last actual year of a place and series; what comes later is a projection. */
+  /** A table with the last actual year of a place and series; later years are projections. */
   notes: z
     .strictObject({
       path: z.string(),
@@ -60,10 +60,7 @@ export const ddfSettings = z.strictObject({
     .optional(),
 });
 export type DdfSettings = z.infer<typeof ddfSettings>;
-
-/**
- * The catalogue of a DDFcsv data set: which files its data package lists, and what its concepts say of each series.
- */
+type Context = ConnectorContext<DdfSettings>;
 
 const dataPackage = z.looseObject({
   version: z.string().optional(),
@@ -73,55 +70,57 @@ const dataPackage = z.looseObject({
       path: z.string(),
       schema: z.looseObject({
         fields: z.array(z.looseObject({ name: z.string() })),
-        primaryKey: z.union([z.string(), z.array(z.string())]),
+        primaryKey: z.union([z.string(), z.array(z.string())]).transform((key) => [key].flat()),
       }),
     }),
   ),
 });
 
-/** One datapoint file: its key columns and the columns with figures. */
-export interface DatapointFile {
+/** A datapoint file and its value columns. */
+interface DatapointFile {
   path: string;
   values: string[];
 }
 
-export interface DdfPackage {
+interface DdfPackage {
   vintage: string | null;
-  /** Files with concepts, below the provider's base. */
+  /** Paths of the files with concepts. */
   concepts: string[];
-  /** Files keyed by exactly the definition's `by`. */
+  /** The files keyed by exactly the definition's `by`. */
   datapoints: DatapointFile[];
 }
 
-/** The data set's layout is not DDFcsv. */
+/** The data set is not DDFcsv. */
 export class DdfLayoutError extends Error {
   override name = 'DdfLayoutError';
 }
 
-/** @throws {DdfLayoutError} when the package lists no concepts or no datapoints by the wanted key. */
-export async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promise<DdfPackage> {
+/** @throws {DdfLayoutError} when the package lists no concepts, or no datapoints with the wanted key. */
+async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promise<DdfPackage> {
   const parsed = dataPackage.safeParse(parseJson(await upstream.text(settings.datapackage)));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new DdfLayoutError(`${settings.datapackage}: ${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { geo, time, by } = settings;
+  const hasOneOf = (key: readonly string[], names: readonly string[]): boolean =>
+    names.some((name) => key.includes(name));
   const isWanted = (key: readonly string[]): boolean =>
-    by ? sorted(by) === sorted(key) : key.length === 2 && has(key, geo) && has(key, time);
-  const keyOf = (key: string | string[]): string[] => (typeof key === 'string' ? [key] : key);
+    by
+      ? by.toSorted().join() === key.toSorted().join()
+      : key.length === 2 && hasOneOf(key, geo) && hasOneOf(key, time);
   const { version, created, resources } = parsed.data;
-  const concepts = resources.filter(({ schema }) => keyOf(schema.primaryKey).join() === 'concept');
+  const concepts = resources.filter(({ schema }) => schema.primaryKey.join() === 'concept');
   const datapoints = resources
-    .filter(({ schema }) => isWanted(keyOf(schema.primaryKey)))
-    .map(({ path, schema }) => {
-      const key = keyOf(schema.primaryKey);
-      return { path, values: schema.fields.map((field) => field.name).filter((name) => !key.includes(name)) };
-    });
+    .filter(({ schema }) => isWanted(schema.primaryKey))
+    .map(({ path, schema: { fields, primaryKey } }) => ({
+      path,
+      values: fields.map((field) => field.name).filter((name) => !primaryKey.includes(name)),
+    }));
   if (concepts.length === 0) throw new DdfLayoutError(`${settings.datapackage} lists no concepts`);
   if (datapoints.length === 0) {
-    throw new DdfLayoutError(
-      `${settings.datapackage} lists no datapoints by ${by?.join(', ') ?? [geo, time].map((names) => names.join(' or ')).join(', ')}`,
-    );
+    const key = by ?? [geo, time].map((names) => names.join(' or '));
+    throw new DdfLayoutError(`${settings.datapackage} lists no datapoints by ${key.join(', ')}`);
   }
   return {
     vintage: [version, created].filter(Boolean).join(', ') || null,
@@ -129,10 +128,6 @@ export async function readDdfPackage(upstream: Upstream, settings: DdfSettings):
     datapoints,
   };
 }
-
-const sorted = (key: readonly string[]): string => key.toSorted().join();
-const has = (key: readonly string[], names: readonly string[]): boolean =>
-  names.some((name) => key.includes(name));
 
 function parseJson(text: string): unknown {
   try {
@@ -142,24 +137,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-export type Concept = Record<string, string>;
-
-/** A DDF path is a file path; a reference is a relative URL. */
-export const referenceOf = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+type Concept = Record<string, string>;
 
 /** All concepts by id. */
-export async function readConcepts(
-  upstream: Upstream,
-  paths: readonly string[],
-): Promise<Map<string, Concept>> {
+async function readConcepts(upstream: Upstream, paths: readonly string[]): Promise<Map<string, Concept>> {
   const concepts = new Map<string, Concept>();
   for (const path of paths) {
-    const { header, batches } = await openCsv(await upstream.stream(referenceOf(path)));
-    for await (const batch of batches) {
-      for (const cells of batch) {
-        const concept = Object.fromEntries(header.map((name, index) => [name, cells[index] ?? '']));
-        if (concept.concept) concepts.set(concept.concept, { ...concepts.get(concept.concept), ...concept });
-      }
+    for await (const record of readCsvRecords(await upstream.stream(encodePath(path)))) {
+      const { concept: id } = record;
+      if (id) concepts.set(id, { ...concepts.get(id), ...record });
     }
   }
   return concepts;
@@ -173,8 +159,8 @@ function firstFilled(concept: Concept, names: readonly string[]): string | null 
   return null;
 }
 
-/** Percent is the one format that names a unit. */
-function unitOf(concept: Concept, settings: DdfSettings): string | null {
+/** The unit with its scale. Of the formats, only `percent` implies a unit. */
+function findUnit(concept: Concept, settings: DdfSettings): string | null {
   const unit = firstFilled(concept, settings.concept.unit);
   const scale = firstFilled(concept, settings.concept.scale);
   if (unit && scale && scale.toLowerCase() !== 'units') return `${unit}, ${scale.toLowerCase()}`;
@@ -182,15 +168,15 @@ function unitOf(concept: Concept, settings: DdfSettings): string | null {
 }
 
 /**
- * Catalogue entries of the series, by concept. Where several series share a name, their units tell them apart
- * (the IMF's "Gross domestic product, constant prices" is an amount, an index and a growth rate).
+ * Catalogue entries by slug. Series with the same name are distinguished by their units: the IMF's "Gross domestic
+ * product, constant prices" is an amount, an index and a growth rate.
  */
-export function entriesOf(
-  series: readonly string[],
+function buildEntries(
+  slugs: readonly string[],
   concepts: ReadonlyMap<string, Concept>,
   settings: DdfSettings,
 ): Map<string, CatalogueEntry> {
-  const entries = series.map((slug): CatalogueEntry => {
+  const entries = slugs.map((slug): CatalogueEntry => {
     const concept = concepts.get(slug) ?? {};
     const pick = (names: readonly string[]): string | null => firstFilled(concept, names);
     const tags = pick(settings.concept.tags)?.split(',') ?? [];
@@ -198,110 +184,61 @@ export function entriesOf(
       slug,
       name: plainText(pick(settings.concept.name)) ?? slug,
       description: plainText(pick(settings.concept.description)),
-      unit: unitOf(concept, settings),
+      unit: findUnit(concept, settings),
       source: plainText(pick(settings.concept.source)),
       source_url: pick(settings.concept.source_url),
       tags: tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag !== '_none'),
       licence: pick(settings.concept.licence),
     };
   });
-  const count = new Map<string, number>();
-  for (const { name } of entries) count.set(name, (count.get(name) ?? 0) + 1);
+  const byName = Map.groupBy(entries, (entry) => entry.name);
   return new Map(
     entries.map((entry) => {
-      const shared = (count.get(entry.name) ?? 0) > 1 && entry.unit !== null;
-      return [entry.slug, shared ? { ...entry, name: `${entry.name} (${entry.unit})` } : entry];
+      const isShared = (byName.get(entry.name)?.length ?? 0) > 1 && entry.unit !== null;
+      return [entry.slug, isShared ? { ...entry, name: `${entry.name} (${entry.unit})` } : entry];
     }),
   );
 }
 
-type Context = ConnectorContext<DdfSettings>;
+/** The last actual year by place and series. */
+type LastActualYears = ReadonlyMap<string, number>;
+const lastActualKey = (place: string, slug: string): string => `${place}\n${slug}`;
 
-/** The files that hold one series. */
-interface Series {
-  slug: string;
-  files: DatapointFile[];
-}
-
-/** By place and series: the last year that is an actual figure. */
-type LastActual = ReadonlyMap<string, number>;
-const boundaryKey = (place: string, slug: string): string => `${place}\n${slug}`;
-
-/** A year that upstream really gives; blanks and the zero that stands for "unknown" are none. */
-function boundaryYear(text: string): number | null {
+/** Blank and 0 mean that upstream does not know the year. */
+function parseLastActualYear(text: string): number | null {
   const year = Number(text.trim());
   return text.trim() !== '' && Number.isInteger(year) && year > 0 ? year : null;
 }
 
-async function readNotes(context: Context): Promise<LastActual> {
+async function readLastActualYears(context: Context): Promise<LastActualYears> {
   const { notes, geo } = context.settings;
   const years = new Map<string, number>();
   if (!notes) return years;
-  const { header, batches } = await openCsv(await context.upstream.stream(referenceOf(notes.path)));
-  const place = keyColumn(header, notes.geo === undefined ? geo : [notes.geo]);
+  const { header, batches } = await openCsv(await context.upstream.stream(encodePath(notes.path)));
+  const place = keyColumnIndex(header, notes.geo === undefined ? geo : [notes.geo]);
   const concept = columnIndex(header, notes.concept);
   const last = columnIndex(header, notes.last_actual);
   for await (const batch of batches) {
     for (const cells of batch) {
-      const year = boundaryYear(cells[last] ?? '');
-      if (year !== null) years.set(boundaryKey(cells[place] ?? '', cells[concept] ?? ''), year);
+      const year = parseLastActualYear(cells[last] ?? '');
+      if (year !== null) years.set(lastActualKey(cells[place] ?? '', cells[concept] ?? ''), year);
     }
   }
   return years;
 }
 
-/** The column of the first name that the header has. @throws {CsvError} naming the columns when it has none. */
-const keyColumn = (header: readonly string[], names: readonly string[]): number =>
+/** The index of the first of the names in the header. @throws {CsvError} that lists the columns. */
+const keyColumnIndex = (header: readonly string[], names: readonly string[]): number =>
   columnIndex(header, names.find((name) => header.includes(name)) ?? names[0] ?? '');
 
-/** Turns cells into raw observations of one series. */
-class RowReader {
-  readonly #columns: { place: number; year: number; value: number };
-  readonly #missing: ReadonlySet<string>;
-  readonly #lastActual: LastActual;
-  readonly #slug: string;
-
-  constructor(header: readonly string[], slug: string, settings: DdfSettings, lastActual: LastActual) {
-    this.#columns = {
-      place: keyColumn(header, settings.geo),
-      year: keyColumn(header, settings.time),
-      value: columnIndex(header, slug),
-    };
-    this.#missing = new Set(settings.missing);
-    this.#lastActual = lastActual;
-    this.#slug = slug;
-  }
-
-  read(cells: readonly string[]): RawObservation {
-    const place = cells[this.#columns.place] ?? '';
-    const year = cells[this.#columns.year] ?? '';
-    const text = cells[this.#columns.value] ?? '';
-    const value = text === '' || this.#missing.has(text.trim()) ? null : text;
-    const last =
-      this.#lastActual.size === 0 ? undefined : this.#lastActual.get(boundaryKey(place, this.#slug));
-    return last === undefined
-      ? { place, year, value }
-      : { place, year, value, projected: Number(year) > last };
-  }
-}
-
-async function* readSeries(
-  context: Context,
-  { slug, files }: Series,
-  lastActual: LastActual,
-): AsyncGenerator<SourceItem, void, undefined> {
-  for (const { path } of files) {
-    const { header, batches } = await openCsv(await context.upstream.stream(referenceOf(path)));
-    const reader = new RowReader(header, slug, context.settings, lastActual);
-    for await (const batch of batches) {
-      context.signal.throwIfAborted();
-      yield { kind: 'observations', slug, rows: batch.map((cells) => reader.read(cells)) };
-    }
-  }
+/** A series and the files that hold it. */
+interface Series {
+  slug: string;
+  files: DatapointFile[];
 }
 
 /** The series of a package in the order of its files. */
-function seriesOf(files: readonly DatapointFile[], isWanted: (concept: string) => boolean): Series[] {
+function listSeries(files: readonly DatapointFile[], isWanted: (concept: string) => boolean): Series[] {
   const bySlug = new Map<string, Series>();
   for (const file of files) {
     for (const slug of file.values.filter(isWanted)) {
@@ -311,6 +248,35 @@ function seriesOf(files: readonly DatapointFile[], isWanted: (concept: string) =
     }
   }
   return [...bySlug.values()];
+}
+
+async function* readSeries(
+  context: Context,
+  { slug, files }: Series,
+  lastActualYears: LastActualYears,
+): AsyncGenerator<SourceItem, void, undefined> {
+  const { settings, upstream, signal } = context;
+  const missing = new Set(settings.missing);
+  for (const { path } of files) {
+    const { header, batches } = await openCsv(await upstream.stream(encodePath(path)));
+    const placeAt = keyColumnIndex(header, settings.geo);
+    const yearAt = keyColumnIndex(header, settings.time);
+    const valueAt = columnIndex(header, slug);
+    const parseRow = (cells: readonly string[]): RawObservation => {
+      const place = cells[placeAt] ?? '';
+      const year = cells[yearAt] ?? '';
+      const text = cells[valueAt] ?? '';
+      const value = text === '' || missing.has(text.trim()) ? null : text;
+      const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(place, slug));
+      return last === undefined
+        ? { place, year, value }
+        : { place, year, value, projected: Number(year) > last };
+    };
+    for await (const batch of batches) {
+      signal.throwIfAborted();
+      yield { kind: 'observations', slug, rows: batch.map(parseRow) };
+    }
+  }
 }
 
 export const ddf: Connector<DdfSettings> = {
@@ -323,14 +289,11 @@ export const ddf: Connector<DdfSettings> = {
     const concepts = await readConcepts(upstream, found.concepts);
     const isMeasure = (concept: string): boolean =>
       concepts.get(concept)?.concept_type === 'measure' && !settings.exclude.includes(concept);
-    const series = seriesOf(found.datapoints, isMeasure);
-    const entries = entriesOf(
-      series.map((one) => one.slug),
-      concepts,
-      settings,
-    );
+    const series = listSeries(found.datapoints, isMeasure);
+    const slugs = series.map((one) => one.slug);
+    const entries = buildEntries(slugs, concepts, settings);
     yield { kind: 'plan', indicators: series.length };
-    const lastActual = await readNotes(context);
+    const lastActualYears = await readLastActualYears(context);
     yield* readParts<Series, Series>(context, series, {
       slug: (one) => one.slug,
       slugs: (one) => [one.slug],
@@ -338,7 +301,7 @@ export const ddf: Connector<DdfSettings> = {
       async *read(one) {
         const entry = entries.get(one.slug);
         if (entry) yield { kind: 'indicator', entry };
-        yield* readSeries(context, one, lastActual);
+        yield* readSeries(context, one, lastActualYears);
       },
     });
   },

@@ -1,10 +1,11 @@
 /**
- * The Frictionless `datapackage.json`: the parts of Data Package v1 and v2 that decide how a table is read, and the
- * words that go into the catalogue. Unknown properties are kept, because providers put units and names into
- * properties of their own, which a definition can point at (`field.unit`, `field.name`).
+ * The Frictionless `datapackage.json` (Data Package v1 and v2): how a table is read, and what the catalogue says of it.
+ *
+ * Unknown properties are kept: providers put units and names into properties of their own, which a definition can refer
+ * to (`field.unit`, `field.name`). A CSV file without a package gets a description derived from its first rows.
  */
 import { z } from 'zod';
-import { CsvError, type CsvOptions, type CsvTable } from './csv.ts';
+import { CsvError, type CsvOptions, type CsvTable, prepend } from './csv.ts';
 
 const text = z.string().nullish();
 
@@ -60,27 +61,31 @@ export type DataPackage = z.infer<typeof dataPackage>;
 
 /** @throws {CsvError} when the text is not a data package. */
 export function parsePackage(json: string): DataPackage {
-  let value: unknown;
-  try {
-    value = JSON.parse(json.replace(/^\uFEFF/, ''));
-  } catch {
-    throw new CsvError('datapackage.json is not JSON');
-  }
+  const value = tryParseJson(json.replace(/^\uFEFF/, ''));
+  if (value === undefined) throw new CsvError('datapackage.json is not JSON');
   const parsed = dataPackage.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new CsvError(`datapackage.json: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
+function tryParseJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+}
+
 const isTable = (resource: PackageResource): boolean => {
   const path = Array.isArray(resource.path) ? resource.path[0] : resource.path;
-  const said = resource.format ?? resource.mediatype ?? path ?? '';
-  return /\b(csv|tsv|comma-separated-values|tab-separated-values)(\.(gz|zip))?$/i.test(said);
+  const format = resource.format ?? resource.mediatype ?? path ?? '';
+  return /\b(csv|tsv|comma-separated-values|tab-separated-values)(\.(gz|zip))?$/i.test(format);
 };
 
 /**
- * The one resource to read: the named one, otherwise the first that is CSV.
- * @throws {CsvError} naming the resources that there are.
+ * The resource to read: the named one, or the first that is CSV.
+ * @throws {CsvError} that lists the resources.
  */
 export function findResource(found: DataPackage, name: string | undefined): PackageResource {
   const resource = found.resources.find((one) => (name === undefined ? isTable(one) : one.name === name));
@@ -89,7 +94,7 @@ export function findResource(found: DataPackage, name: string | undefined): Pack
   throw new CsvError(`no ${name === undefined ? 'CSV resource' : `resource "${name}"`}; there are: ${names}`);
 }
 
-/** The files of a resource, relative to its package. Absolute and climbing paths are refused, as the standard asks. */
+/** The files of a resource, relative to its package. The standard forbids absolute paths and `..`. */
 export function resourcePaths(resource: PackageResource): string[] {
   const paths = [resource.path ?? []].flat();
   if (paths.length === 0) throw new CsvError('the resource has no path: inline data is not supported');
@@ -98,106 +103,84 @@ export function resourcePaths(resource: PackageResource): string[] {
   return paths;
 }
 
-/** How the CSV is written: as the definition says, else the package; what neither says is found in the file. */
+/** The CSV dialect: the definition's, else the package's; `openCsv` detects the rest. */
 export function csvOptions(
-  resource: PackageResource,
-  own: {
-    encoding?: string | undefined;
-    delimiter?: string | undefined;
-    skip_lines?: number | undefined;
-  } = {},
+  { dialect: stated, encoding: statedEncoding, format, mediatype }: PackageResource,
+  own: { encoding?: string | undefined; delimiter?: string | undefined; skip_lines?: number | undefined },
 ): CsvOptions {
-  const { dialect: said } = resource;
-  const encoding = own.encoding ?? resource.encoding;
-  const tabs = /tsv|tab-separated/i.test(resource.format ?? resource.mediatype ?? '');
-  const preamble = own.skip_lines ?? (said?.headerRows?.[0] ?? 1) - 1;
-  const delimiter = own.delimiter ?? said?.delimiter ?? (tabs ? '\t' : undefined);
+  const encoding = own.encoding ?? statedEncoding;
+  const isTabbed = /tsv|tab-separated/i.test(format ?? mediatype ?? '');
+  const preamble = own.skip_lines ?? (stated?.headerRows?.[0] ?? 1) - 1;
+  const delimiter = own.delimiter ?? stated?.delimiter ?? (isTabbed ? '\t' : undefined);
   return {
     ...(delimiter ? { delimiter } : {}),
-    ...(said?.quoteChar ? { quote: said.quoteChar } : {}),
-    ...(said?.escapeChar ? { escape: said.escapeChar } : {}),
-    ...(said?.commentChar ? { comment: said.commentChar } : {}),
+    ...(stated?.quoteChar ? { quote: stated.quoteChar } : {}),
+    ...(stated?.escapeChar ? { escape: stated.escapeChar } : {}),
+    ...(stated?.commentChar ? { comment: stated.commentChar } : {}),
     ...(encoding ? { encoding: encoding.toLowerCase() === 'latin-1' ? 'latin1' : encoding } : {}),
     ...(preamble > 0 ? { preamble } : {}),
-    trimLeft: said?.skipInitialSpace ?? false,
-    header: said?.header ?? true,
+    trimLeft: stated?.skipInitialSpace ?? false,
+    header: stated?.header ?? true,
   };
 }
 
-/** A property of a field by a dotted path; text that holds JSON is looked into as well. */
+/** A property of a field by dotted path, which may lead into text that is JSON. */
 export function fieldProperty(field: PackageField | undefined, path: string): string | null {
   let value: unknown = field;
   for (const step of path.split('.')) {
-    if (typeof value === 'string') value = parseLoosely(value);
+    if (typeof value === 'string') value = tryParseJson(value);
     if (typeof value !== 'object' || value === null) return null;
     value = (value as Record<string, unknown>)[step];
   }
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-function parseLoosely(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return null;
-  }
-}
-
-/** Rewrites numbers with a decimal comma or digit groups, where the schema says that there are any. */
+/** Converts numbers with a decimal comma or digit groups; undefined when the schema states neither. */
 export function createNumberNormalizer(
   fields: readonly PackageField[],
   decimalComma = false,
 ): ((text: string, column: string) => string) | undefined {
   if (decimalComma) return (cell) => cell.replace(',', '.');
-  const special = new Map(
+  const formats = new Map(
     fields
       .filter((field) => field.groupChar || (field.decimalChar && field.decimalChar !== '.'))
       .map((field) => [field.name, { group: field.groupChar ?? '', decimal: field.decimalChar ?? '.' }]),
   );
-  if (special.size === 0) return undefined;
+  if (formats.size === 0) return undefined;
   return (cell, column) => {
-    const rule = special.get(column);
-    if (!rule) return cell;
-    const plain = rule.group === '' ? cell : cell.replaceAll(rule.group, '');
-    return rule.decimal === '.' ? plain : plain.replace(rule.decimal, '.');
+    const format = formats.get(column);
+    if (!format) return cell;
+    const plain = format.group === '' ? cell : cell.replaceAll(format.group, '');
+    return format.decimal === '.' ? plain : plain.replace(format.decimal, '.');
   };
 }
 
-/** A table that nothing describes: its header names the columns, its first rows tell text from figures. */
-
-const BARE = /\.(csv|tsv)(\.(gz|zip))?$/i;
-const LOOKED_AT = 500;
+const CSV_EXTENSION = /\.(csv|tsv)(\.(gz|zip))?$/i;
+const SAMPLE_ROWS = 500;
 const FIGURE = /^[+-]?[\d.,\s]+(e[+-]?\d+)?\s*%?$/i;
 
-/** Whether a path names a table itself instead of a package that describes one. */
-export const isCsvPath = (path: string): boolean => BARE.test(path);
+/** Whether a path names a CSV file rather than a package. */
+export const isCsvPath = (path: string): boolean => CSV_EXTENSION.test(path);
 
-/** What a package would say of the file. */
+/** The package of a CSV file without one. */
 export function packageForCsv(path: string): DataPackage {
   const file = path.slice(path.lastIndexOf('/') + 1);
-  return { name: file.replace(BARE, ''), resources: [{ path: file }] };
+  return { name: file.replace(CSV_EXTENSION, ''), resources: [{ path: file }] };
 }
 
-/** Looks at the first rows. The table that is given back has them still. */
+/** Infers from the first rows which columns are text. Returns the complete table with them. */
 export async function inferFields(table: CsvTable): Promise<{ fields: PackageField[]; table: CsvTable }> {
   const batches = table.batches[Symbol.asyncIterator]();
   const rows: string[][] = [];
   for (let next = await batches.next(); !next.done; next = await batches.next()) {
     rows.push(...next.value);
-    if (rows.length >= LOOKED_AT) break;
+    if (rows.length >= SAMPLE_ROWS) break;
   }
   const isText = (at: number): boolean => {
     const cells = rows.map((row) => row[at]?.trim() ?? '').filter((cell) => cell !== '');
     return cells.length > 0 && !cells.some((cell) => FIGURE.test(cell));
   };
   const fields = table.header.map((name, at) => ({ name, type: isText(at) ? 'string' : 'any' }));
-  async function* again(): AsyncGenerator<string[][], void, undefined> {
-    try {
-      if (rows.length > 0) yield rows;
-      for (let next = await batches.next(); !next.done; next = await batches.next()) yield next.value;
-    } finally {
-      await batches.return?.();
-    }
-  }
-  return { fields, table: { header: table.header, batches: again() } };
+  const all = prepend(rows.length > 0 ? [rows] : [], batches);
+  return { fields, table: { header: table.header, batches: all } };
 }

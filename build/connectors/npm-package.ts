@@ -1,24 +1,22 @@
 /**
- * Figures that ship inside npm packages: the sample of a first start, offline.
+ * Figures in npm packages: the sample of a first start, offline.
  *
  * A definition names a package and tables in it: JSON, CSV, or an ES module that exports its data. Rows are objects, or
- * a map from place to row. Such files are small and are read whole. References are paths below the folder that packages
- * are installed in; a module is evaluated from its text and can import nothing.
+ * a map from place to row. Files are small and read whole. A module is evaluated from its text and can import nothing.
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import { encodePath, isNotFound, type Upstream } from '../upstream/upstream.ts';
 import type { Connector, ConnectorContext, RawObservation } from './connector.ts';
-import { openCsv } from './csv.ts';
-import { isNotFound } from './json-body.ts';
+import { readCsvRecords } from './csv.ts';
 
 const tableSettings = z.strictObject({
   /** Path within the package. */
   file: z.string(),
   format: z.enum(['json', 'csv', 'module']),
-  /** Dotted path to the rows: an export of a module, a member of JSON. Default: the whole. */
+  /** Dotted path to the rows: an export of a module, a member of JSON. Default: the whole file. */
   rows: z.string().optional(),
-  /** Dotted path to the year within a row, or the one year of the whole table. */
+  /** Dotted path to the year within a row, or one year for the whole table. */
   year: z.union([z.string(), z.strictObject({ fixed: z.int() })]),
 });
 
@@ -44,19 +42,20 @@ export const packageSettings = z.strictObject({
 export type PackageSettings = z.infer<typeof packageSettings>;
 type TableSettings = PackageSettings['tables'][number];
 
-/** One row with what a map says of it. */
 interface Row {
+  /** The key in a map, the index in a list. */
   key: string;
   content: unknown;
   year: number | string;
 }
 
-/** The package has another content than its definition says. */
+/** The package differs from its definition. */
 export class PackageLayoutError extends Error {
   override name = 'PackageLayoutError';
 }
 
-function member(value: unknown, path: string | undefined): unknown {
+/** The member at a dotted path; the value itself without one. */
+function getMember(value: unknown, path: string | undefined): unknown {
   if (path === undefined) return value;
   return path.split('.').reduce<unknown>((inner, name) => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined;
@@ -64,26 +63,16 @@ function member(value: unknown, path: string | undefined): unknown {
   }, value);
 }
 
-const referenceOf = (name: string, file: string): string =>
-  `${name}/${file}`.split('/').map(encodeURIComponent).join('/');
-
-async function readCsv(upstream: Upstream, reference: string): Promise<Record<string, string>[]> {
-  const { header, batches } = await openCsv(await upstream.stream(reference));
-  const rows: Record<string, string>[] = [];
-  for await (const batch of batches) {
-    for (const cells of batch) {
-      rows.push(Object.fromEntries(header.map((name, index) => [name, cells[index] ?? ''])));
-    }
-  }
-  return rows;
-}
-
 async function readContent(
   upstream: Upstream,
   reference: string,
   format: TableSettings['format'],
 ): Promise<unknown> {
-  if (format === 'csv') return readCsv(upstream, reference);
+  if (format === 'csv') {
+    const rows: Record<string, string>[] = [];
+    for await (const row of readCsvRecords(await upstream.stream(reference))) rows.push(row);
+    return rows;
+  }
   const text = await upstream.text(reference);
   if (format === 'json') return JSON.parse(text);
   const module: unknown = await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`);
@@ -92,52 +81,47 @@ async function readContent(
 
 async function readTable(context: ConnectorContext<PackageSettings>, table: TableSettings): Promise<Row[]> {
   const { settings, upstream } = context;
-  const content = await readContent(upstream, referenceOf(settings.package, table.file), table.format);
-  const rows = member(content, table.rows);
+  const path = `${settings.package}/${table.file}`;
+  const rows = getMember(await readContent(upstream, encodePath(path), table.format), table.rows);
   if (typeof rows !== 'object' || rows === null || Array.isArray(rows) === (settings.shape === 'map')) {
-    throw new PackageLayoutError(
-      `${settings.package}/${table.file} holds no ${settings.shape} at "${table.rows ?? ''}"`,
-    );
+    throw new PackageLayoutError(`${path} holds no ${settings.shape} at "${table.rows ?? ''}"`);
   }
   const { year } = table;
-  return Object.entries(rows).map(([key, one]) => ({
+  return Object.entries(rows).map(([key, content]) => ({
     key,
-    content: one,
-    year: typeof year === 'string' ? asYear(member(one, year)) : year.fixed,
+    content,
+    year: typeof year === 'string' ? (toFigure(getMember(content, year)) ?? '') : year.fixed,
   }));
 }
 
-const asYear = (value: unknown): number | string => (typeof value === 'number' ? value : String(value ?? ''));
-
-/** A figure as the package has it; what is neither number nor text is no figure and is refused as such later. */
-function asFigure(value: unknown): number | string | null {
+/** A number or text as the package has it; anything else becomes text, which ingestion rejects. */
+function toFigure(value: unknown): number | string | null {
   if (value === undefined || value === null) return null;
   return typeof value === 'number' ? value : String(value);
 }
 
-function observations(
+function toObservations(
   rows: readonly Row[],
   settings: PackageSettings,
   column: string | undefined,
 ): RawObservation[] {
   return rows.map(({ key, content, year }) => ({
-    place: settings.place === undefined ? key : String(member(content, settings.place) ?? ''),
+    place: settings.place === undefined ? key : String(getMember(content, settings.place) ?? ''),
     year,
-    value: asFigure(member(content, column)),
+    value: toFigure(getMember(content, column)),
   }));
 }
 
-const versionOf = z.looseObject({ version: z.string() });
+const packageJson = z.looseObject({ version: z.string() });
 
-/** @throws {PackageLayoutError} when the package is not there: an installation for production leaves some out. */
+/** @throws {PackageLayoutError} when the package is not installed; a production installation omits some. */
 async function readVersion(upstream: Upstream, name: string): Promise<string> {
   try {
-    const description = await upstream.text(referenceOf(name, 'package.json'));
-    return versionOf.parse(JSON.parse(description)).version;
+    return packageJson.parse(JSON.parse(await upstream.text(encodePath(`${name}/package.json`)))).version;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const cure = 'npm install --include=dev installs all that the sample is made of';
-    throw new PackageLayoutError(`the npm package ${name} is not installed: ${cure}`, { cause: error });
+    const remedy = 'npm install --include=dev installs everything the sample needs';
+    throw new PackageLayoutError(`the npm package ${name} is not installed: ${remedy}`, { cause: error });
   }
 }
 
@@ -154,19 +138,10 @@ export const npmPackage: Connector<PackageSettings> = {
       context.signal.throwIfAborted();
       rows.push(...(await readTable(context, table)));
     }
-    for (const [slug, { column, name, unit, description: text, tags }] of Object.entries(settings.values)) {
-      const entry: CatalogueEntry = {
-        slug,
-        name,
-        description: text,
-        unit,
-        source: null,
-        source_url: null,
-        tags,
-        licence: null,
-      };
+    for (const [slug, { column, ...words }] of Object.entries(settings.values)) {
+      const entry: CatalogueEntry = { slug, ...words, source: null, source_url: null, licence: null };
       yield { kind: 'indicator', entry };
-      yield { kind: 'observations', slug, rows: observations(rows, settings, column) };
+      yield { kind: 'observations', slug, rows: toObservations(rows, settings, column) };
     }
   },
 };

@@ -1,6 +1,6 @@
 /**
- * Names and descriptions as upstream writes them (HTML, Markdown links, entities) as plain text, and slugs out of
- * names. The result is text, not markup: whoever shows it escapes it.
+ * Turns upstream names and descriptions (HTML, Markdown links, entities) into plain text, and names into slugs. The
+ * result is text, not markup: templates must escape it.
  */
 const TAG =
   /<\/?(a|b|i|u|p|br|em|li|ol|ul|td|th|tr|div|img|sub|sup|span|code|table|strong|small|h[1-6])\b[^<>]*>/gi;
@@ -31,7 +31,7 @@ function decodeEntity(whole: string, body: string): string {
   return code > 0 && code <= HIGHEST_CODE_POINT ? String.fromCodePoint(code) : whole;
 }
 
-/** Text without tags, Markdown links and entities; paragraphs and list items keep their line. Empty becomes null. */
+/** Removes tags, Markdown links and entities; keeps paragraphs and list items on their own lines. Empty becomes null. */
 export function plainText(text: string | null | undefined): string | null {
   if (!text) return null;
   const plain = text
@@ -48,9 +48,9 @@ export function plainText(text: string | null | undefined): string | null {
   return plain === '' ? null : plain;
 }
 
-const LONGEST_SLUG = 120;
+const MAX_SLUG_LENGTH = 120;
 
-/** A name as the second half of an indicator id: lower case, words joined by `-`, accents dropped. */
+/** Makes a name into the second half of an indicator id: lower case, words joined by `-`, accents removed. */
 export function toSlug(name: string): string {
   const slug = name
     .normalize('NFKD')
@@ -58,12 +58,12 @@ export function toSlug(name: string): string {
     .toLowerCase()
     .replaceAll(/['’‘]/g, '')
     .replaceAll(/[^a-z0-9_.]+/g, '-')
-    .slice(0, LONGEST_SLUG)
+    .slice(0, MAX_SLUG_LENGTH)
     .replaceAll(/^[-_.]+|[-.]+$/g, '');
   return slug === '' ? 'series' : slug;
 }
 
-/** A code as upstream writes it where it can stand in an indicator id, otherwise its slug. */
+/** Keeps an upstream code that is valid in an indicator id; makes any other into a slug. */
 export function codeToSlug(code: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9_.-]{0,190}$/.test(code) ? code : toSlug(code);
 }

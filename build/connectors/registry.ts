@@ -1,6 +1,4 @@
-/**
- * Every connector by the name that definitions use. A new upstream protocol is one file and one line here.
- */
+/** All connectors by protocol. A new protocol is one file and one line here. */
 import { createCombinedConnector } from './combined.ts';
 import type { Connector } from './connector.ts';
 import { ddf } from './ddf.ts';
@@ -12,7 +10,7 @@ import { whoGho } from './who-gho.ts';
 import { worldBankApi } from './world-bank-api.ts';
 import { worldBankCsv } from './world-bank-csv.ts';
 
-const SINGLE: readonly Connector[] = [
+const ALL: readonly Connector[] = [
   ddf,
   frictionless,
   npmPackage,
@@ -21,17 +19,14 @@ const SINGLE: readonly Connector[] = [
   whoGho,
   worldBankApi,
   worldBankCsv,
+  createCombinedConnector(findConnector),
 ];
 
-/** All connectors, the one that combines the others included. */
 export const CONNECTORS: ReadonlyMap<string, Connector> = new Map(
-  [...SINGLE, createCombinedConnector(findConnector)].map((connector) => [connector.protocol, connector]),
+  ALL.map((connector) => [connector.protocol, connector]),
 );
 
-/**
- * The connector of one protocol.
- * @throws {RangeError} naming those that there are.
- */
+/** @throws {RangeError} for an unknown protocol. */
 export function findConnector(protocol: string): Connector {
   const connector = CONNECTORS.get(protocol);
   if (connector) return connector;

@@ -1,25 +1,76 @@
 /**
- * The header of an SDMX-CSV message and the cells below it.
+ * One SDMX-CSV message: the settings that decide how it is read, its header, rows and status codes.
  *
  * Version 1.0 begins with `DATAFLOW`, 2.0 with `STRUCTURE` (which may carry the sub-field separator, `STRUCTURE[;]`),
- * then `STRUCTURE_ID` and `ACTION`; some services (UNICEF) leave all of these out. The separator of fields is the
- * character after that first word. Components are found by their exact id, because the label column beside a code
- * column may differ from it by case only (`INDICATOR`, `Indicator`). Labels come in three ways:
+ * then `STRUCTURE_ID` and `ACTION`; some services (UNICEF) omit all of these. The field separator is the character after
+ * that first word. Components are found by their exact id, because a label column may differ from its code column by
+ * case only (`INDICATOR`, `Indicator`). Labels come in three forms:
  *
  * - `labels=id`: none;
  * - `labels=both`: header `ID: Name`, cells `CODE: Label`;
- * - `labels=name`: a column of its own after each code column. It is recognised by `STRUCTURE_NAME` in the header, or
- *   by a name with lower-case letters after an id without any.
+ * - `labels=name`: a column after each code column, recognised by `STRUCTURE_NAME` in the header, or by a name with
+ *   lower-case letters after an id without any.
  *
  * Source: the SDMX-CSV field guides for 1.0 and 2.0 (github.com/sdmx-twg/sdmx-csv).
  */
-
-import type { RawObservation } from './connector.ts';
-import { CsvError, sniffDelimiter } from './csv.ts';
+import { z } from 'zod';
+import { type RawObservation, regexSource, textList } from './connector.ts';
+import { CsvError, detectDelimiter } from './csv.ts';
 import { codeToSlug, toSlug } from './plain-text.ts';
-import type { SdmxFile, SdmxSettings } from './sdmx-csv.ts';
 
-/** Columns that are about the message, not components of the data. */
+/** Codes to keep, by dimension. */
+const pins = z.record(z.string(), textList);
+
+const fileSettings = z.strictObject({
+  /** A reference relative to the origin, query included: a data query of the service, or a file. */
+  path: z.string(),
+  /** The whole file is one series with this slug. */
+  slug: z.string().optional(),
+  name: z.string().optional(),
+  unit: z.string().optional(),
+  tags: z.array(z.string()).default([]),
+  /** Applies to this file. */
+  pin: pins.default({}),
+});
+export type SdmxFile = z.infer<typeof fileSettings>;
+
+/** Only `files` is required; the defaults are the usual concept ids of the standard. */
+export const sdmxSettings = z.strictObject({
+  files: z
+    .array(z.union([z.string(), fileSettings]))
+    .min(1)
+    .transform((files) =>
+      files.map((one) => (typeof one === 'string' ? fileSettings.parse({ path: one }) : one)),
+    ),
+  /**
+   * The dimensions whose codes, joined, identify a series. Default: INDICATOR, SERIES or MEASURE; a message without any
+   * is one series, its dataflow.
+   */
+  indicator: textList.optional(),
+  place: z.string().optional(),
+  time: z.string().default('TIME_PERIOD'),
+  value: z.string().default('OBS_VALUE'),
+  ci_lo: z.string().optional(),
+  ci_hi: z.string().optional(),
+  status: z.string().optional(),
+  unit: z.string().optional(),
+  /** Applies to the files that have the dimension. */
+  pin: pins.default({}),
+  /** Codes for the whole population. A dimension that is not pinned and has such a code is pinned to it. */
+  total: z.array(z.string()).default(['_T', 'TOTAL', 'T']),
+  /** Statuses that mark a forecast. */
+  forecast: z.array(z.string()).default(['F', 'PR', 'PRED']),
+  /** What to do with the power of ten in UNIT_MULT: `keep` adds it to the unit, `apply` multiplies the figures. */
+  multiplier: z.enum(['keep', 'apply']).default('keep'),
+  decimal_comma: z.boolean().default(false),
+  /** Extracts the year from TIME_PERIOD: a regular expression with one group, such as `^(\d{4})-12-31$`. */
+  year_pattern: regexSource.optional(),
+  /** Texts that mean "no value"; the empty text always does. */
+  missing: z.array(z.string()).default(['NaN', ':', '-']),
+});
+export type SdmxSettings = z.infer<typeof sdmxSettings>;
+
+/** Columns about the message, which are not components of the data. */
 const MESSAGE_COLUMNS = new Set([
   'DATAFLOW',
   'STRUCTURE',
@@ -30,67 +81,63 @@ const MESSAGE_COLUMNS = new Set([
   'OBS_KEY',
   'LAST UPDATE',
 ]);
+/** `ID: Name`, the header form of `labels=both`. */
+const ID_WITH_NAME = /^([A-Za-z_@$][\w@$.-]*(?:\[[^\]]*\])*)\s*:\s*\S/;
 
-export interface Component {
+interface Component {
   id: string;
   index: number;
-  /** The column of its labels, or -1. */
+  /** The index of its label column, or -1. */
   label: number;
-  /** Cells hold `CODE: Label`. */
-  both: boolean;
+  /** Whether its cells are `CODE: Label`. */
+  hasLabelInCell: boolean;
 }
 
-/** The field separator, by the rule of the format; services that leave the first column out are sniffed. */
+/** The field separator by the rule of the format; detected where services omit the first column. */
 export function sdmxDelimiter(headerLine: string): string {
   const first = /^"?(?:DATAFLOW|STRUCTURE)(?:\[[^\]]*\])?"?([^\w\s"])/.exec(headerLine);
-  return first?.[1] && first[1] !== ':' ? first[1] : sniffDelimiter(headerLine);
+  return first?.[1] && first[1] !== ':' ? first[1] : detectDelimiter(headerLine);
 }
 
-const WITH_NAME = /^([A-Za-z_@$][\w@$.-]*(?:\[[^\]]*\])*)\s*:\s*\S/;
-const withoutBrackets = (id: string): string => id.replaceAll(/\[[^\]]*\]/g, '');
-
-export class SdmxHeader {
+class SdmxHeader {
   readonly #components = new Map<string, Component>();
   readonly #ids: string[];
 
   constructor(header: readonly string[]) {
-    const bare = header.map((cell) => cell.trim());
-    const named = bare.includes('STRUCTURE_NAME');
+    const names = header.map((cell) => cell.trim());
+    const hasStructureName = names.includes('STRUCTURE_NAME');
     const labels = new Set<number>();
-    for (const [index, cell] of bare.entries()) {
+    for (const [index, cell] of names.entries()) {
       if (labels.has(index)) continue;
-      const name = WITH_NAME.exec(cell);
-      const id = withoutBrackets(name?.[1] ?? cell);
-      const next = bare[index + 1] ?? '';
-      const isMessage = MESSAGE_COLUMNS.has(id);
-      const hasLabel =
-        !isMessage && (named || (/[A-Z]/.test(id) && !/[a-z]/.test(id) && /[a-z]/.test(next) && !name));
+      const named = ID_WITH_NAME.exec(cell);
+      const id = (named?.[1] ?? cell).replaceAll(/\[[^\]]*\]/g, '');
+      const next = names[index + 1] ?? '';
+      const looksLabelled = !/[a-z]/.test(id) && /[A-Z]/.test(id) && /[a-z]/.test(next) && !named;
+      const hasLabel = !MESSAGE_COLUMNS.has(id) && (hasStructureName || looksLabelled);
       if (hasLabel) labels.add(index + 1);
       if (this.#components.has(id)) continue;
-      this.#components.set(id, { id, index, label: hasLabel ? index + 1 : -1, both: name !== null });
+      const label = hasLabel ? index + 1 : -1;
+      this.#components.set(id, { id, index, label, hasLabelInCell: named !== null });
     }
     this.#ids = [...this.#components.keys()];
   }
 
-  /** The component with exactly this id. @throws {CsvError} listing the ids that there are. */
+  /** The component with exactly this id. @throws {CsvError} that lists the ids. */
   require(id: string): Component {
     const found = this.#components.get(id);
     if (found) return found;
     throw new CsvError(`no column ${id}; there are: ${this.#ids.join(', ')}`);
   }
 
-  /** The component that a definition names (then it must be there), or the first of the usual ids, or none. */
+  /** The component that a definition names, which must exist, or the first with a usual id, or null. */
   find(wanted: string | undefined, usual: readonly string[]): Component | null {
     if (wanted !== undefined) return this.require(wanted);
-    for (const id of usual) {
-      const found = this.#components.get(id);
-      if (found) return found;
-    }
-    return null;
+    const id = usual.find((one) => this.#components.has(one));
+    return id === undefined ? null : this.require(id);
   }
 
-  /** As `find`, for what no message can be read without. */
-  demand(what: string, wanted: string | undefined, usual: readonly string[]): Component {
+  /** As `find`, but the component must exist. */
+  requireUsual(what: string, wanted: string | undefined, usual: readonly string[]): Component {
     const found = this.find(wanted, usual);
     if (found) return found;
     throw new CsvError(`no ${what} column (${usual.join(', ')}); there are: ${this.#ids.join(', ')}`);
@@ -100,44 +147,38 @@ export class SdmxHeader {
     return this.#components.has(id);
   }
 
-  /** The components left of a column: where services write the dimensions. */
+  /** The components left of a column; services write the dimensions there. */
   before(index: number): Component[] {
     return [...this.#components.values()].filter((one) => one.index < index && !MESSAGE_COLUMNS.has(one.id));
   }
 }
 
-/** The code in a cell: all of it, or what stands before `: ` where cells carry labels. */
-export function cellCode(cells: readonly string[], component: Component | null): string {
+/** The code in a cell, without its label. */
+function cellCode(cells: readonly string[], component: Component | null): string {
   if (!component) return '';
   const cell = cells[component.index]?.trim() ?? '';
-  if (!component.both) return cell;
-  const colon = cell.indexOf(': ');
+  const colon = component.hasLabelInCell ? cell.indexOf(': ') : -1;
   return colon < 0 ? cell : cell.slice(0, colon);
 }
 
 /** The label of a cell's code, or null where the message has none. */
-export function cellLabel(cells: readonly string[], component: Component | null): string | null {
+function cellLabel(cells: readonly string[], component: Component | null): string | null {
   if (!component) return null;
   if (component.label >= 0) return cells[component.label]?.trim() || null;
   const cell = cells[component.index]?.trim() ?? '';
   const colon = cell.indexOf(': ');
-  return component.both && colon >= 0 ? cell.slice(colon + 2) : null;
+  return component.hasLabelInCell && colon >= 0 ? cell.slice(colon + 2) : null;
 }
 
 /** `ESTAT:NAMA_10_PC(1.0): Main aggregates` → `NAMA_10_PC`. */
-export function artefactId(cell: string): string | null {
+function artefactId(cell: string): string | null {
   return /^[\w.-]+:([\w.-]+)/.exec(cell.trim())?.[1] ?? null;
 }
 
-/** The localised name after it, or the empty text. */
-export function artefactName(cell: string): string {
+/** `ESTAT:NAMA_10_PC(1.0): Main aggregates` → `Main aggregates`; empty without a name. */
+function artefactName(cell: string): string {
   return /^[\w.-]+:[\w.-]+(?:\([^)]*\))?:\s(.*)$/s.exec(cell.trim())?.[1]?.trim() ?? '';
 }
-
-/**
- * One SDMX-CSV file's rows as observations. Everything that can be known from the header is settled once, so a row
- * costs only its cells; what the settings name and the header lacks is an error that lists the columns.
- */
 
 const PLACES = ['REF_AREA', 'GEO', 'geo', 'LOCATION', 'COUNTRY', 'COU', 'AREA'];
 const INDICATORS = ['INDICATOR', 'SERIES', 'MEASURE', 'indicator', 'indicators', 'indic'];
@@ -152,10 +193,11 @@ export interface SdmxRow {
   /** Codes of the dimensions that the definition leaves open. */
   codes: Record<string, string>;
   unit: string;
-  /** UNIT_MULT; 0 where there is none. */
+  /** UNIT_MULT; 0 without one. */
   power: number;
 }
 
+/** Reads the rows of one message; resolves its columns once. */
 export class SdmxReader {
   readonly #settings: SdmxSettings;
   readonly #file: SdmxFile;
@@ -170,20 +212,22 @@ export class SdmxReader {
   readonly #action: Component | null;
   readonly #vintage: Component | null;
   readonly #dataflow: Component | null;
-  readonly #name: Component | null;
+  readonly #structureName: Component | null;
   readonly #indicator: Component[];
-  readonly #pins: { component: Component; codes: ReadonlySet<string> }[];
+  readonly #pins: { component: Component; accepted: ReadonlySet<string> }[];
   readonly #open: Component[];
   readonly #missing: ReadonlySet<string>;
   readonly #forecast: ReadonlySet<string>;
-  readonly #year: RegExp | null;
-  /** The dimensions of the provider's `pin` that this file has. */
+  readonly #yearPattern: RegExp | null;
+  /** The dimensions of the provider's `pin` that this message has. */
   readonly pinnedIds: string[];
 
-  constructor(header: SdmxHeader, settings: SdmxSettings, file: SdmxFile) {
+  /** @throws {CsvError} for a component that the definition names and the header lacks. */
+  constructor(columns: readonly string[], settings: SdmxSettings, file: SdmxFile) {
+    const header = new SdmxHeader(columns);
     this.#settings = settings;
     this.#file = file;
-    this.#place = header.demand('place', settings.place, PLACES);
+    this.#place = header.requireUsual('place', settings.place, PLACES);
     this.#time = header.require(settings.time);
     this.#value = header.require(settings.value);
     this.#lower = header.find(settings.ci_lo, ['LOWER_BOUND']);
@@ -194,26 +238,29 @@ export class SdmxReader {
     this.#action = header.find(undefined, ['ACTION']);
     this.#vintage = header.find(undefined, VINTAGES);
     this.#dataflow = header.find(undefined, DATAFLOWS);
-    this.#name = header.find(undefined, ['STRUCTURE_NAME']);
-    this.#indicator = this.#indicatorOf(header);
+    this.#structureName = header.find(undefined, ['STRUCTURE_NAME']);
+    this.#indicator = this.#findIndicator(header);
     this.pinnedIds = Object.keys(settings.pin).filter((id) => header.has(id));
     const shared = this.pinnedIds.map((id): [string, string[]] => [id, settings.pin[id] ?? []]);
     const pins = new Map([...shared, ...Object.entries(file.pin)]);
-    this.#pins = [...pins].map(([id, codes]) => ({ component: header.require(id), codes: new Set(codes) }));
-    this.#open = this.#openDimensions(header);
+    this.#pins = [...pins].map(([id, codes]) => ({
+      component: header.require(id),
+      accepted: new Set(codes),
+    }));
+    this.#open = this.#findOpenDimensions(header);
     this.#missing = new Set(settings.missing).add('');
     this.#forecast = new Set(settings.forecast.map((code) => code.toUpperCase()));
-    this.#year = settings.year_pattern === undefined ? null : new RegExp(settings.year_pattern, 'u');
+    this.#yearPattern = settings.year_pattern === undefined ? null : new RegExp(settings.year_pattern, 'u');
   }
 
-  #indicatorOf(header: SdmxHeader): Component[] {
+  #findIndicator(header: SdmxHeader): Component[] {
     if (this.#file.slug !== undefined) return [];
     if (this.#settings.indicator) return this.#settings.indicator.map((id) => header.require(id));
     const usual = header.find(undefined, INDICATORS);
     return usual ? [usual] : [];
   }
 
-  #openDimensions(header: SdmxHeader): Component[] {
+  #findOpenDimensions(header: SdmxHeader): Component[] {
     const settled = new Set(
       [
         ...[this.#place, this.#time, this.#lower, this.#upper, this.#status, this.#unit, this.#power],
@@ -224,94 +271,81 @@ export class SdmxReader {
     return header.before(this.#value.index).filter((one) => !settled.has(one.id));
   }
 
-  #figure(cells: readonly string[], component: Component): string | null {
+  #readFigure(cells: readonly string[], component: Component): string | null {
     const text = cells[component.index]?.trim() ?? '';
     if (this.#missing.has(text)) return null;
     return this.#settings.decimal_comma ? text.replace(',', '.') : text;
   }
 
-  #yearOf(cells: readonly string[]): string {
+  #readYear(cells: readonly string[]): string {
     const text = cellCode(cells, this.#time);
-    return this.#year?.exec(text)?.[1] ?? text;
+    return this.#yearPattern?.exec(text)?.[1] ?? text;
   }
 
-  /** The row's observation, or null for a row that only carries attributes of part of the key. */
+  /** The row's observation, or null for a row with attributes of a partial key only. */
   read(cells: readonly string[]): SdmxRow | null {
     const place = cellCode(cells, this.#place);
-    const year = this.#yearOf(cells);
-    const value = this.#figure(cells, this.#value);
+    const year = this.#readYear(cells);
+    const value = this.#readFigure(cells, this.#value);
     if (value === null && (place === '' || year === '')) return null;
     const observation: RawObservation = { place, year, value };
-    if (this.#lower) observation.ci_lo = this.#figure(cells, this.#lower);
-    if (this.#upper) observation.ci_hi = this.#figure(cells, this.#upper);
-    if (this.#status) this.#judge(observation, cellCode(cells, this.#status));
-    if (cellCode(cells, this.#action) === 'D') observation.withdrawn = true;
-    const pinnedAway = this.#pins.find((pin) => !pin.codes.has(cellCode(cells, pin.component)));
-    if (pinnedAway) {
-      observation.other_dimension = `${pinnedAway.component.id}=${cellCode(cells, pinnedAway.component)}`;
+    if (this.#lower) observation.ci_lo = this.#readFigure(cells, this.#lower);
+    if (this.#upper) observation.ci_hi = this.#readFigure(cells, this.#upper);
+    if (this.#status) {
+      const code = cellCode(cells, this.#status);
+      observation.status = describeStatus(code);
+      if (isForecast(code, this.#forecast)) observation.projected = true;
     }
+    if (cellCode(cells, this.#action) === 'D') observation.withdrawn = true;
+    const excluded = this.#pins.find((pin) => !pin.accepted.has(cellCode(cells, pin.component)))?.component;
+    if (excluded) observation.other_dimension = `${excluded.id}=${cellCode(cells, excluded)}`;
     const codes: Record<string, string> = {};
     for (const component of this.#open) codes[component.id] = cellCode(cells, component);
     const power = Number(cellCode(cells, this.#power));
-    return {
-      observation,
-      codes,
-      unit: cellCode(cells, this.#unit),
-      power: Number.isInteger(power) ? power : 0,
-    };
+    const unit = cellCode(cells, this.#unit);
+    return { observation, codes, unit, power: Number.isInteger(power) ? power : 0 };
   }
 
-  #judge(observation: RawObservation, code: string): void {
-    observation.status = describeStatus(code);
-    if (isForecast(code, this.#forecast)) observation.projected = true;
-  }
-
-  /** Which series a row belongs to: by the codes of the indicator's dimensions, totals beyond the first left out. */
-  seriesOf(cells: readonly string[]): { slug: string; codes: string; name: string } {
+  /** The series of a row, by the codes of the indicator's dimensions; totals of further dimensions are left out. */
+  readSeries(cells: readonly string[]): { slug: string; codes: string; name: string } {
     const parts = this.#indicator
       .map((component) => ({ code: cellCode(cells, component), label: cellLabel(cells, component) }))
       .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
     const dataflow = cells[this.#dataflow?.index ?? -1] ?? '';
-    const fallback = artefactId(dataflow) ?? this.#fileName();
+    const fallback = artefactId(dataflow) ?? this.#fileSlug();
+    const structureName = cells[this.#structureName?.index ?? -1]?.trim();
     const slug =
       parts.length > 0 ? parts.map(({ code }) => codeToSlug(code)).join('-') : codeToSlug(fallback);
     const name = parts.map(({ code, label }) => label ?? code).join(', ');
     return {
       slug: this.#file.slug ?? slug,
       codes: this.#file.slug ?? (parts.map(({ code }) => code).join('.') || fallback),
-      name: this.#file.name ?? (name || artefactName(dataflow) || this.#structureName(cells) || fallback),
+      name: this.#file.name ?? (name || artefactName(dataflow) || structureName || fallback),
     };
   }
 
-  #structureName(cells: readonly string[]): string {
-    return cells[this.#name?.index ?? -1]?.trim() ?? '';
-  }
-
-  #fileName(): string {
+  #fileSlug(): string {
     const path = this.#file.path.replace(/\?.*$/s, '');
     return toSlug((path.split('/').at(-1) ?? '').replace(/\.csv$/i, ''));
   }
 
-  /** What the row's unit is called, or null where the message has no unit. */
-  unitOf(cells: readonly string[]): string | null {
+  /** The name of the row's unit, or null where the message has no unit. */
+  readUnit(cells: readonly string[]): string | null {
     return this.#file.unit ?? cellLabel(cells, this.#unit) ?? (cellCode(cells, this.#unit) || null);
   }
 
-  /** The dataflow, as a word for the rules of a definition. */
-  tagsOf(cells: readonly string[]): string[] {
+  /** The dataflow, as a subject word for the rules of a definition. */
+  readTags(cells: readonly string[]): string[] {
     const id = artefactId(cells[this.#dataflow?.index ?? -1] ?? '');
     return id === null ? [] : [id];
   }
 
-  vintageOf(cells: readonly string[]): string | null {
+  readVintage(cells: readonly string[]): string | null {
     return (this.#vintage && cells[this.#vintage.index]?.trim()) || null;
   }
 }
 
-/**
- * What the letters of an observation's status mean: the SDMX code list CL_OBS_STATUS, and Eurostat's and UNICEF's use
- * of it. Combined letters (`bp`, `BEP`) are combined words. Upstream's own code is kept where this table has none.
- */
+/** The SDMX code list CL_OBS_STATUS, with the codes that Eurostat and UNICEF add. `null` is a normal value. */
 const STATUS_WORDS: Record<string, string | null> = {
   A: null,
   B: 'break',
@@ -347,7 +381,7 @@ const STATUS_WORDS: Record<string, string | null> = {
   PRED: 'predicted',
 };
 
-/** The status as words, null for a normal value. */
+/** The status in words, null for a normal value. Combined letters (`bp`, `BEP`) are joined; unknown codes are kept. */
 export function describeStatus(code: string): string | null {
   const known = code.toUpperCase();
   if (known === '') return null;
@@ -356,7 +390,7 @@ export function describeStatus(code: string): string | null {
   return letters.every((word) => word) ? letters.join(', ') : code;
 }
 
-/** Whether a status marks a forecast: one of the codes itself, or one of its single letters in a combination. */
+/** Whether a status, or one letter of a combined status, marks a forecast. */
 export function isForecast(code: string, forecasts: ReadonlySet<string>): boolean {
   const known = code.toUpperCase();
   if (forecasts.has(known) || known in STATUS_WORDS) return forecasts.has(known);

@@ -1,10 +1,9 @@
 /**
- * Turns rows that arrive mixed into rows series by series.
+ * Regroups interleaved rows by series.
  *
- * A wide table holds one value of every series in each row, an SDMX answer is ordered by country: in both the series
- * are interleaved, while ingestion takes one series after the other. The spool keeps rows in memory up to a limit and
- * beyond it moves them to files of a temporary directory, so that memory stays bounded however large the file is.
- * Within a series the order of arrival is kept.
+ * A row of a wide table holds one value of each series, and an SDMX response is ordered by country, while ingestion takes
+ * one series after the other. The spool buffers rows in memory up to a limit and beyond it in files of a temporary
+ * directory, so that memory stays bounded. Within a series it keeps the order of arrival.
  */
 import { createReadStream } from 'node:fs';
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
@@ -13,20 +12,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** About 60 MB of rows. */
-const ROWS_IN_MEMORY = 250_000;
+const MAX_ROWS_IN_MEMORY = 250_000;
 const ROWS_PER_BATCH = 5_000;
 
 export class SeriesSpool<Row> {
   readonly #limit: number;
-  readonly #place: string;
+  readonly #parentDirectory: string;
   readonly #series = new Map<string, { rows: Row[]; file: string | null }>();
-  #held = 0;
+  #rowsInMemory = 0;
   #directory: string | null = null;
 
-  /** @param place where its temporary directory is made */
-  constructor(rowsInMemory = ROWS_IN_MEMORY, place = tmpdir()) {
+  /** @param parentDirectory where the temporary directory is created */
+  constructor(rowsInMemory = MAX_ROWS_IN_MEMORY, parentDirectory = tmpdir()) {
     this.#limit = rowsInMemory;
-    this.#place = place;
+    this.#parentDirectory = parentDirectory;
   }
 
   /** The series in order of first arrival. */
@@ -38,26 +37,26 @@ export class SeriesSpool<Row> {
     const series = this.#series.get(key);
     if (series) series.rows.push(row);
     else this.#series.set(key, { rows: [row], file: null });
-    this.#held += 1;
+    this.#rowsInMemory += 1;
   }
 
-  /** Moves everything to disk once the limit is passed. To be awaited after each batch of `add`. */
+  /** Writes the buffered rows to disk when they exceed the limit. Await it after each batch of `add`. */
   async spill(): Promise<void> {
-    if (this.#held <= this.#limit) return;
-    this.#directory ??= await mkdtemp(join(this.#place, 'almanac-spool-'));
+    if (this.#rowsInMemory <= this.#limit) return;
+    this.#directory ??= await mkdtemp(join(this.#parentDirectory, 'almanac-spool-'));
     let number = 0;
     for (const series of this.#series.values()) {
       series.file ??= join(this.#directory, `${number}.jsonl`);
       number += 1;
       if (series.rows.length === 0) continue;
-      const lines = batchesOf(series.rows).map((rows) => `${JSON.stringify(rows)}\n`);
+      const lines = splitIntoBatches(series.rows).map((rows) => `${JSON.stringify(rows)}\n`);
       await appendFile(series.file, lines.join(''));
       series.rows = [];
     }
-    this.#held = 0;
+    this.#rowsInMemory = 0;
   }
 
-  /** The rows of one series in order of arrival, in batches. Can be read again until `close`. */
+  /** The rows of one series in batches. Can be read repeatedly until `close`. */
   async *read(key: string): AsyncGenerator<Row[], void, undefined> {
     const series = this.#series.get(key);
     if (!series) return;
@@ -66,7 +65,7 @@ export class SeriesSpool<Row> {
         yield JSON.parse(line) as Row[];
       }
     }
-    yield* batchesOf(series.rows);
+    yield* splitIntoBatches(series.rows);
   }
 
   async close(): Promise<void> {
@@ -76,7 +75,7 @@ export class SeriesSpool<Row> {
   }
 }
 
-function batchesOf<Row>(rows: Row[]): Row[][] {
+function splitIntoBatches<Row>(rows: Row[]): Row[][] {
   const batches: Row[][] = [];
   for (let at = 0; at < rows.length; at += ROWS_PER_BATCH) batches.push(rows.slice(at, at + ROWS_PER_BATCH));
   return batches;

@@ -1,44 +1,31 @@
 /**
- * Which columns of a described table hold the place, the year and the values, when the definition does not say.
+ * Decides what the columns of a table mean where the definition does not say: place, year and value columns by their
+ * names and types, bounds and forecasts by patterns, year headers of wide tables.
  *
- * Places and years go by the names that such columns usually have; values are what is left that is not text. Whatever
- * is missing is an error that lists the columns, so that the definition can be completed from the message.
+ * Anything missing is an error that lists the columns, so that the definition can be completed from the message.
  */
-
 import { z } from 'zod';
+import { regexSource } from './connector.ts';
 import { CsvError, type CsvTable } from './csv.ts';
-import type { PackageField } from './frictionless-package.ts';
 
-/** Names that place and year columns usually have, best first; compared without case, spaces and underscores. */
-const PLACE_CODES = [
-  'countrycode',
-  'iso3',
-  'iso3code',
-  'isocode',
-  'iso',
-  'code',
-  'refarea',
-  'geo',
-  'economy',
-];
-const PLACE_NAMES = [
-  'countryname',
-  'country',
-  'entity',
-  'countryorarea',
-  'area',
-  'location',
-  'geographicarea',
-  'name',
-];
+/** A column as a package describes it, or as its cells suggest. */
+export interface ColumnType {
+  name: string;
+  type?: string | null | undefined;
+}
+
+/** Usual names of place and year columns, best first; compared without case, spaces and punctuation. */
+const PLACE_CODES = 'countrycode iso3 iso3code isocode iso code refarea geo economy'.split(' ');
+const PLACE_NAMES = 'countryname country entity countryorarea area location geographicarea name'.split(' ');
 const YEARS = ['year', 'timeperiod', 'time', 'date', 'period'];
-/** Column names that say nothing of the series. */
+const TEXT_TYPES = new Set('string boolean object array date datetime time geopoint geojson'.split(' '));
+/** Column names that do not name the series. */
 export const GENERIC_VALUE_NAME = /^(obs_?)?value$|^data$|^amount$/i;
 
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_.-]/g, '');
 
-/** The first name of the list that a column has. */
-function columnNamed(columns: readonly string[], names: readonly string[]): string | undefined {
+/** The column with the best of the names. */
+function findNamed(columns: readonly string[], names: readonly string[]): string | undefined {
   for (const name of names) {
     const column = columns.find((one) => plainName(one) === name);
     if (column !== undefined) return column;
@@ -46,83 +33,46 @@ function columnNamed(columns: readonly string[], names: readonly string[]): stri
   return undefined;
 }
 
-/** The best column of codes and the best of names, in that order. */
+/** The best column of codes and the best of names, in that order. @throws {CsvError} when there is neither. */
 export function findPlaceColumns(columns: readonly string[]): string[] {
-  const found = [columnNamed(columns, PLACE_CODES), columnNamed(columns, PLACE_NAMES)].filter(
+  const found = [findNamed(columns, PLACE_CODES), findNamed(columns, PLACE_NAMES)].filter(
     (one) => one !== undefined,
   );
   if (found.length > 0) return found;
   throw new CsvError(`no place column found; say which of: ${columns.join(', ')}`);
 }
 
-/** The field of type `year`, or the column named like one; undefined when there is none. */
+/** The column of type `year`, or one with a usual name. */
 export const findYearColumn = (
+  fields: readonly ColumnType[],
   columns: readonly string[],
-  fields: readonly PackageField[],
-): string | undefined => fields.find((field) => field.type === 'year')?.name ?? columnNamed(columns, YEARS);
+): string | undefined => fields.find((field) => field.type === 'year')?.name ?? findNamed(columns, YEARS);
 
-/** As `findYearColumn`. @throws {CsvError} naming the columns when there is none. */
-export function requireYearColumn(columns: readonly string[], fields: readonly PackageField[]): string {
-  const found = findYearColumn(columns, fields);
+/** As `findYearColumn`. @throws {CsvError} when there is none. */
+export function requireYearColumn(fields: readonly ColumnType[]): string {
+  const columns = fields.map((field) => field.name);
+  const found = findYearColumn(fields, columns);
   if (found !== undefined) return found;
   throw new CsvError(`no year column found; say which of: ${columns.join(', ')}`);
 }
 
-const TEXT_TYPES = new Set([
-  'string',
-  'boolean',
-  'object',
-  'array',
-  'date',
-  'datetime',
-  'time',
-  'geopoint',
-  'geojson',
-]);
-
-/** Everything that is not a key, a name or text. */
-export function findValueColumns(
-  columns: readonly string[],
-  fields: readonly PackageField[],
-  keys: readonly string[],
-): string[] {
-  const types = new Map(fields.map((field) => [field.name, field.type ?? 'any']));
-  const taken = new Set(keys);
-  const found = columns.filter((column) => {
-    const label = PLACE_NAMES.includes(plainName(column)) || PLACE_CODES.includes(plainName(column));
-    return !taken.has(column) && !label && !TEXT_TYPES.has(types.get(column) ?? 'any');
+/** All columns that are neither a key, nor a place, nor text. @throws {CsvError} when there is none. */
+export function findValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
+  const found = fields.filter(({ name, type }) => {
+    const isPlace = PLACE_NAMES.includes(plainName(name)) || PLACE_CODES.includes(plainName(name));
+    return !keys.includes(name) && !isPlace && !TEXT_TYPES.has(type ?? 'any');
   });
-  if (found.length > 0) return found;
-  throw new CsvError(`no value column found; say which of: ${columns.join(', ')}`);
+  if (found.length > 0) return found.map(({ name }) => name);
+  throw new CsvError(`no value column found; say which of: ${fields.map(({ name }) => name).join(', ')}`);
 }
 
-/**
- * Which columns of a wide table belong together.
- *
- * Providers write the forecast part of a series and its confidence bounds as columns of their own beside it:
- * `Total` and `Total (Projected)`, `index`, `index_lower` and `index_upper`. A role is recognised by a pattern at the
- * column's name; what is left of the name when the pattern is taken away must be the name of another column. A column
- * that fits a pattern and has no such partner is a series of its own, so that nothing upstream publishes is lost.
- * A definition can add patterns, or say per column which others it goes with.
- */
-
-/** A regular expression as text, compiled case-insensitive. */
-export const pattern = z.string().refine(isRegExp, 'a regular expression');
-
-function isRegExp(source: string): boolean {
-  try {
-    return Boolean(new RegExp(source, 'iu'));
-  } catch {
-    return false;
-  }
-}
-
+/** Patterns of column names that mark forecasts and bounds of another column. */
 export const rolePatterns = z.strictObject({
   projected: z
-    .array(pattern)
+    .array(regexSource)
     .default([String.raw`[\s_-]*\((projected|projections?|forecast)\)$`, '[_ ]projected$']),
   ci_lo: z
-    .array(pattern)
+    .array(regexSource)
     .default([
       '_lower(_bound|_ci|_limit)?$',
       String.raw`[\s-]*\(?lower[\s_-](bound|estimate|limit|confidence limit)\)?$`,
@@ -130,7 +80,7 @@ export const rolePatterns = z.strictObject({
       String.raw`\s*\(lower\)$`,
     ]),
   ci_hi: z
-    .array(pattern)
+    .array(regexSource)
     .default([
       '_upper(_bound|_ci|_limit)?$',
       String.raw`[\s-]*\(?upper[\s_-](bound|estimate|limit|confidence limit)\)?$`,
@@ -142,7 +92,7 @@ export type RolePatterns = z.infer<typeof rolePatterns>;
 type Role = keyof RolePatterns;
 const ROLES: readonly Role[] = ['projected', 'ci_lo', 'ci_hi'];
 
-/** What a definition may say of one column; a role column named here is found by its exact name. */
+/** The role columns of one value column, by exact name. */
 export const columnPartners = z.strictObject({
   projected: z.string().optional(),
   ci_lo: z.string().optional(),
@@ -154,17 +104,17 @@ export type ColumnPartners = z.infer<typeof columnPartners>;
 export interface WideSeries {
   /** The column that names the series. */
   column: string;
-  /** The columns of observed values and of forecasts; one of the two may be absent, never both. */
+  /** The columns of observed values and of forecasts; at least one is set. */
   value: string | null;
   projected: string | null;
   ci_lo: string | null;
   ci_hi: string | null;
 }
 
-const normal = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
+const normalise = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 
-/** The name without the role's mark, or null when the name has none. */
-function baseOf(name: string, patterns: readonly string[]): string | null {
+/** The name without the mark of a role, or null when it has none. */
+function stripRole(name: string, patterns: readonly string[]): string | null {
   for (const source of patterns) {
     const base = name.replace(new RegExp(source, 'iu'), '');
     if (base !== name && base.trim() !== '') return base.trim();
@@ -172,17 +122,17 @@ function baseOf(name: string, patterns: readonly string[]): string | null {
   return null;
 }
 
-/** Role columns by name, with the series' column that each belongs to. */
-function partnersOf(
+/** Role columns by name, each with the value column that it belongs to. */
+function findPartners(
   columns: readonly string[],
   patterns: RolePatterns,
   explicit: ReadonlyMap<string, ColumnPartners>,
 ): Map<string, { role: Role; base: string }> {
-  const byName = new Map(columns.map((column) => [normal(column), column]));
+  const byName = new Map(columns.map((column) => [normalise(column), column]));
   const partners = new Map<string, { role: Role; base: string }>();
   for (const column of columns) {
     for (const role of ROLES) {
-      const base = byName.get(normal(baseOf(column, patterns[role]) ?? ''));
+      const base = byName.get(normalise(stripRole(column, patterns[role]) ?? ''));
       if (base !== undefined && base !== column) partners.set(column, { role, base });
     }
   }
@@ -196,23 +146,24 @@ function partnersOf(
 }
 
 /**
- * Groups the value columns of a table into series, in the order of the columns that name them.
- * @param columns the names of the value columns
- * @param explicit what the definition says, by the series' column; it wins over the patterns
+ * Groups value columns into series, such as `Total` with `Total (Projected)`, or `index` with `index_lower` and
+ * `index_upper`. A column that fits a pattern but has no partner is a series of its own, so that no upstream figure is
+ * lost.
+ * @param explicit the definition's partners by value column; they win over the patterns
  */
 export function pairColumns(
   columns: readonly string[],
   patterns: RolePatterns,
   explicit: ReadonlyMap<string, ColumnPartners> = new Map(),
 ): WideSeries[] {
-  const partners = partnersOf(columns, patterns, explicit);
+  const partners = findPartners(columns, patterns, explicit);
   const series = new Map<string, WideSeries>();
   for (const column of columns.filter((name) => !partners.has(name))) {
-    const forecast = baseOf(column, patterns.projected) !== null;
+    const isForecast = stripRole(column, patterns.projected) !== null;
     series.set(column, {
       column,
-      value: forecast ? null : column,
-      projected: forecast ? column : null,
+      value: isForecast ? null : column,
+      projected: isForecast ? column : null,
       ci_lo: null,
       ci_hi: null,
     });
@@ -224,61 +175,48 @@ export function pairColumns(
   return [...series.values()];
 }
 
-/**
- * Tables with a column for each year, made into tables with a row for each.
- *
- * A header is a year's when it is four digits, `X1990`, `YR1990` or `1990 [YR1990]`, or when the definition's own
- * pattern says so: its group `year` is the year, and its group `series`, where it has one, the series, as in `hdi_1990`
- * and `le_1990` of one table.
- */
-
-const USUAL = /^(?:X|Y|YR)?(?<year>[12]\d{3})(?: \[YR\d{4}\])?$/i;
-/** Fewer columns that look like years are names. */
-const FEWEST = 2;
-
-/** The columns that take their places; upstream's own columns come before them. */
+/** `1990`, `X1990`, `YR1990`, `1990 [YR1990]`. */
+const YEAR_HEADER = /^(?:X|Y|YR)?(?<year>[12]\d{3})(?: \[YR\d{4}\])?$/i;
+/** A single header that looks like a year is a name. */
+const MIN_YEAR_COLUMNS = 2;
+/** The columns that replace the year columns, behind the others. */
 export const MELTED_COLUMNS = { series: 'series', year: 'year', value: 'value' } as const;
 
-interface YearCell {
-  at: number;
-  year: string;
-  series: string | null;
-}
-
+/** The layout of a table with a column per year. */
 export interface YearColumns {
-  /** The columns of the table with a row for each year. */
+  /** The columns of the melted table. */
   columns: string[];
   hasSeries: boolean;
   keys: readonly number[];
-  cells: readonly YearCell[];
+  cells: readonly { at: number; year: string; series: string | null }[];
 }
 
 /**
- * Finds the columns of years.
- * @param pattern of the definition; without it the usual headers count, and null says that there are none
- * @throws {CsvError} when the definition's pattern has no group `year` or fits no column.
+ * Finds the year columns.
+ * @param pattern of the definition: its group `year` is the year, an optional group `series` the series, as in
+ * `hdi_1990` and `le_1990` of one table. Without a pattern, usual year headers count, and null means there are none.
+ * @throws {CsvError} when the pattern has no group `year` or fits no column.
  */
 export function findYearColumns(header: readonly string[], pattern: string | undefined): YearColumns | null {
-  const expression = pattern === undefined ? USUAL : new RegExp(pattern, 'u');
+  const expression = pattern === undefined ? YEAR_HEADER : new RegExp(pattern, 'u');
   const keys: number[] = [];
-  const cells: YearCell[] = [];
+  const cells: { at: number; year: string; series: string | null }[] = [];
   for (const [at, name] of header.entries()) {
     const groups = expression.exec(name.trim())?.groups;
     if (groups?.year === undefined) keys.push(at);
     else cells.push({ at, year: groups.year, series: groups.series ?? null });
   }
-  if (pattern === undefined && cells.length < FEWEST) return null;
-  if (cells.length === 0)
+  if (pattern === undefined && cells.length < MIN_YEAR_COLUMNS) return null;
+  if (cells.length === 0) {
     throw new CsvError(`year_columns fits no column (its group "year" is the year): ${header.join(', ')}`);
+  }
   const hasSeries = cells.some(({ series }) => series !== null);
-  const added = hasSeries
-    ? [MELTED_COLUMNS.series, MELTED_COLUMNS.year, MELTED_COLUMNS.value]
-    : [MELTED_COLUMNS.year, MELTED_COLUMNS.value];
-  const columns = [...keys.map((at) => header[at] ?? ''), ...added];
-  return { columns, hasSeries, keys, cells };
+  const { series, year, value } = MELTED_COLUMNS;
+  const added = hasSeries ? [series, year, value] : [year, value];
+  return { columns: [...keys.map((at) => header[at] ?? ''), ...added], hasSeries, keys, cells };
 }
 
-/** The same figures, a row for each year. */
+/** Melts a table with a column per year into one with a row per year. */
 export function meltYears(table: CsvTable, { columns, hasSeries, keys, cells }: YearColumns): CsvTable {
   async function* batches(): AsyncGenerator<string[][], void, undefined> {
     for await (const batch of table.batches) {

@@ -1,17 +1,23 @@
 /**
- * The World Bank's Indicators API, version 2, as JSON.
+ * The World Bank's Indicators API, version 2, as JSON; and the conventions of the World Bank's names.
  *
- * Per indicator: its description, its licence, then its values page by page. Guarantees: a series is complete or
- * failed, for the pages must advance one by one, no page may repeat the one before, and together they must hold the
- * total that the API announces; null values stay rows; a refusal that comes as HTTP 200 is a refusal; the API's
- * throttling, which comes as HTTP 400, is waited out a bounded number of times. The edition is the newest date that any
- * answer names.
+ * Every response is `[paging, rows]`. Quirks: a refusal is HTTP 200 with `[{"message": [{id, key, value}]}]`; throttling
+ * is HTTP 400 and is retried a bounded number of times; "no data" is `pages: 0` with null rows; paging numbers are
+ * numbers or strings. A series is complete or fails: pages must advance one by one, none may repeat the one before, and
+ * together they must hold the announced total. Null values stay rows. The edition is the newest date of any response.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
-import { getText, isNotFound, isObject, ResponseError, readJson } from './json-body.ts';
+import { isNotFound } from '../upstream/upstream.ts';
+import {
+  type Connector,
+  type ConnectorContext,
+  laterEdition,
+  type RawObservation,
+  type SourceItem,
+} from './connector.ts';
+import { getText, isObject, ResponseError, readJson } from './json-body.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
@@ -20,18 +26,18 @@ export const worldBankApiSettings = z.strictObject({
   indicators: z.array(z.string()).min(1).optional(),
   /** The database: 2 is the World Development Indicators. */
   source_id: z.int().default(2),
-  /** Rows a page; the API allows up to 32,500. */
+  /** Rows per page; the API allows up to 32,500. */
   per_page: z.int().min(1).max(32_500).default(20_000),
   /** A year or a range, `1960:2030`. Default: everything. */
   date: z
     .string()
     .regex(/^\d{4}(:\d{4})?$/)
     .optional(),
-  /** Asks for the licence and the unit of each series, which only the metadata route knows. */
+  /** Requests the licence and the unit of each series from the metadata route, which alone knows them. */
   series_metadata: z.boolean().default(true),
   /** `obs_status` texts that mark a forecast. */
   forecast_status: z.array(z.string()).default(['F', 'forecast', 'projected', 'projection']),
-  /** The API says "slow down" with HTTP 400: so often is asked again, after so long and then twice as long. */
+  /** Attempts when throttled; the wait doubles each time. */
   throttle: z
     .strictObject({
       attempts: z.int().min(1).default(5),
@@ -42,187 +48,49 @@ export const worldBankApiSettings = z.strictObject({
 export type WorldBankApiSettings = z.infer<typeof worldBankApiSettings>;
 type Context = ConnectorContext<WorldBankApiSettings>;
 
-const HTTP_BAD_REQUEST = 400;
-const LONGEST_PAGING = 10_000;
+/** Brackets about the method, the coverage or an abbreviation, not the unit. */
+const NOT_A_UNIT =
+  /\bestimate\)?$|^\d{4} PPP$|^(BoP|PNG|PPG|GDP|GPI|ATMs|R&D|higher|gross|net|Overall average)$|^population ages [\d-]+$/i;
+/** Notes before the unit in the same brackets: "BoP, current US$", "modeled estimate, per 100,000 live births". */
+const LEADING_NOTE =
+  /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
 
-const isThrottled = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && error.status === HTTP_BAD_REQUEST;
-
-async function ask(context: Context, reference: string): Promise<unknown> {
-  const { attempts, wait_ms } = context.settings.throttle;
-  for (let attempt = 1; ; attempt += 1) {
-    context.signal.throwIfAborted();
-    try {
-      return await readJson(context.upstream, reference);
-    } catch (error) {
-      if (!isThrottled(error) || attempt >= attempts) throw error;
-      const pause_ms = wait_ms * 2 ** (attempt - 1);
-      context.log.info({ reference, attempt, pause_ms }, 'throttled with HTTP 400');
-      await wait(pause_ms, undefined, { signal: context.signal });
+/** The contents of the top-level brackets of a name: "a (b (c)) (d)" has "b (c)" and "d". */
+function findBrackets(name: string): string[] {
+  const found: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < name.length; at += 1) {
+    if (name[at] === '(') {
+      if (depth === 0) start = at + 1;
+      depth += 1;
+    } else if (name[at] === ')' && depth > 0) {
+      depth -= 1;
+      if (depth === 0) found.push(name.slice(start, at).trim());
     }
   }
-}
-
-function referenceOf(path: string, query: Record<string, string | number | undefined>): string {
-  const parameters = new URLSearchParams({ format: 'json' });
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) parameters.set(name, String(value));
-  }
-  return `${path}?${parameters}`;
-}
-
-/** Refuses a page that does not advance. */
-function checkAdvance(page: Page, number: number, before: Page | null, reference: string): void {
-  if (page.paging.page !== number) {
-    throw new ResponseError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
-  }
-  const repeated =
-    before !== null &&
-    page.rows.length > 0 &&
-    JSON.stringify(page.rows[0]) === JSON.stringify(before.rows[0]);
-  if (repeated) throw new ResponseError(`${reference}: page ${number} repeats the page before`);
+  return found;
 }
 
 /**
- * All pages of one list.
- * @throws {ResponseError} when the paging does not advance or gives another number of rows than it announces.
+ * The unit in an indicator's name, where the World Bank puts it in brackets: "GDP (current US$)", "Unemployment, total
+ * (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
  */
-async function* pagesOf(
-  context: Context,
-  path: string,
-  query: Record<string, string | number | undefined>,
-): AsyncGenerator<Page & { reference: string }, void, undefined> {
-  let before: Page | null = null;
-  let given = 0;
-  for (let number = 1; number <= LONGEST_PAGING; number += 1) {
-    const reference = referenceOf(path, { ...query, per_page: context.settings.per_page, page: number });
-    const page = decodePage(await ask(context, reference), reference);
-    if (page.paging.pages === 0 && page.rows.length === 0) {
-      yield { ...page, reference };
-      return;
-    }
-    checkAdvance(page, number, before, reference);
-    given += page.rows.length;
-    yield { ...page, reference };
-    if (number >= page.paging.pages) {
-      if (given === page.paging.total) return;
-      throw new ResponseError(`${path}: ${given} rows came of ${page.paging.total} announced`);
-    }
-    before = page;
-  }
-  throw new ResponseError(`${path}: more than ${LONGEST_PAGING} pages`);
+export function unitFromName(name: string): string | null {
+  const units = findBrackets(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
+  return units.at(-1)?.replace(LEADING_NOTE, '') || null;
 }
 
-function entryOf(description: unknown, code: string): CatalogueEntry {
-  const name = getText(description, 'name') ?? code;
-  const topics = isObject(description) && Array.isArray(description.topics) ? description.topics : [];
-  return {
-    slug: codeToSlug(code),
-    name,
-    description: getText(description, 'sourceNote'),
-    unit: getText(description, 'unit') ?? unitFromName(name),
-    source: getText(description, 'sourceOrganization'),
-    source_url: `https://data.worldbank.org/indicator/${encodeURIComponent(code)}`,
-    tags: topics.map((topic) => getText(topic, 'value')).filter((topic) => topic !== null),
-    licence: null,
-  };
+/** The words of a topic path, and the path itself: "Health: Population" has "Health", "Population" and the whole. */
+export function topicTags(topic: string | null, separator: RegExp = /:/): string[] {
+  if (!topic) return [];
+  const words = topic.split(separator).map((word) => word.trim());
+  return [...new Set([...words.filter((word) => word !== ''), topic.trim()])];
 }
 
-interface Series {
-  code: string;
-  entry: CatalogueEntry;
-}
-
-/** The codes that the definition lists, or all of the database with the descriptions that the list gives. */
-async function listSeries(context: Context): Promise<{ code: string; description: unknown }[]> {
-  const { indicators, source_id } = context.settings;
-  if (indicators) return indicators.map((code) => ({ code, description: null }));
-  const listed: { code: string; description: unknown }[] = [];
-  for await (const { rows } of pagesOf(context, `source/${source_id}/indicator`, {})) {
-    for (const description of rows) {
-      const code = getText(description, 'id');
-      if (code !== null) listed.push({ code, description });
-    }
-  }
-  if (listed.length === 0) throw new ResponseError(`database ${source_id} lists no indicators`);
-  return listed;
-}
-
-/**
- * What the metadata route says of a series. A service without that route says nothing, unless rules of the definition
- * look at licences: an excepted series could then get out, so failing is right.
- */
-async function fetchSeriesMetadata(context: Context, code: string): Promise<unknown> {
-  const { definition, settings } = context;
-  const path = `sources/${settings.source_id}/series/${encodeURIComponent(code)}/metadata`;
-  try {
-    return await ask(context, referenceOf(path, {}));
-  } catch (error) {
-    const needsLicence = definition.rules.some((rule) => rule.licence !== undefined);
-    if (needsLicence || !isNotFound(error)) throw error;
-    return null;
-  }
-}
-
-async function describe(context: Context, part: { code: string; description: unknown }): Promise<Series> {
-  const { code } = part;
-  const path = `indicator/${encodeURIComponent(code)}`;
-  const reference = referenceOf(path, {});
-  const description = part.description ?? decodePage(await ask(context, reference), reference).rows[0];
-  if (!description) throw new ResponseError(`${reference}: no such indicator`);
-  const entry = entryOf(description, code);
-  if (!context.settings.series_metadata) return { code, entry };
-  const { licence, unit } = decodeSeriesMetadata(await fetchSeriesMetadata(context, code));
-  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
-}
-
-async function* readSeries(
-  context: Context,
-  { code, entry }: Series,
-  seen: (edition: string) => void,
-): AsyncGenerator<SourceItem, void, undefined> {
-  yield { kind: 'indicator', entry };
-  const forecasts = new Set(context.settings.forecast_status.map((status) => status.toLowerCase()));
-  const path = `country/all/indicator/${encodeURIComponent(code)}`;
-  const query = { source: context.settings.source_id, date: context.settings.date };
-  for await (const { rows, paging, reference } of pagesOf(context, path, query)) {
-    if (paging.lastupdated) seen(paging.lastupdated);
-    yield {
-      kind: 'observations',
-      slug: entry.slug,
-      rows: rows.map((row) => decodeRow(row, code, forecasts, reference)),
-    };
-  }
-}
-
-async function* read(context: Context): AsyncGenerator<SourceItem, void, undefined> {
-  const parts = await listSeries(context);
-  yield { kind: 'plan', indicators: parts.length };
-  let vintage: string | null = null;
-  const seen = (edition: string): void => {
-    if (vintage === null || edition > vintage) vintage = edition;
-  };
-  yield* readParts(context, parts, {
-    slug: (part) => codeToSlug(part.code),
-    open: (part) => describe(context, part),
-    slugs: (series) => [series.entry.slug],
-    read: (series) => readSeries(context, series, seen),
-  });
-  if (vintage !== null) yield { kind: 'vintage', vintage };
-}
-
-export const worldBankApi: Connector<WorldBankApiSettings> = {
-  protocol: 'world-bank-api',
-  settings: worldBankApiSettings,
-  read,
-};
-
-/**
- * The answers of the World Bank's API v2, decoded.
- *
- * Every answer is `[paging, rows]`. Refusals come as HTTP 200 with `[{"message": [{id, key, value}]}]`; "no data" as
- * `pages: 0` with `null` for rows; paging numbers are numbers or strings, by version and by route.
- */
+/** The page of an indicator for readers. */
+export const indicatorPage = (code: string): string =>
+  `https://data.worldbank.org/indicator/${encodeURIComponent(code)}`;
 
 const pagingSchema = z.object({
   page: z.coerce.number().int(),
@@ -230,58 +98,55 @@ const pagingSchema = z.object({
   total: z.coerce.number().int().min(0),
   lastupdated: z.string().nullish(),
 });
-export type Paging = z.infer<typeof pagingSchema>;
 
-export interface Page {
-  paging: Paging;
+interface Page {
+  paging: z.infer<typeof pagingSchema>;
   rows: unknown[];
 }
 
-function refusalIn(first: unknown): string | null {
+function findRefusal(first: unknown): string | null {
   if (!isObject(first) || !Array.isArray(first.message)) return null;
-  const told = first.message.map((one) =>
+  const reasons = first.message.map((one) =>
     [getText(one, 'key'), getText(one, 'value')].filter(Boolean).join(': '),
   );
-  return told.join('; ') || 'no reason given';
+  return reasons.join('; ') || 'no reason given';
 }
 
-/**
- * Decodes one page.
- * @throws {ResponseError} for a refusal, with the API's words, and for anything that is no page.
- */
-export function decodePage(answer: unknown, reference: string): Page {
-  const [first, rows] = Array.isArray(answer) ? answer : [answer];
-  const refusal = refusalIn(first);
+/** @throws {ResponseError} for a refusal, with the API's message, and for anything that is no page. */
+function parsePage(response: unknown, reference: string): Page {
+  const [first, rows] = Array.isArray(response) ? response : [response];
+  const refusal = findRefusal(first);
   if (refusal !== null) throw new ResponseError(`${reference}: refused: ${refusal}`);
   const paging = pagingSchema.safeParse(first);
-  if (!paging.success) throw new ResponseError(`${reference}: no paging in the answer`);
+  if (!paging.success) throw new ResponseError(`${reference}: no paging in the response`);
   if (rows !== null && rows !== undefined && !Array.isArray(rows)) {
     throw new ResponseError(`${reference}: the rows are no list`);
   }
   return { paging: paging.data, rows: rows ?? [] };
 }
 
-/** The licence and the unit that `/sources/{id}/series/{code}/metadata` states; null where it states none. */
-export function decodeSeriesMetadata(answer: unknown): { licence: string | null; unit: string | null } {
+/** The licence and the unit in a response of `/sources/{id}/series/{code}/metadata`; null where it has none. */
+function parseSeriesMetadata(response: unknown): { licence: string | null; unit: string | null } {
   const found = new Map<string, string | null>();
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) for (const one of node) visit(one);
     if (!isObject(node)) return;
     const id = getText(node, 'id');
-    if (id !== null && 'value' in node)
+    if (id !== null && 'value' in node) {
       found.set(id.toLowerCase().replaceAll(/[^a-z]/g, ''), getText(node, 'value'));
+    }
     for (const child of ['source', 'concept', 'variable', 'metatype']) visit(node[child]);
   };
-  visit(answer);
+  visit(response);
   return { licence: found.get('licensetype') ?? null, unit: found.get('unitofmeasure') ?? null };
 }
 
 /**
- * One row of values as an observation.
- * @param forecasts the `obs_status` texts that mark a forecast
- * @throws {ResponseError} when the row is of another indicator or not a row of values
+ * One row as an observation.
+ * @param forecasts lower-case `obs_status` texts that mark a forecast
+ * @throws {ResponseError} when the row is for another indicator, or is no row of values.
  */
-export function decodeRow(
+function parseRow(
   row: unknown,
   code: string,
   forecasts: ReadonlySet<string>,
@@ -308,46 +173,180 @@ export function decodeRow(
   };
 }
 
-/**
- * What the World Bank says of a series only inside its name and its topic path: the unit, and the subject words.
- */
+const HTTP_BAD_REQUEST = 400;
+const MAX_PAGES = 10_000;
 
-/** Brackets that say how a figure was made, whom it covers or what a word stands for, not what it is measured in. */
-const NOT_A_UNIT =
-  /\bestimate\)?$|^\d{4} PPP$|^(BoP|PNG|PPG|GDP|GPI|ATMs|R&D|higher|gross|net|Overall average)$|^population ages [\d-]+$/i;
-/** What stands before the unit in the same bracket: "BoP, current US$", "modeled estimate, per 100,000 live births". */
-const LEADING_NOTE =
-  /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
+const isThrottled = (error: unknown): boolean =>
+  error instanceof Error && 'status' in error && error.status === HTTP_BAD_REQUEST;
 
-/** The top-level brackets of a name, in order: "a (b (c)) (d)" has "b (c)" and "d". */
-function bracketsOf(name: string): string[] {
-  const found: string[] = [];
-  let depth = 0;
-  let start = 0;
-  for (const [at, character] of [...name].entries()) {
-    if (character === '(') {
-      if (depth === 0) start = at + 1;
-      depth += 1;
-    } else if (character === ')' && depth > 0) {
-      depth -= 1;
-      if (depth === 0) found.push([...name].slice(start, at).join('').trim());
+/** Fetches one response; retries while throttled. */
+async function fetchJson(context: Context, reference: string): Promise<unknown> {
+  const { attempts, wait_ms } = context.settings.throttle;
+  for (let attempt = 1; ; attempt += 1) {
+    context.signal.throwIfAborted();
+    try {
+      return await readJson(context.upstream, reference);
+    } catch (error) {
+      if (!isThrottled(error) || attempt >= attempts) throw error;
+      const delay_ms = wait_ms * 2 ** (attempt - 1);
+      context.log.info({ reference, attempt, delay_ms }, 'throttled with HTTP 400');
+      await wait(delay_ms, undefined, { signal: context.signal });
     }
   }
-  return found;
+}
+
+type Query = Record<string, string | number | undefined>;
+
+function buildReference(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams({ format: 'json' });
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return `${path}?${parameters}`;
+}
+
+/** @throws {ResponseError} for a page that does not advance. */
+function checkAdvance(page: Page, number: number, previous: Page | null, reference: string): void {
+  if (page.paging.page !== number) {
+    throw new ResponseError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
+  }
+  const isRepeated =
+    previous !== null &&
+    page.rows.length > 0 &&
+    JSON.stringify(page.rows[0]) === JSON.stringify(previous.rows[0]);
+  if (isRepeated) throw new ResponseError(`${reference}: page ${number} repeats the page before`);
 }
 
 /**
- * The unit out of an indicator's name, by the World Bank's habit of bracketing it: "GDP (current US$)",
- * "Unemployment, total (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
+ * All pages of one list.
+ * @throws {ResponseError} when the paging does not advance, or the number of rows differs from the announced total.
  */
-export function unitFromName(name: string): string | null {
-  const units = bracketsOf(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
-  return units.at(-1)?.replace(LEADING_NOTE, '') || null;
+async function* fetchPages(
+  context: Context,
+  path: string,
+  query: Query,
+): AsyncGenerator<Page & { reference: string }, void, undefined> {
+  let previous: Page | null = null;
+  let received = 0;
+  for (let number = 1; number <= MAX_PAGES; number += 1) {
+    const { per_page } = context.settings;
+    const reference = buildReference(path, { ...query, per_page, page: number });
+    const page = parsePage(await fetchJson(context, reference), reference);
+    if (page.paging.pages === 0 && page.rows.length === 0) {
+      yield { ...page, reference };
+      return;
+    }
+    checkAdvance(page, number, previous, reference);
+    received += page.rows.length;
+    yield { ...page, reference };
+    if (number >= page.paging.pages) {
+      if (received === page.paging.total) return;
+      throw new ResponseError(`${path}: ${received} rows came of ${page.paging.total} announced`);
+    }
+    previous = page;
+  }
+  throw new ResponseError(`${path}: more than ${MAX_PAGES} pages`);
 }
 
-/** "Health: Population: Structure" as the words "Health", "Population", "Structure" and the path itself. */
-export function topicTags(topic: string | null): string[] {
-  if (!topic) return [];
-  const words = topic.split(':').map((word) => word.trim());
-  return [...new Set([...words.filter((word) => word !== ''), topic.trim()])];
+interface ListedIndicator {
+  code: string;
+  /** The API's description, when the list contains it. */
+  description: unknown;
 }
+
+/** The codes that the definition lists, or all indicators of the database. */
+async function listIndicators(context: Context): Promise<ListedIndicator[]> {
+  const { indicators, source_id } = context.settings;
+  if (indicators) return indicators.map((code) => ({ code, description: null }));
+  const listed: ListedIndicator[] = [];
+  for await (const { rows } of fetchPages(context, `source/${source_id}/indicator`, {})) {
+    for (const description of rows) {
+      const code = getText(description, 'id');
+      if (code !== null) listed.push({ code, description });
+    }
+  }
+  if (listed.length === 0) throw new ResponseError(`database ${source_id} lists no indicators`);
+  return listed;
+}
+
+/**
+ * The response of the metadata route; null from a service without it. When rules of the definition look at licences, a
+ * missing route is an error, because an excepted series could otherwise be published.
+ */
+async function fetchSeriesMetadata(context: Context, code: string): Promise<unknown> {
+  const { definition, settings } = context;
+  const path = `sources/${settings.source_id}/series/${encodeURIComponent(code)}/metadata`;
+  try {
+    return await fetchJson(context, buildReference(path));
+  } catch (error) {
+    const needsLicence = definition.rules.some((rule) => rule.licence !== undefined);
+    if (needsLicence || !isNotFound(error)) throw error;
+    return null;
+  }
+}
+
+function buildEntry(description: unknown, code: string): CatalogueEntry {
+  const name = getText(description, 'name') ?? code;
+  const topics = isObject(description) && Array.isArray(description.topics) ? description.topics : [];
+  return {
+    slug: codeToSlug(code),
+    name,
+    description: getText(description, 'sourceNote'),
+    unit: getText(description, 'unit') ?? unitFromName(name),
+    source: getText(description, 'sourceOrganization'),
+    source_url: indicatorPage(code),
+    tags: topics.map((topic) => getText(topic, 'value')).filter((topic) => topic !== null),
+    licence: null,
+  };
+}
+
+interface Series {
+  code: string;
+  entry: CatalogueEntry;
+}
+
+async function openSeries(context: Context, { code, description: listed }: ListedIndicator): Promise<Series> {
+  const reference = buildReference(`indicator/${encodeURIComponent(code)}`);
+  const description = listed ?? parsePage(await fetchJson(context, reference), reference).rows[0];
+  if (!description) throw new ResponseError(`${reference}: no such indicator`);
+  const entry = buildEntry(description, code);
+  if (!context.settings.series_metadata) return { code, entry };
+  const { licence, unit } = parseSeriesMetadata(await fetchSeriesMetadata(context, code));
+  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
+}
+
+async function* readSeries(
+  context: Context,
+  { code, entry }: Series,
+  onDate: (date: string) => void,
+): AsyncGenerator<SourceItem, void, undefined> {
+  yield { kind: 'indicator', entry };
+  const forecasts = new Set(context.settings.forecast_status.map((status) => status.toLowerCase()));
+  const path = `country/all/indicator/${encodeURIComponent(code)}`;
+  const query = { source: context.settings.source_id, date: context.settings.date };
+  for await (const { rows, paging, reference } of fetchPages(context, path, query)) {
+    if (paging.lastupdated) onDate(paging.lastupdated);
+    const observations = rows.map((row) => parseRow(row, code, forecasts, reference));
+    yield { kind: 'observations', slug: entry.slug, rows: observations };
+  }
+}
+
+export const worldBankApi: Connector<WorldBankApiSettings> = {
+  protocol: 'world-bank-api',
+  settings: worldBankApiSettings,
+  async *read(context): AsyncGenerator<SourceItem, void, undefined> {
+    const indicators = await listIndicators(context);
+    yield { kind: 'plan', indicators: indicators.length };
+    let vintage: string | null = null;
+    const onDate = (date: string): void => {
+      vintage = laterEdition(vintage, date);
+    };
+    yield* readParts(context, indicators, {
+      slug: ({ code }) => codeToSlug(code),
+      open: (indicator) => openSeries(context, indicator),
+      slugs: ({ entry }) => [entry.slug],
+      read: (series) => readSeries(context, series, onDate),
+    });
+    if (vintage !== null) yield { kind: 'vintage', vintage };
+  },
+};

@@ -1,11 +1,10 @@
 /**
- * Zip downloads, read as streams and distrusted.
+ * Reads zip downloads as streams and treats them as untrusted.
  *
- * A zip's directory stands at its end, so the archive is first written to a temporary file and then opened there; its
- * entries are inflated as they are read and never touch the disk. Guarantees: an archive that is cut off, encrypted or
- * not a zip is an error; an entry may not inflate to more than it declares, nor the whole archive to more than the cap,
- * nor any entry by more than the ratio (a bomb stops at its directory, before a byte of it is inflated); every entry is
- * checked against its CRC-32. Names only select entries, and names that point outside an archive are passed over.
+ * A zip's directory is at its end, so the archive is spooled to a temporary file; entries are inflated while they are
+ * read and never written to disk. Guarantees: a truncated, encrypted or non-zip file is an error; sizes are checked in
+ * the directory before anything is inflated, so a zip bomb is refused; no entry inflates to more than it declares; each
+ * entry is checked against its CRC-32; names that point outside the archive are skipped.
  */
 
 import { mkdtemp, open as openFile, rm } from 'node:fs/promises';
@@ -31,13 +30,13 @@ export const ZIP_LIMITS: ZipLimits = {
   entries: 10_000,
 };
 
-/** The bytes are not the archive that was expected; the message says why. */
+/** The file is not a readable archive; the message says why. */
 export class ZipError extends Error {
   override name = 'ZipError';
 }
 
 export interface ZipArchive {
-  /** The names of the files in it, in the archive's order. */
+  /** The names of its files, in the archive's order. */
   readonly names: readonly string[];
   /** One file's bytes. Throws ZipError while reading when it is damaged. */
   stream(name: string): AsyncIterable<Uint8Array>;
@@ -45,10 +44,10 @@ export interface ZipArchive {
   close(): Promise<void>;
 }
 
-/** Small entries inflate by any ratio without harm. */
-const RATIO_COUNTS_FROM_BYTES = 1024 * 1024;
+/** The ratio is not checked below this inflated size. */
+const RATIO_MIN_BYTES = 1024 * 1024;
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 async function spool(bytes: AsyncIterable<Uint8Array>, path: string, limit: number): Promise<void> {
   const file = await openFile(path, 'wx');
@@ -64,8 +63,8 @@ async function spool(bytes: AsyncIterable<Uint8Array>, path: string, limit: numb
   }
 }
 
-/** The entry's name, or null when it is a folder or points outside the archive. */
-function nameOf(entry: yauzl.Entry): string | null {
+/** The entry's name; null for a folder and for a name that points outside the archive. */
+function safeName(entry: yauzl.Entry): string | null {
   const name = yauzl.getFileNameLowLevel(
     entry.generalPurposeBitFlag,
     entry.fileNameRaw,
@@ -79,29 +78,28 @@ function refuseBomb(name: string, entry: yauzl.Entry, total: number, limits: Zip
   if (total > limits.inflated_bytes) {
     throw new ZipError(`"${name}" takes the archive past ${limits.inflated_bytes} inflated bytes`);
   }
-  const most = Math.max(entry.compressedSize * limits.ratio, RATIO_COUNTS_FROM_BYTES);
-  if (entry.uncompressedSize > most) {
+  if (entry.uncompressedSize > Math.max(entry.compressedSize * limits.ratio, RATIO_MIN_BYTES)) {
     throw new ZipError(
       `"${name}" inflates ${entry.compressedSize} bytes to ${entry.uncompressedSize}, more than ${limits.ratio} times`,
     );
   }
 }
 
-/** Reads the directory; every entry with an acceptable name by that name. */
+/** Reads the directory: the entries with a safe name, by name. */
 async function readDirectory(zip: yauzl.ZipFile, limits: ZipLimits): Promise<Map<string, yauzl.Entry>> {
   if (zip.entryCount > limits.entries) throw new ZipError(`more than ${limits.entries} entries`);
   const entries = new Map<string, yauzl.Entry>();
   let total = 0;
   try {
     for await (const entry of zip.eachEntry()) {
-      const name = nameOf(entry);
+      const name = safeName(entry);
       if (name === null) continue;
       total += entry.uncompressedSize;
       refuseBomb(name, entry, total, limits);
       if (!entries.has(name)) entries.set(name, entry);
     }
   } catch (error) {
-    throw error instanceof ZipError ? error : new ZipError(`damaged directory: ${reasonOf(error)}`);
+    throw error instanceof ZipError ? error : new ZipError(`damaged directory: ${errorMessage(error)}`);
   }
   return entries;
 }
@@ -119,14 +117,14 @@ async function* inflate(
       yield chunk;
     }
   } catch (error) {
-    throw new ZipError(`"${name}": ${reasonOf(error)}`);
+    throw new ZipError(`"${name}": ${errorMessage(error)}`);
   }
   if (sum !== entry.crc32) throw new ZipError(`"${name}" is damaged: its CRC-32 does not fit`);
 }
 
 /**
- * Opens a zip that arrives as a stream. The caller closes it.
- * @throws {ZipError} when it is cut off, not a zip, or past one of the limits.
+ * Opens a zip from a stream. The caller closes it.
+ * @throws {ZipError} when it is truncated, not a zip, or beyond a limit.
  */
 export async function openZip(
   bytes: AsyncIterable<Uint8Array>,
@@ -163,6 +161,6 @@ async function openChecked(path: string): Promise<yauzl.ZipFile> {
   try {
     return await yauzl.openPromise(path, { autoClose: false, decodeStrings: false, lazyEntries: true });
   } catch (error) {
-    throw new ZipError(reasonOf(error));
+    throw new ZipError(errorMessage(error));
   }
 }

@@ -1,6 +1,6 @@
 /** CSV as batches of rows: what upstream writes arrives cell for cell, and a damaged file is never a short table. */
 import { describe, expect, it } from 'vitest';
-import { type CsvOptions, columnIndex, openCsv, sniffDelimiter } from '../../../build/connectors/csv.ts';
+import { type CsvOptions, columnIndex, detectDelimiter, openCsv } from '../../../build/connectors/csv.ts';
 import { memoryUpstream } from './read-connector.ts';
 
 async function rowsOf(text: string | Uint8Array, options: CsvOptions = {}): Promise<string[][]> {
@@ -35,7 +35,7 @@ describe('openCsv', () => {
     ['only', ','],
     ['"a;b;c",d', ','],
   ])('finds the delimiter of %j', (header, delimiter) => {
-    expect(sniffDelimiter(header)).toBe(delimiter);
+    expect(detectDelimiter(header)).toBe(delimiter);
   });
 
   it('skips a preamble and finds the delimiter below it', async () => {

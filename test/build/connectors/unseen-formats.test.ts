@@ -141,7 +141,7 @@ describe('Frictionless packages', () => {
       'is in no known encoding',
       { 'x.csv': 'iso3,year,v\nFRA,1,1\n' },
       { encoding: 'klingon' },
-      'nobody knows the encoding "klingon"',
+      'unknown encoding "klingon"',
     ],
     ['is damaged gzip', { 'x.csv': gzipSync('iso3,year,v\nFRA,1,1\n').subarray(0, 20) }, {}, 'damaged gzip'],
     [

@@ -161,7 +161,7 @@ it.each([
   [
     'a next link to another list',
     life({ '@odata.nextLink': 'https://x.example/api/OTHER?$skip=6' }),
-    'leads elsewhere',
+    'leads to another list',
   ],
   [
     'a row of another indicator',

@@ -135,7 +135,7 @@ it.each([
   ['a page of HTML with status 200', { body: '<!doctype html><p>Sorry' }, 'HTML or XML instead of JSON'],
   ['a body that ends half-way', 'shorten', 'not JSON, or cut off'],
   ['a connection that breaks half-way', 'cut', ''],
-  ['an empty body', { body: '' }, 'an empty answer'],
+  ['an empty body', { body: '' }, 'an empty response'],
   ['HTTP 500', { status: 500, body: 'oops' }, 'HTTP 500'],
 ])('%s fails the series and no other', async (_, spoiled, reason) => {
   const repeat = (answer: { body: unknown }): { body: string } => {

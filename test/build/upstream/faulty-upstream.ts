@@ -109,7 +109,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     spoil: (request, response, body) =>
       void response.writeHead(200, { 'content-type': 'text/csv' }).end(isFigures(request) ? PAGE : body),
     status: 'failed',
-    reason: /a page of HTML or XML in place of a table/,
+    reason: /a page of HTML or XML instead of a table/,
   },
   {
     name: 'renames a column',
