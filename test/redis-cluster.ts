@@ -1,15 +1,15 @@
 /**
- * A real Redis Cluster for one test file: three masters that share the slots evenly, with as many replicas each as are
- * asked for, on free loopback ports.
+ * A real Redis Cluster for one test file: three masters that share the slots evenly, each with the given number of
+ * replicas, on free loopback ports.
  */
 import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
+import { freePorts } from './free-ports.ts';
 import { appendOnly, connected, end, launch, untilUp } from './redis-server.ts';
 
 const MASTERS = 3;
@@ -28,7 +28,7 @@ export interface ClusterOptions {
 }
 
 export interface TestCluster {
-  /** Of one node that is never killed while others are alive: the first by port order that runs. */
+  /** Of the first node, by start order, that runs. */
   readonly url: string;
   /** A connection as the service makes it; money waits for so many replicas. */
   connect(waitReplicas?: number): Promise<Cluster>;
@@ -180,22 +180,4 @@ async function untilWhole(node: Redis, known: number): Promise<void> {
     await pause(POLL_MS);
   }
   throw new Error('the cluster did not form');
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listenAnywhere));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    return typeof address === 'object' && address ? address.port : 0;
-  });
-  await Promise.all(servers.map((server) => new Promise((settle) => server.close(settle))));
-  // The bus of a cluster node listens 10,000 above its port.
-  return ports.every((port) => port > 0 && port < 55_000) ? ports : freePorts(count);
-}
-
-function listenAnywhere(): Promise<ReturnType<typeof createServer>> {
-  return new Promise((settle) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => settle(server));
-  });
 }

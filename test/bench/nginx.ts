@@ -3,8 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../free-ports.ts';
 import { cpuTime } from './process-stats.ts';
-import { end, freePort } from './processes.ts';
+import { end } from './processes.ts';
 
 export interface Nginx extends AsyncDisposable {
   port: number;

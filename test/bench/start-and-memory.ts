@@ -2,9 +2,10 @@
  * Memory of a gateway whose hot memory is full: one reader goes through the whole catalogue twice, every indicator whole,
  * as JSON and as CSV. Nobody's use is that even, so this is the most that answering takes.
  */
+
+import { freePort } from '../free-ports.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
-import { freePort } from './processes.ts';
 import type { Row } from './report.ts';
 import type { Session } from './session.ts';
 

@@ -19,6 +19,8 @@ const ARGUMENTS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+/** Only ends what hangs: a busy machine may take long for a page. */
+const STEP_TIMEOUT_MS = 120_000;
 const NAMES = join(import.meta.dirname, 'browsers.json');
 const SCREENSHOTS = join(import.meta.dirname, '../../var/screenshots');
 
@@ -46,7 +48,9 @@ export async function openBrowser(viewport = { width: 1280, height: 900 }): Prom
     executablePath,
     args: ARGUMENTS,
     viewport,
+    timeout: STEP_TIMEOUT_MS,
   });
+  context.setDefaultTimeout(STEP_TIMEOUT_MS);
   return {
     context,
     async [Symbol.asyncDispose]() {

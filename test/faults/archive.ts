@@ -46,7 +46,7 @@ export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL
 /** A Redis and a directory that are gone afterwards. */
 async function open() {
   const dir = await mkdtemp(join(tmpdir(), 'alm-nights-'));
-  const server = await startRedis();
+  const server = await startRedis({ dedicated: true });
   return {
     dir,
     server,

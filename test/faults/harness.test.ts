@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }));
 
 /** Runs a program as if it were a part. */
-async function run(program: string, limit_ms = 20_000): Promise<Finding[]> {
+async function run(program: string, limit_ms = 120_000): Promise<Finding[]> {
   const entry = join(dir, `${program.length}.mjs`);
   await writeFile(entry, program);
   return runPart({ name: 'part', fault: 'nothing' }, limit_ms, new AbortController().signal, entry);

@@ -6,7 +6,8 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { memoryLine } from '../bench/process-stats.ts';
-import { freePort, type Gateway } from '../bench/processes.ts';
+import type { Gateway } from '../bench/processes.ts';
+import { freePort } from '../free-ports.ts';
 import type { Deployment } from './deployment.ts';
 
 const MB = 2 ** 20;

@@ -14,7 +14,7 @@ import type { Finding } from './table.ts';
 
 const ENTRY = join(import.meta.dirname, 'run-part.ts');
 /** What has been told to end may take this long to be gone. */
-const ENDING_MS = 3_000;
+const ENDING_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 interface Told {

@@ -31,7 +31,7 @@ const WAIT_AT_MOST_MS = 50;
 
 export async function reconcileFaults(report: Report): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
-  const server = await startRedis();
+  const server = await startRedis({ dedicated: true });
   try {
     const archiveDir = join(dir, 'archive');
     await writeArchive(archiveDir);

@@ -9,7 +9,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { MeteringUnavailable } from '../../gateway/metering/metering.ts';
 import { admissionOf, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
-import { startRedisCluster } from '../redis.ts';
+import { startRedis, startRedisCluster } from '../redis.ts';
 
 interface Refusal {
   name: string;
@@ -66,7 +66,7 @@ let service: Service;
 let owner: TestKey;
 let control: Redis;
 beforeAll(async () => {
-  service = await Service.start();
+  service = await Service.start({ redis: await startRedis({ dedicated: true }) });
   owner = await service.account();
   // A connection of its own, which stays one of Redis' masters whatever happens to the user.
   control = new Redis({ path: new URL(service.redis.url).pathname });
@@ -102,7 +102,7 @@ describe.each(REFUSALS)('Redis is $name', ({ says, begin, end }) => {
 });
 
 test('CLUSTERDOWN: paid calls are refused while slots have no master, free of charge, and served when it is back', async () => {
-  const cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 1_000 });
+  const cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 3_000 });
   try {
     const redis = await cluster.connect();
     const world = createWorld(redis, UNLIMITED);
@@ -118,7 +118,7 @@ test('CLUSTERDOWN: paid calls are refused while slots have no master, free of ch
     const { credits } = await world.store.get(customer.account_id);
     expect(credits.balance).toBe(98);
     expect(redis).toBeInstanceOf(Cluster);
-    expect(await whenReady(redis, 5_000)).toBe(true);
+    expect(await whenReady(redis, 60_000)).toBe(true);
   } finally {
     await cluster.stop();
   }

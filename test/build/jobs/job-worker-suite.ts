@@ -23,7 +23,7 @@ const COUNTRIES = ['AFG', 'ALB', 'BRA'] as const;
 const figures = (value: number) => ({
   one: { name: 'One', cells: COUNTRIES.map((place): [string, number, number] => [place, 2020, value]) },
 });
-const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout: 20_000, interval: 20 });
+const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout: 120_000, interval: 20 });
 
 type Server = Pick<TestRedis, 'url' | 'stop'> & { connect(): Promise<RedisClient> };
 

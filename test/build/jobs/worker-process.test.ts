@@ -23,7 +23,7 @@ import { pidFrom, sendSignal } from '../../signals.ts';
 import { World } from '../world.ts';
 
 const WORKER = fileURLToPath(new URL('../../../build/worker.ts', import.meta.url));
-const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout: 20_000, interval: 20 });
+const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout: 120_000, interval: 20 });
 
 let server: TestRedis;
 let redis: RedisClient;

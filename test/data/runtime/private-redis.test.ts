@@ -39,7 +39,7 @@ async function hold(at = dir): Promise<PrivateRedis> {
 async function connect({ url }: PrivateRedis): Promise<RedisClient> {
   const client = connectRedis({ REDIS_URL: url, REDIS_CLUSTER: false }, silentLog, 'tool');
   clients.push(client);
-  expect(await whenReady(client, 10_000)).toBe(true);
+  expect(await whenReady(client, 60_000)).toBe(true);
   return client;
 }
 

@@ -26,7 +26,7 @@ beforeEach(async () => {
   world = createWorld(await server.connect(), UNLIMITED);
   customer = await world.customer({ credits: 1000 });
   redis = connectRedis({ REDIS_URL: proxy.url, REDIS_CLUSTER: false }, silentLog, 'metering');
-  await whenReady(redis, 5000);
+  await whenReady(redis, 60_000);
   metering = createMetering({ redis, settings: UNLIMITED, now: () => world.clock.ms, log: silentLog });
 });
 afterEach(async () => {
@@ -67,7 +67,7 @@ describe('a lost reply', () => {
     await expect(admit(5)).rejects.toThrow(MeteringUnavailable);
     expect(await books()).toMatchObject({ balance: 995, debits: 1 });
     proxy.fault = 'none';
-    await whenReady(redis, 5000);
+    await whenReady(redis, 60_000);
     await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, spent: 0, granted: 1000, ledger: 1000 });
     const [entry] = await world.store.ledger(customer.account_id);
@@ -92,7 +92,7 @@ describe('a lost reply', () => {
     for (const name of await keysMatching(world.redis, '*:debits:*')) await world.redis.del(name);
     clock.later_ms = 600_000;
     proxy.fault = 'none';
-    await whenReady(redis, 5000);
+    await whenReady(redis, 60_000);
     await metering.flush();
     await metering.flush();
     expect(await books()).toMatchObject({ balance: 995, spent: 5, ledger: 995, entries: 8 });
@@ -102,13 +102,13 @@ describe('a lost reply', () => {
     proxy.fault = 'cut_reply';
     await expect(admit(5)).rejects.toThrow(MeteringUnavailable);
     proxy.fault = 'none';
-    await whenReady(redis, 5000);
+    await whenReady(redis, 60_000);
     // The void arrives, and loses its reply too.
     proxy.fault = 'cut_reply';
     await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000 });
     proxy.fault = 'none';
-    await expect.poll(() => whenReady(redis, 5000)).toBe(true);
+    await expect.poll(() => whenReady(redis, 60_000)).toBe(true);
     await metering.flush();
     await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, spent: 0, ledger: 1000 });
@@ -128,7 +128,7 @@ describe('a lost request', () => {
     proxy.fault = 'cut_request';
     await expect(admit(5)).rejects.toThrow(MeteringUnavailable);
     proxy.fault = 'none';
-    await whenReady(redis, 5000);
+    await whenReady(redis, 60_000);
     await metering.flush();
     expect(await books()).toMatchObject({ balance: 1000, debits: 0, entries: 1 });
   });
@@ -155,7 +155,7 @@ describe('a lost request', () => {
       MeteringUnavailable,
     );
     proxy.fault = 'none';
-    await whenReady(redis, 5000);
+    await whenReady(redis, 60_000);
     await giving_up.flush();
     await expect(late.admit(admissionOf(customer.facts, { price: 5 }))).rejects.toThrow(MeteringUnavailable);
     expect(await books()).toMatchObject({ balance: 1000, debits: 0 });
@@ -191,7 +191,7 @@ describe('Redis away', () => {
     await expect(metering.resolveKey(`Bearer ${customer.key}`)).rejects.toThrow(MeteringUnavailable);
     expect(metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
     await server.restart();
-    expect(await whenReady(redis, 10_000)).toBe(true);
+    expect(await whenReady(redis, 60_000)).toBe(true);
     expect(metering.ready()).toBe(true);
     expect(await admit()).toMatchObject({ kind: 'admitted', balance: 998 });
     expect(await metering.resolveKey(`Bearer ${customer.key}`)).toEqual(customer.facts);

@@ -7,7 +7,7 @@ import { whenReady } from '../../../data/runtime/redis.ts';
 import { startRedis } from '../../redis.ts';
 import { type AccountWorld, startAccountPages } from './harness.ts';
 
-const BACK_WITHIN_MS = 10_000;
+const BACK_WITHIN_MS = 60_000;
 
 export interface OpenWorld {
   world: AccountWorld;

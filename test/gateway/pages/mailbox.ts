@@ -1,7 +1,7 @@
 /** A mailer that keeps what it is given, and tells those who wait for a mail. */
 import type { Mail, Mailer } from '../../../gateway/accounts/mail/mailer.ts';
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 export class Mailbox implements Mailer {
   readonly description = 'Mail goes to the test';

@@ -5,13 +5,13 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import { freePort } from '../../bench/processes.ts';
+import { freePort } from '../../free-ports.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { pidFrom, sendSignal, signalGroup } from '../../signals.ts';
 import { isRefused, Program, type Started } from '../program.ts';
 
 const run = promisify(execFile);
-const ENDS_WITHIN = { timeout: 20_000, interval: 50 };
+const ENDS_WITHIN = { timeout: 120_000, interval: 50 };
 
 let program: Program;
 let redis: TestRedis;
