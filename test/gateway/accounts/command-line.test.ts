@@ -1,9 +1,10 @@
-/** `npm run account -- …` as a person or a script runs it. */
+/** `npm run account -- …`: most commands run in this process, two in a process of their own. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../../../gateway/accounts/cli/main.ts';
 import { parseKey } from '../../../gateway/metering/keys.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
@@ -23,35 +24,65 @@ beforeEach(async () => {
   await flushRedis(await server.connect());
 });
 
-interface Outcome {
+interface Result {
   code: number;
   out: string;
   err: string;
 }
 
-/** Through `env`, which adds to the environment of the tests. */
-function account(words: string[], changes: Record<string, string> = {}): Promise<Outcome> {
-  const environment = Object.entries({ ...server.settings, VAR_DIR: varDir, ...changes });
-  const settings = environment.map(([name, value]) => `${name}=${value}`);
-  return new Promise((resolve) => {
-    execFile('env', [...settings, process.execPath, MAIN, ...words], (error, out, err) => {
+const environment = (changes: Record<string, string>) => ({
+  ...process.env,
+  ...{ ...server.settings, VAR_DIR: varDir, ...changes },
+});
+
+async function account(argv: string[], changes: Record<string, string> = {}): Promise<Result> {
+  const result = { out: '', err: '' };
+  const code = await run(argv, {
+    env: environment(changes),
+    stdout: { write: (text) => (result.out += text) },
+    stderr: { write: (text) => (result.err += text) },
+  });
+  return { code, ...result };
+}
+
+/** The same in a process of its own. */
+const accountProcess = (argv: string[]): Promise<Result> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...argv], { env: environment({}) }, (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err });
     });
   });
-}
 
-/** What a command that must succeed answers with `--json`: one object on one line. */
-async function answer(...words: string[]): Promise<Record<string, unknown>> {
-  const { code, out, err } = await account([...words, '--json']);
+/** Checks that a command succeeds and prints one line of JSON, and returns the object. */
+function parseResult({ code, out, err }: Result): Record<string, unknown> {
   expect({ code, err }).toEqual({ code: 0, err: '' });
   expect(out.trimEnd().split('\n')).toHaveLength(1);
   return JSON.parse(out);
 }
 
+const answer = async (...argv: string[]) => parseResult(await account([...argv, '--json']));
+
 const EMAIL = ['--email', 'a@b.example'];
 
-describe('the commands of the design', () => {
-  it('create prints the account and its balance', async () => {
+describe('as a process', () => {
+  it('exits with 0 and prints one JSON object on standard output', async () => {
+    expect(parseResult(await accountProcess(['create', ...EMAIL, '--credits', '7', '--json']))).toEqual({
+      account_id: expect.stringMatching(/^acc_/),
+      balance: 7,
+    });
+  });
+
+  it('exits with 1 and prints one sentence on standard error', async () => {
+    expect(await accountProcess(['show', ...EMAIL, '--json'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'There is no account a@b.example.\n',
+    });
+  });
+});
+
+describe('account commands', () => {
+  it('create prints the account id and its balance', async () => {
     expect(await answer('create', ...EMAIL, '--verified', '--credits', '1000')).toEqual({
       account_id: expect.stringMatching(/^acc_/),
       balance: 1000,
@@ -59,7 +90,7 @@ describe('the commands of the design', () => {
     expect(await answer('show', ...EMAIL)).toMatchObject({ verified: true, tier: 'free', balance: 1000 });
   });
 
-  it('key prints a key that is one, with an expiry when wanted', async () => {
+  it('key prints a valid key, with its expiry if one was given', async () => {
     await answer('create', ...EMAIL);
     const { key, key_id, ...rest } = await answer('key', ...EMAIL);
     expect(rest).toEqual({});
@@ -69,7 +100,7 @@ describe('the commands of the design', () => {
     });
   });
 
-  it('revoke, suspend, restore and close say what the state is now', async () => {
+  it('revoke, suspend, restore and close print the new state', async () => {
     await answer('create', ...EMAIL);
     const { key_id } = await answer('key', ...EMAIL);
     expect(await answer('revoke', '--key-id', String(key_id))).toEqual({ key_id, state: 'revoked' });
@@ -78,7 +109,7 @@ describe('the commands of the design', () => {
     expect(await answer('close', ...EMAIL)).toMatchObject({ state: 'closed' });
   });
 
-  it('verify and grant', async () => {
+  it('verify and grant change tier and balance; a repeated --idem grants once', async () => {
     await answer('create', ...EMAIL);
     expect(await answer('verify', ...EMAIL)).toMatchObject({ verified: true, tier: 'free' });
     expect(await answer('grant', ...EMAIL, '--credits', '5')).toMatchObject({ granted: 5, balance: 5 });
@@ -88,7 +119,7 @@ describe('the commands of the design', () => {
     expect(await answer('show', ...EMAIL)).toMatchObject({ balance: 12, ledger: [{ reason: 'thanks' }, {}] });
   });
 
-  it('order, paid at once or later, once', async () => {
+  it('order grants the credits of a pack once, paid at once or later', async () => {
     await answer('create', ...EMAIL, '--verified');
     const paid = await answer('order', ...EMAIL, '--pack', 'starter', '--paid');
     expect(paid).toMatchObject({ state: 'paid', pack: 'starter', credits: paid.balance });
@@ -102,7 +133,7 @@ describe('the commands of the design', () => {
     });
   });
 
-  it('show tells times in ISO 8601 and no secret', async () => {
+  it('show prints times in ISO 8601 and no secrets', async () => {
     await answer('create', ...EMAIL, '--credits', '1');
     const { key } = await answer('key', ...EMAIL, '--label', 'laptop');
     const shown = await answer('show', ...EMAIL);
@@ -116,7 +147,7 @@ describe('the commands of the design', () => {
   });
 });
 
-describe('what cannot be done ends with 1, a sentence on standard error and nothing on standard output', () => {
+describe('a failed command returns 1, prints one sentence on standard error and nothing on standard output', () => {
   it.each([
     [['nonsense'], /no command "nonsense"; there are create, verify, key/],
     [['create'], /--email is required/],
@@ -131,14 +162,14 @@ describe('what cannot be done ends with 1, a sentence on standard error and noth
     [['revoke', '--key-id', 'nothing'], /no key with the id nothing/],
     [['order', ...EMAIL, '--paid', '--failed'], /Only one of/],
     [['__proto__'], /no command "__proto__"/],
-  ])('%j', async (words, sentence) => {
-    const { code, out, err } = await account([...words, '--json']);
+  ])('%j', async (argv, sentence) => {
+    const { code, out, err } = await account([...argv, '--json']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(sentence);
     expect(err.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  it('an account that exists already', async () => {
+  it('for an account that already exists', async () => {
     await answer('create', ...EMAIL);
     expect(await account(['create', ...EMAIL])).toMatchObject({
       code: 1,
@@ -147,25 +178,25 @@ describe('what cannot be done ends with 1, a sentence on standard error and noth
     });
   });
 
-  it('a pack that is not on sale: those that are, are named', async () => {
+  it('for an unknown pack, and names the packs on sale', async () => {
     await answer('create', ...EMAIL);
     expect((await account(['order', ...EMAIL, '--pack', 'x'])).err).toMatch(
       /no credit pack x; there are starter/,
     );
   });
 
-  it('a Redis that does not answer', async () => {
+  it('if Redis does not answer', async () => {
     const { code, out, err } = await account(['show', ...EMAIL], { REDIS_URL: 'redis://127.0.0.1:1' });
     expect({ code, out, err }).toEqual({ code: 1, out: '', err: 'Redis (REDIS_URL) does not answer.\n' });
   });
 
-  it('a bad setting', async () => {
+  it('for an invalid setting', async () => {
     const { code, err } = await account(['show', ...EMAIL], { REDIS_URL: 'http://x' });
     expect({ code, names: err.includes('REDIS_URL') }).toEqual({ code: 1, names: true });
   });
 });
 
-it('help names every command and option', async () => {
+it('help lists every command and its options', async () => {
   const { code, out } = await account(['--help']);
   expect(code).toBe(0);
   for (const word of [
@@ -185,14 +216,14 @@ it('help names every command and option', async () => {
   expect(out).toContain('--expires');
 });
 
-it('without --json a person can read the answer', async () => {
+it('without --json prints one name and value per line', async () => {
   const { out } = await account(['create', ...EMAIL, '--credits', '3']);
   expect(out).toMatch(/^account_id: acc_\w+\nbalance: 3\n$/);
 });
 
-it('without REDIS_URL it starts the private Redis for its duration, and what it did stays', async () => {
-  const without = (words: string[]) => account([...words, '--json'], { REDIS_URL: '', REDIS_CLUSTER: '' });
-  expect(await without(['create', ...EMAIL, '--credits', '9'])).toMatchObject({ code: 0, err: '' });
-  const { out } = await without(['show', ...EMAIL]);
+it('without REDIS_URL starts the private Redis for the duration of a command, and keeps the data', async () => {
+  const withoutUrl = (argv: string[]) => account([...argv, '--json'], { REDIS_URL: '', REDIS_CLUSTER: '' });
+  expect(await withoutUrl(['create', ...EMAIL, '--credits', '9'])).toMatchObject({ code: 0, err: '' });
+  const { out } = await withoutUrl(['show', ...EMAIL]);
   expect(JSON.parse(out)).toMatchObject({ balance: 9 });
 });
