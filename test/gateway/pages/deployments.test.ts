@@ -13,7 +13,7 @@ const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.
 
 /** Sign-up to the first order. */
 async function youth(world: AccountWorld): Promise<Life> {
-  const customer = await world.customer();
+  const customer = await world.register();
   const { visitor } = customer;
   const key = keyIn(
     (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,

@@ -17,7 +17,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
   describe('signing up', () => {
     it('mails a link; the address it confirms has an account, signed in with the password of the sign-up, and the free grant', async () => {
-      const { account_id, visitor } = await world.customer('Ann Example');
+      const { account_id, visitor } = await world.register('Ann Example');
       expect(await world.accounts.get(account_id)).toMatchObject({
         name: 'Ann Example',
         verified: true,
