@@ -15,6 +15,7 @@ const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.
 async function youth(world: AccountWorld): Promise<Life> {
   const customer = await world.register();
   const { visitor } = customer;
+  expect(await world.context.identities.passwordOf(customer.account_id)).toMatch(/^scrypt\$32768\$8\$1\$/);
   const key = keyIn(
     (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,
   );
@@ -61,7 +62,7 @@ describe('the life of a customer', () => {
     ['one Redis, fresh', false],
     ['a Redis Cluster', true],
   ])('on %s', async (_where, cluster) => {
-    const world = await startAccountPages({ cluster, settings: { FREE_GRANT: '1' } });
+    const world = await startAccountPages({ cluster, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
       await age(world, await youth(world));
     } finally {
@@ -71,7 +72,7 @@ describe('the life of a customer', () => {
 
   it('across a restart of Redis: account, key, order, alert and session are still there', async () => {
     const redis = await startRedis({ persistent: true });
-    const world = await startAccountPages({ redis, settings: { FREE_GRANT: '1' } });
+    const world = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
       const life = await youth(world);
       await redis.kill();

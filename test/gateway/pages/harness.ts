@@ -30,12 +30,16 @@ import { Mailbox } from './mailbox.ts';
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
 
-/** The hash of `PASSWORD` at the lowest cost. Hashing itself is tested in `accounts/passwords.test.ts`. */
-const SALT = Buffer.alloc(16);
-const CHEAP_HASH = [
-  ...['scrypt', 16, 8, 1, SALT.toString('base64url')],
-  scryptSync(PASSWORD, SALT, 32, { N: 16, r: 8, p: 1 }).toString('base64url'),
-].join('$');
+const CHEAP = { N: 16, r: 8, p: 1 };
+
+/** Hashes at the lowest cost. `accounts/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
+async function hashCheaply(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const hash = scryptSync(password, salt, 32, CHEAP);
+  return ['scrypt', CHEAP.N, CHEAP.r, CHEAP.p, salt.toString('base64url'), hash.toString('base64url')].join(
+    '$',
+  );
+}
 
 interface SomeRedis {
   url: string;
@@ -46,6 +50,8 @@ interface SomeRedis {
 export interface AccountPagesOptions {
   settings?: Record<string, string>;
   cluster?: boolean;
+  /** Hashes passwords at the product's own cost. */
+  fullHashing?: boolean;
   /** A Redis that is started, and stopped, by the test. */
   redis?: SomeRedis;
 }
@@ -97,15 +103,15 @@ export class AccountWorld {
     return { status: response.status, json: await response.json() };
   }
 
-  /** A signed-in account, without the slow parts: its password hash is cheap, and no job or form signs it up or in. */
+  /** A signed-in account, made without jobs and with one form only. */
   async customer(name = 'Ann'): Promise<Customer> {
     const email = this.#freshEmail();
     const visitor = this.visitor();
     const mail = this.mailbox.next(email);
-    await this.handlers['sign-up']({ email, name, password: CHEAP_HASH });
+    await this.handlers['sign-up']({ email, name, password: await hashCheaply(PASSWORD) });
     const link = this.pathOf((await mail).link);
     await visitor.submit(link, link, {});
-    const candidate = await this.context.people.candidate(email);
+    const candidate = await this.context.identities.findLogin(email);
     if (!candidate) throw new Error(`${email} cannot sign in`);
     const session = await this.context.sessions.begin(candidate.subject, candidate.epoch);
     visitor.cookies.set(this.context.site.cookie, session.id);
@@ -222,6 +228,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     publicUrl: () => place.url,
     // With a server to hand it to, mail goes there.
     ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
+    ...(!options.fullHashing && { hashPassword: hashCheaply }),
   });
   let requests = 0;
   const app = buildApp({

@@ -83,7 +83,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       });
       stripe.failing = null;
       expect(page.status).toBe(503);
-      expect(wordsOf(page)).toContain('Stripe does not answer');
+      expect(wordsOf(page)).toContain('Stripe is not available');
       expect(await world.accounts.orders.list(account_id)).toMatchObject([{ state: 'pending' }]);
       expect(await world.balance(account_id)).toBe(0);
     });

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
-import { hashPassword } from '../../../accounts/sign-in/passwords.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { parseFields, untrimmedField } from '../../shared/forms.ts';
@@ -56,7 +55,7 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     if (problem !== null) return show(request, reply.code(422), problem);
     const refused = await reauthenticate(context, request, reply, current);
     if (refused !== null) return show(request, reply, refused);
-    const hashed = await hashPassword(password);
+    const hashed = await context.hashPassword(password);
     await auditedChange(context, request, { action: 'account.password' }, () =>
       context.identities.setPassword(account_id, hashed),
     );

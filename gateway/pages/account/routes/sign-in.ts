@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { hashPassword, PASSWORD_LENGTH, verifyPassword } from '../../../accounts/sign-in/passwords.ts';
+import { PASSWORD_LENGTH, verifyPassword } from '../../../accounts/sign-in/passwords.ts';
 import type { Throttle, ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
 import { validateEmail } from '../../../accounts/validation.ts';
 import { addressUnit } from '../../../metering/address-meter.ts';
@@ -74,7 +74,7 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
     }
     const wait_s = await throttleMail(context.throttle, request.ip, email);
     if (wait_s > 0) return showAgain(tooManyAttempts(reply, wait_s));
-    await context.onboarding.signUp({ email, name, password: await hashPassword(password) });
+    await context.onboarding.signUp({ email, name, password: await context.hashPassword(password) });
     return mailSent(reply, CHECK_MAIL, { email });
   });
 }
@@ -145,7 +145,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     const { password } = parseFields(resetForm, request.body);
     const problem = passwordProblem(password);
     if (problem !== null) return view(reply.code(422), title, { token, problem });
-    const account = await context.onboarding.resetPassword(token, await hashPassword(password));
+    const account = await context.onboarding.resetPassword(token, await context.hashPassword(password));
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordAction(context, request, account.account_id, { action: 'account.password' });
     return done(reply, 'Your password is changed', {});
