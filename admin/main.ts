@@ -12,11 +12,11 @@ import { readSettings, type Settings, SettingsError } from '../data/runtime/sett
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { Archive } from '../gateway/archive/archive.ts';
-import { installFallback } from '../gateway/http/fallback.ts';
+import { installErrorHandlers } from '../gateway/http/error-handlers.ts';
 import { installHealth } from '../gateway/http/health.ts';
-import { newIds } from '../gateway/http/request-id.ts';
+import { createRequestIds } from '../gateway/http/request.ts';
 import { requestObserver } from '../gateway/http/request-log.ts';
-import { openServer } from '../gateway/http/server.ts';
+import { createHttpServer } from '../gateway/http/server.ts';
 import { installStylesheet } from '../gateway/pages/shared/stylesheet.ts';
 import {
   resolveRedisUrl,
@@ -50,13 +50,13 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   ]);
   shutdownHooks.push(() => snapshots.close());
   const now = Date.now;
-  const app = openServer({
+  const app = createHttpServer({
     settings,
     log,
-    randomId: newIds(),
+    randomId: createRequestIds(),
     observe: requestObserver(log, null),
   });
-  installFallback(app, ['/healthz', '/readyz'], log);
+  installErrorHandlers(app, ['/healthz', '/readyz'], log);
   installHealth(app, snapshots, { ready: () => isReady(redis) });
   installStylesheet(app);
   const archive = new Archive(settings.ARCHIVE_DIR);

@@ -1,38 +1,33 @@
-/**
- * The gateway as a Fastify instance, made from its dependencies: it reads no settings from anywhere and listens
- * nowhere. `main.ts` does both.
- */
+/** The gateway as a Fastify instance, made from its dependencies. It reads no settings and does not listen; `main.ts` does. */
 import type { FastifyInstance } from 'fastify';
 import type { AdminDependencies } from '../admin/context.ts';
 import { registerAdmin } from '../admin/plugin.ts';
 import type { AccountService } from './accounts/service.ts';
-import { type Answer, admit } from './http/admission.ts';
-import { callerAddress } from './http/caller-address.ts';
+import { Executor } from './execute.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs.ts';
-import { installFallback } from './http/fallback.ts';
+import { installErrorHandlers } from './http/error-handlers.ts';
 import { installHealth } from './http/health.ts';
+import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
 import { buildOpenApi } from './http/openapi.ts';
-import type { Way } from './http/prepare.ts';
-import { PRESSURE_LIMITS, Pressure } from './http/pressure.ts';
-import type { QueryParameters } from './http/query-string.ts';
-import { requestIds } from './http/request-id.ts';
+import { PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
+import { addressReader, requestIdReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
-import { openServer, type ServerDependencies } from './http/server.ts';
-import { UrlRouteCache } from './http/url-route-cache.ts';
+import { createHttpServer, type ServerOptions } from './http/server.ts';
 import type { Metering } from './metering/metering.ts';
-import { PREFIXES, ROUTES } from './operations/registry.ts';
+import { OPERATIONS } from './operations/registry.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
 import { installStylesheet } from './pages/shared/stylesheet.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
-export interface AppDependencies extends Omit<ServerDependencies, 'observe' | 'onClosing'> {
+export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClosing' | 'listener'> {
   metering: Metering;
   snapshots: Snapshots;
   /** Unix milliseconds. */
   now: () => number;
   /** Default: with the limits of a service. */
-  pressure?: Pressure;
+  loadShedder?: LoadShedder;
+  caches?: PublicApiDependencies['caches'];
   metrics?: Metrics;
   /** Mounts the operator area. */
   admin?: AdminDependencies;
@@ -41,43 +36,33 @@ export interface AppDependencies extends Omit<ServerDependencies, 'observe' | 'o
 }
 
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
-  const { metering, snapshots, log, settings, randomId, metrics = null } = dependencies;
-  const { pressure = new Pressure(PRESSURE_LIMITS, log) } = dependencies;
+  const { metering, snapshots, log, settings, randomId, now, caches, metrics = null } = dependencies;
+  const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
-  const directions = new UrlRouteCache({ requestId: requestIds(randomId), observe });
-  const app = openServer({ ...dependencies, observe, onClosing: () => directions.close() });
-  const unwatch = pressure.watch();
+  const api = new PublicApi({
+    executor: new Executor({ metering, snapshots, now, log }),
+    loadShedder,
+    requestIdOf: requestIdReader(randomId),
+    addressOf: addressReader(settings),
+    log,
+    observe,
+    ...(caches && { caches }),
+  });
+  const app = createHttpServer({
+    ...dependencies,
+    observe,
+    onClosing: () => api.close(),
+    listener: (framework) => api.listener(framework),
+  });
+  const unwatch = loadShedder.watch();
   app.addHook('onClose', async () => unwatch());
-  const templates = PREFIXES.flatMap((prefix) => ROUTES.map((route) => prefix + route.template));
-  installFallback(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
+  const templates = PREFIXES.flatMap((prefix) => OPERATIONS.map(({ path }) => prefix + path));
+  installErrorHandlers(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
   installHealth(app, snapshots, metering);
   installDocs(app, buildOpenApi());
   installStylesheet(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
-  const addressOf = callerAddress(settings);
-  for (const route of ROUTES) {
-    const answer = admit(route, { ...dependencies, pressure, addressOf });
-    for (const prefix of PREFIXES) install(app, prefix + asPattern(route.template), answer, directions);
-  }
-  directions.standBefore(app.server);
+  api.install(app);
   return app;
 }
-
-/** The framework's part in a public route: to find it. */
-function install(app: FastifyInstance, pattern: string, answer: Answer, directions: UrlRouteCache): void {
-  app.get(pattern, ({ raw, id, params, query }, reply) => {
-    reply.hijack();
-    const way: Way = {
-      path: params as Record<string, string>,
-      query: query as QueryParameters,
-      reading: null,
-      isAskedAgain: false,
-    };
-    directions.note(raw.url ?? '', answer, way);
-    reply.facts = answer(raw, reply.raw, id, way);
-  });
-}
-
-/** `/rankings/{indicator}` as the router writes it. */
-const asPattern = (template: string): string => template.replaceAll(/\{([^}]+)\}/g, ':$1');

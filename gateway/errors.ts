@@ -1,6 +1,6 @@
 /**
- * The one catalogue of public errors: code, status, and the text when nothing more particular can be said.
- * Internal detail goes to the log only. A test holds this list against the interface and OpenAPI, both ways.
+ * The catalogue of public errors: code, HTTP status, default message. Internal detail goes to the log only.
+ * A test holds this list against the documentation and OpenAPI, both ways.
  */
 export const ERRORS = {
   bad_sort: { status: 400, message: 'sort must be one of name, coverage, latest, topic, source.' },
@@ -26,3 +26,18 @@ export const ERRORS = {
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** A refusal or a fault, as a caller is told of it. */
+export interface ApiError {
+  code: ErrorCode;
+  /** Replaces the default message where something more specific is known. */
+  message?: string;
+  retryAfter_s?: number;
+}
+
+/** Longest input that an error message repeats. */
+const ECHO_MAX = 300;
+
+/** Truncates caller input for an error message, so that no error is longer than its request. */
+export const truncateInput = (text: string): string =>
+  text.length > ECHO_MAX ? `${text.slice(0, ECHO_MAX)}…` : text;

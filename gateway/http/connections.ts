@@ -24,7 +24,7 @@ function handlesAllowed(): number {
 }
 
 /** @param most default: what the system allows, within reason. */
-export function boundConnections(
+export function limitConnections(
   server: Server,
   log: Logger,
   most = Math.max(CONNECTIONS_LEAST, Math.min(CONNECTIONS_MOST, handlesAllowed() - KEPT_FREE)),

@@ -1,13 +1,13 @@
 /**
- * The machine-readable description, OpenAPI 3.1, made from the very definitions that validate and answer.
+ * The machine-readable description, OpenAPI 3.1, generated from the definitions that validate and answer.
  *
  * Run by itself it prints the document: `node gateway/openapi.ts > openapi.json`.
  */
 import { z } from 'zod';
+import { ENCODERS } from '../encoders/registry.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import type { Route } from '../operations/operation.ts';
-import { DOCUMENTED_PREFIX, ROUTES } from '../operations/registry.ts';
-import { EXAMPLES } from './openapi-examples.ts';
+import type { Operation } from '../operations/operation.ts';
+import { OPERATIONS } from '../operations/registry.ts';
 import {
   componentSchemas,
   failureResponse,
@@ -17,7 +17,9 @@ import {
   type Json,
   KEYED_HEADERS,
   schemaRef,
-} from './openapi-schemas.ts';
+} from './openapi-components.ts';
+import { EXAMPLES } from './openapi-examples.ts';
+import { DOCUMENTED_PREFIX } from './public-api.ts';
 
 const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
 
@@ -43,7 +45,9 @@ const TAGS = [
 
 /** The whole document. */
 export function buildOpenApi(): Json {
-  const answers = Object.fromEntries(ROUTES.map((route) => [answerName(route), route.answer]));
+  const answers = Object.fromEntries(
+    OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -59,7 +63,10 @@ export function buildOpenApi(): Json {
     servers: [{ url: '/', description: 'This service' }],
     tags: TAGS,
     paths: Object.fromEntries(
-      ROUTES.map((route) => [DOCUMENTED_PREFIX + route.template, { get: operation(route) }]),
+      OPERATIONS.map((operation) => [
+        DOCUMENTED_PREFIX + operation.path,
+        { get: describeOperation(operation) },
+      ]),
     ),
     components: {
       securitySchemes: {
@@ -72,22 +79,22 @@ export function buildOpenApi(): Json {
 }
 
 /** `listCountries` answers with `ListCountriesAnswer`. */
-const answerName = ({ operation: name }: Route): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
+const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
 
-function operation(route: Route): Json {
+function describeOperation(operation: Operation): Json {
   return {
-    operationId: route.operation,
-    tags: [route.tag],
-    summary: route.summary,
-    description: `${route.description}\n\n**Price**: ${route.price}.`,
-    security: route.key === 'required' ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    parameters: [...pathParameters(route), ...queryParameters(route)],
-    responses: responses(route),
+    operationId: operation.name,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: `${operation.description}\n\n**Price**: ${operation.priceText}.`,
+    security: operation.needsKey ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    parameters: [...pathParameters(operation), ...queryParameters(operation)],
+    responses: responses(operation),
   };
 }
 
-const pathParameters = ({ path }: Route): Json[] =>
-  Object.entries(path).map(([name, { description, example }]) => ({
+const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
+  Object.entries(parameters).map(([name, { description, example }]) => ({
     name,
     in: 'path',
     required: true,
@@ -96,7 +103,7 @@ const pathParameters = ({ path }: Route): Json[] =>
     schema: { type: 'string' },
   }));
 
-function queryParameters({ query }: Route): Json[] {
+function queryParameters({ query }: Operation): Json[] {
   const schema = z.toJSONSchema(query, { io: 'input', target: 'draft-2020-12' });
   const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
@@ -113,43 +120,60 @@ function queryParameters({ query }: Route): Json[] {
   });
 }
 
-function responses(route: Route): Json {
-  const success: [string, Json][] = [['200', successResponse(route)]];
-  if (route.tagged) {
+function responses(operation: Operation): Json {
+  const success: [string, Json][] = [['200', successResponse(operation)]];
+  if (operation.isCacheable) {
     const names = ['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Snapshot', ...KEYED_HEADERS];
     success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
   }
-  const failures = [...byStatus(refusalsOf(route))].map(([status, codes]): [string, Json] => [
+  const failures = [...byStatus(errorsOf(operation))].map(([status, codes]): [string, Json] => [
     String(status),
     failureResponse(status, codes, status !== 401),
   ]);
-  const takesQuery = Object.keys(route.query.shape).length > 0;
+  const takesQuery = Object.keys(operation.query.shape).length > 0;
   return Object.fromEntries([...success, ...failures, ...(takesQuery ? [['422', INVALID_RESPONSE]] : [])]);
 }
 
-function successResponse(route: Route): Json {
-  const names = ['X-Request-Id', 'Cache-Control', 'Vary', ...(route.tag === 'Account' ? [] : ['X-Snapshot'])];
-  if (route.tagged) names.push('ETag');
-  if (route.csv) names.push('Content-Disposition', 'Link', 'X-Attribution');
-  const example = EXAMPLES[route.operation];
-  const json = { schema: schemaRef(answerName(route)), ...(example === undefined ? {} : { example }) };
-  const csv = route.csv && {
-    schema: { type: 'string', description: route.csv.description },
-    example: route.csv.example,
-  };
+function successResponse(operation: Operation): Json {
+  const names = [
+    'X-Request-Id',
+    'Cache-Control',
+    'Vary',
+    ...(operation.tag === 'Account' ? [] : ['X-Snapshot']),
+  ];
+  if (operation.isCacheable) names.push('ETag');
+  const formats = ENCODERS.filter(({ name }) => operation.formats?.includes(name));
+  if (formats.some(({ extension }) => extension !== null)) {
+    names.push('Content-Disposition', 'Link', 'X-Attribution');
+  }
+  const example = EXAMPLES[operation.name];
+  const json = { schema: schemaRef(answerName(operation)), ...(example === undefined ? {} : { example }) };
+  const others = formats.flatMap(({ mediaType, documentation }) =>
+    documentation === null
+      ? []
+      : [
+          [
+            mediaType.split(';', 1)[0] ?? mediaType,
+            {
+              schema: { type: 'string', description: documentation.description },
+              example: documentation.example,
+            },
+          ],
+        ],
+  );
   return {
-    description: route.summary,
+    description: operation.summary,
     headers: headerRefs([...names, ...KEYED_HEADERS]),
-    content: { 'application/json': json, ...(csv ? { 'text/csv': csv } : {}) },
+    content: { 'application/json': json, ...Object.fromEntries(others) },
   };
 }
 
-/** The refusals of one route and those of all routes of its kind. */
-export function refusalsOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = [...route.refusals];
-  if (route.key === 'required') codes.push('unauthorized');
+/** The errors of one operation and those of all operations of its kind. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const codes: ErrorCode[] = [...operation.errors];
+  if (operation.needsKey) codes.push('unauthorized');
   codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
-  if (route.price !== 'free') codes.push('insufficient_credits');
+  if (operation.priceText !== 'free') codes.push('insufficient_credits');
   return codes;
 }
 

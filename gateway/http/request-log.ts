@@ -1,8 +1,15 @@
-/** One log line and one set of metrics for each answered request; neither costs anything where it is off. */
+/** A log line and metrics for each answered request; neither costs anything where it is off. */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Metrics } from './metrics.ts';
-import type { RequestFacts } from './passenger.ts';
+
+/** What is known of a request when it is logged. */
+export interface RequestFacts {
+  /** Route name: `/v1/data`, or `none`. */
+  route: string;
+  keyId: string | null;
+  creditsCharged: number;
+}
 
 export interface Answered {
   request_id: string;
@@ -12,10 +19,10 @@ export interface Answered {
   facts: RequestFacts;
 }
 
-/** Told of every request once its answer is out. */
+/** Called for every request once its answer is sent. */
 export type Observer = (answered: Answered) => void;
 
-/** Null where nobody wants to know. */
+/** Null where neither log nor metrics are on. */
 export function requestObserver(log: Logger, metrics: Metrics | null): Observer | null {
   const logged = log.isLevelEnabled('info');
   if (!logged && metrics === null) return null;

@@ -1,81 +1,73 @@
 /**
- * The Fastify instance that every server of this project begins as: its limits of time and size, ids, headers of every
- * page, and the request log. It has no routes yet.
+ * The Fastify instance that every server of this project starts from: timeouts and size limits, request ids, security
+ * headers, error handlers for what HTTP or the framework refuse, and the request log. It has no routes.
  */
-
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { trustedProxies } from './caller-address.ts';
-import { boundConnections } from './connections.ts';
-import { clientErrors, frameworkErrors } from './fallback.ts';
-import type { RequestFacts } from './passenger.ts';
-import { parseQueryString } from './query-string.ts';
-import { requestIds } from './request-id.ts';
-import { installRequestLog, type Observer } from './request-log.ts';
-import { IDLE_MS } from './slow-readers.ts';
+import { parseQueryString } from '../operations/parameters.ts';
+import { limitConnections } from './connections.ts';
+import { clientErrors, frameworkErrors } from './error-handlers.ts';
+import { requestIdReader, trustedProxies } from './request.ts';
+import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
+import { IDLE_MS } from './slow-clients.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** What the request log tells of the request; null until a route has it. */
+    /** For the request log; null where the route sets nothing. */
     facts: RequestFacts | null;
   }
 }
 
-/** A flood of new connections does not keep a server open. */
-const TURNS_MOST = 200;
+/** Bounds the wait for pending connections under a flood of new ones. */
+const TURNS_MAX = 200;
 
-export interface ServerDependencies {
+export interface ServerOptions {
   settings: Settings;
   log: Logger;
-  /** An id that was never given before, of `A-Za-z0-9._-`. */
+  /** Gives a unique id of `A-Za-z0-9._-`. */
   randomId: () => string;
-  /** Told of every answer. Default: nobody is. */
+  /** Called for every answer. */
   observe?: Observer | null;
   /**
-   * How long a closing server goes on taking requests, each answered with `Connection: close`, so that callers with
-   * open connections leave by themselves instead of being cut off. Default 0.
+   * How long a closing server still accepts requests, each answered with `Connection: close`, so that clients close
+   * their connections themselves instead of being cut off. Default 0.
    */
   drainMs?: number;
-  /** Told when the server begins to close, before it drains. */
+  /** Called when the server starts to close, before it drains. */
   onClosing?: () => void;
-  /** Told of every route as it is made, for tests that walk all of them. */
+  /** Wraps the framework's request listener. */
+  listener?: (framework: RequestListener) => RequestListener;
+  /** Called for every route as it is registered; for tests. */
   onRoute?: (route: { method: string; url: string }) => void;
 }
 
-/** How long a client may take to send its headers, its whole request, and to be silent in between. */
+/** Limits on how long a client may take to send its headers and its request, and to stay idle in between. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** So much later than its time a slow request may be cut off. */
+/** A slow request is cut off at most this much late. */
 const CONNECTIONS_CHECKED_EVERY_MS = 3_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** Longer than any header block may be, so that no path is too long for its route: it is not found instead. */
+/** Longer than any request line, so that a long path is 404 and not a framework error. */
 const PATH_PARAMETER_MAX = 32_768;
 
-/** What even a page of a plugin carries. */
-const EVERY_PAGE = {
+/** On every page, those of plugins included. */
+const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'same-origin',
 };
 
-export function openServer(dependencies: ServerDependencies): FastifyInstance {
-  const { settings, log, randomId, onRoute, onClosing, drainMs = 0, observe = null } = dependencies;
+export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
+  const { settings, log, randomId, onRoute, onClosing, listener, drainMs = 0, observe = null } = dependencies;
   const app = Fastify({
     logger: false,
     trustProxy: trustedProxies(settings),
-    genReqId: requestIds(randomId),
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
-      // A request without a body costs no stream: a twentieth of all that a free answer costs.
-      optimizeEmptyRequests: true,
-    },
+    genReqId: requestIdReader(randomId),
+    serverFactory: (framework) => createListening(listener ? listener(framework) : framework),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -87,44 +79,56 @@ export function openServer(dependencies: ServerDependencies): FastifyInstance {
     frameworkErrors,
     clientErrorHandler: clientErrors(randomId),
   });
-  // A caller may close its sending side with its last request: it still gets, and has paid for, the answer.
-  Object.assign(app.server, { httpAllowHalfOpen: true });
-  // Such a request's stream has ended before anybody listens; whoever reads a body gets one that ends when it is read.
+  // The stream of a request without a body has ended before anybody listens; readers of a body get one that ends on read.
   app.addHook('preParsing', (request, _reply, payload, done) => {
     done(null, request.method !== 'GET' && payload.readableEnded ? Readable.from([]) : payload);
   });
-  boundConnections(app.server, log);
+  limitConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
   if (onClosing) app.addHook('preClose', async () => onClosing());
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
-  // What is not sent by `send.ts`, which watches its readers itself. Node could do so for each connection, but that moves
-  // timers with each read and write: measured, 3 in 100 of all that a free answer costs.
+  // Idle timeout of page requests; answers of the public API are watched by `slow-clients.ts`. Node's own timeout for each
+  // connection would move a timer on every read and write: 3 % of a cached answer.
   app.addHook('onRequest', (_request, { raw }, done) => {
     raw.setTimeout(IDLE_MS);
     done();
   });
-  // Public answers are written by `send.ts` and never come by here.
+  // Answers of the public API are hijacked and skip this hook.
   app.addHook('onSend', async (request, reply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...EVERY_PAGE });
+    reply.headers({ 'X-Request-Id': request.id, ...PAGE_HEADERS });
   });
   installRequestLog(app, observe);
   return app;
 }
 
+function createListening(listener: RequestListener): Server {
+  const options = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: CONNECTIONS_CHECKED_EVERY_MS,
+    // A request without a body gets no stream: a twentieth of the cost of a cached answer.
+    optimizeEmptyRequests: true,
+  };
+  const server = createServer(options, listener);
+  // A client may half-close its side after its last request and still gets its answer.
+  return Object.assign(server, { httpAllowHalfOpen: true });
+}
+
 /**
- * Waits, and then until every connection that the system has taken on is let in: one that is left in its queue when the
- * port closes is reset, although its caller may have sent a request.
+ * Waits, then until every pending connection is accepted: one left in the system's queue when the port closes is reset,
+ * although its client may have sent a request.
  */
 async function drain(server: Server, drainMs: number): Promise<void> {
   await setTimeout(drainMs);
-  let letIn = 0;
+  let accepted = 0;
   const count = (): void => {
-    letIn += 1;
+    accepted += 1;
   };
   server.on('connection', count);
-  for (let turn = 0, before = -1; turn < TURNS_MOST && before !== letIn; turn++) {
-    before = letIn;
+  for (let turn = 0, before = -1; turn < TURNS_MAX && before !== accepted; turn++) {
+    before = accepted;
     await nextTurn();
   }
   server.off('connection', count);

@@ -1,20 +1,23 @@
 /** GET /countries: the country records, by name. */
 import { z } from 'zod';
+import { countryRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { countriesAnswer } from './answers.ts';
-import { defineRoute, freeFile, listBody, sentOnly } from './operation.ts';
+import { count, envelope } from './envelope.ts';
+import { defineOperation, free, freeFile, listDocument, sentOnly } from './operation.ts';
 import { text } from './parameters.ts';
 
-export const countries = defineRoute({
-  template: '/countries',
-  operation: 'listCountries',
+const ALL = freeFile(ROUTE_FILES.countries);
+
+export const countries = defineOperation({
+  name: 'listCountries',
+  path: '/countries',
   tag: 'Catalogue',
   summary: 'Countries',
   description: 'All countries served, ordered by name. A filter that matches nothing gives an empty array.',
-  key: 'optional',
-  price: 'free',
-  tagged: true,
-  path: {},
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  pathParameters: {},
   query: z.object({
     region: text()
       .optional()
@@ -25,26 +28,29 @@ export const countries = defineRoute({
       .describe('Exact income group, case-sensitive')
       .meta({ example: 'High income' }),
   }),
-  answer: countriesAnswer,
-  refusals: [],
-  handle({ snapshot, query }) {
-    const { region, income_group } = query;
-    if (region === undefined && income_group === undefined) return freeFile(ROUTE_FILES.countries);
-    const { catalogue } = snapshot;
-    const found = catalogue.countries.filter(
+  answer: envelope(z.array(countryRecord), {
+    count,
+    region: z.string().optional(),
+    income_group: z.string().optional(),
+  }),
+  errors: [],
+  plan({ snapshot: { catalogue }, query: { region, income_group } }) {
+    if (region === undefined && income_group === undefined) return ALL;
+    const matching = catalogue.countries.filter(
       ({ record }) =>
         (region === undefined || record.region === region) &&
         (income_group === undefined || record.income_group === income_group),
     );
     const meta = {
       generated_at: catalogue.generatedAt,
-      count: found.length,
+      count: matching.length,
       ...sentOnly({ region, income_group }),
     };
-    const body = listBody(
-      found.map(({ json }) => json),
-      meta,
+    return free(
+      listDocument(
+        matching.map(({ json }) => json),
+        meta,
+      ),
     );
-    return { kind: 'answer', body, price: 0, rows: 0 };
   },
 });

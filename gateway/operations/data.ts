@@ -1,21 +1,17 @@
 /** GET /data: raw observations of one indicator, as JSON or CSV. */
 import { z } from 'zod';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { headerAddress, headerText } from '../http/header-text.ts';
-import { type Body, JSON_TYPE } from '../http/representation.ts';
-import type { ObservationRows } from '../snapshot/observations.ts';
-import { CSV_HEADER } from '../snapshot/row-text.ts';
-import { dataAnswer } from './answers.ts';
+import { indicatorId, iso3, observationRow } from '../../data/schema/records.ts';
+import { DEFAULT_FORMAT, FORMATS } from '../encoders/registry.ts';
+import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { defineRoute, type Outcome, sentOnly } from './operation.ts';
+import { type Content, defineOperation, type Planned, refused, sentOnly } from './operation.ts';
 import { fail, integer, oneOf, text } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 const COUNTRIES_MAX = 300;
 const THREE_LETTERS = /^[A-Za-z]{3}$/;
-const CSV_TYPE = 'text/csv; charset=utf-8';
 
-/** Codes in the order sent, each once. A blank list is an error, never the whole indicator by accident. */
+/** Distinct codes in the order sent. A blank list is an error, so that it never means the whole indicator. */
 const countryList = text()
   .transform((sent, ctx): string[] => {
     const codes = sent.split(',').map((code) => code.trim());
@@ -55,7 +51,7 @@ const query = z
       .describe(`ISO 3166-1 alpha-3 codes separated by commas, at most ${COUNTRIES_MAX}; default all`),
     from: integer().optional().describe('First year, inclusive').meta({ example: 2000 }),
     to: integer().optional().describe('Last year, inclusive').meta({ example: 2020 }),
-    format: oneOf(['json', 'csv']).optional().describe('Default `json`').meta({ default: 'json' }),
+    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
   })
   .superRefine(({ from, to }, ctx) => {
     if (from === undefined || to === undefined || from <= to) return;
@@ -63,76 +59,55 @@ const query = z
     ctx.addIssue({ code: 'custom', path: ['from'], params: { failure } });
   });
 
-export const data = defineRoute({
-  template: '/data',
-  operation: 'getData',
+export const data = defineOperation({
+  name: 'getData',
+  path: '/data',
   tag: 'Data',
   summary: 'Observations',
   description:
-    'The observations of one indicator by country and year, ordered so. Costs a credit per row, at least one. ' +
+    'The observations of one indicator, ordered by country and year. Costs a credit per row, at least one. ' +
     'A missing measurement is a row with null. Codes without data match nothing.',
-  key: 'required',
-  price: 'max(1, rows) credits',
-  tagged: false,
-  path: {},
+  needsKey: true,
+  priceText: 'max(1, rows) credits',
+  isCacheable: false,
+  pathParameters: {},
   query,
-  answer: dataAnswer,
-  csv: {
-    description:
-      'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
-    example: `${CSV_HEADER}gapminder.life_expectancy_years,KEN,2000,54.3,,,151,false\r\n`,
-  },
-  refusals: ['indicator_not_found', 'export_restricted'],
-  async handle({ snapshot, query: asked }): Promise<Outcome> {
-    const item = snapshot.catalogue.indicators.get(asked.indicator);
-    if (!item) return indicatorNotFound(asked.indicator);
-    const { record } = item;
-    if (record.access_tier === 'display') return { kind: 'refusal', code: 'export_restricted' };
-    const { countries, from, to, format } = asked;
-    const filter = { countries: countries?.toSorted(), from, to };
-    const found = await snapshot.observations.rows(record.id, filter, format ?? 'json');
-    const echo = sentOnly({ countries, from, to, format });
-    const body =
-      format === 'csv'
-        ? csvBody(record, found)
-        : jsonRows(record, found, snapshot.catalogue.generatedAt, echo);
-    return { kind: 'answer', body, price: Math.max(1, found.rows), rows: found.rows };
+  answer: envelope(z.array(observationRow), {
+    count,
+    indicator: indicatorId,
+    name: z.string(),
+    unit: z.string().nullable(),
+    licence_url: z.string().nullable(),
+    ...credit,
+    countries: z.array(iso3).optional().describe('Normalised; in the order sent, each once'),
+    from: z.int().optional(),
+    to: z.int().optional(),
+    format: z.enum(FORMATS).optional(),
+  }),
+  formats: FORMATS,
+  errors: ['indicator_not_found', 'export_restricted'],
+  async plan({ snapshot, query: { indicator: id, countries, from, to, format } }): Promise<Planned> {
+    const item = snapshot.catalogue.indicators.get(id);
+    if (!item) return indicatorNotFound(id);
+    const { record: indicator } = item;
+    if (indicator.access_tier === 'display') return refused('export_restricted');
+    const rows = await snapshot.observations.select(id, { countries: countries?.toSorted(), from, to });
+    const meta = {
+      generated_at: snapshot.catalogue.generatedAt,
+      count: rows.count,
+      indicator: id,
+      name: indicator.name,
+      unit: indicator.unit,
+      licence: indicator.licence,
+      licence_url: indicator.licence_url,
+      attribution: indicator.attribution,
+      ...sentOnly({ countries, from, to, format }),
+    };
+    const content: Content = {
+      kind: 'table',
+      table: { indicator, rows, meta },
+      format: format ?? DEFAULT_FORMAT,
+    };
+    return { kind: 'plan', price: Math.max(1, rows.count), rows: rows.count, produce: () => content };
   },
 });
-
-const JSON_START = Buffer.from('{"data":[');
-
-function jsonRows(
-  record: IndicatorRecord,
-  { rows, chunks }: ObservationRows,
-  generatedAt: string,
-  echo: Record<string, unknown>,
-): Body {
-  const meta = {
-    generated_at: generatedAt,
-    count: rows,
-    indicator: record.id,
-    name: record.name,
-    unit: record.unit,
-    licence: record.licence,
-    licence_url: record.licence_url,
-    attribution: record.attribution,
-    ...echo,
-  };
-  const end = Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
-  return { kind: 'bytes', type: JSON_TYPE, chunks: [JSON_START, ...chunks, end] };
-}
-
-const CSV_START = Buffer.from(CSV_HEADER);
-
-function csvBody(record: IndicatorRecord, { chunks }: ObservationRows): Body {
-  const headers = [
-    'Content-Disposition',
-    `attachment; filename="${record.id}.csv"`,
-    'X-Attribution',
-    headerText(record.attribution),
-  ];
-  if (record.licence_url !== null)
-    headers.push('Link', `<${headerAddress(record.licence_url)}>; rel="license"`);
-  return { kind: 'bytes', type: CSV_TYPE, chunks: [CSV_START, ...chunks], headers };
-}

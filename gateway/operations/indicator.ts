@@ -1,36 +1,34 @@
 /** GET /indicators/{indicator_id}: one indicator with the related ones. */
 import { z } from 'zod';
+import { indicatorDetail } from '../../data/schema/records.ts';
 import { indicatorFile } from '../../data/schema/snapshot.ts';
-import { indicatorAnswer } from './answers.ts';
-import { defineRoute, freeFile, type Outcome } from './operation.ts';
-import { bounded } from './validation.ts';
+import { truncateInput } from '../errors.ts';
+import { credit, envelope } from './envelope.ts';
+import { defineOperation, freeFile, type Refused, refused } from './operation.ts';
 
-/** What may not be redistributed is not in the snapshot, and so does not exist: never 403. */
-export const indicatorNotFound = (id: string): Outcome => ({
-  kind: 'refusal',
-  code: 'indicator_not_found',
-  message: `No indicator has the id '${bounded(id)}'.`,
-});
+/** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
+export const indicatorNotFound = (id: string): Refused =>
+  refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
 
-export const indicator = defineRoute({
-  template: '/indicators/{indicator_id}',
-  operation: 'getIndicator',
+export const indicator = defineOperation({
+  name: 'getIndicator',
+  path: '/indicators/{indicator_id}',
   tag: 'Catalogue',
   summary: 'One indicator',
   description: 'The indicator record with up to 12 related indicators, strongest first.',
-  key: 'optional',
-  price: 'free',
-  tagged: true,
-  path: {
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  pathParameters: {
     indicator_id: {
       description: 'Indicator id, exact and case-sensitive',
       example: 'gapminder.life_expectancy_years',
     },
   },
   query: z.object({}),
-  answer: indicatorAnswer,
-  refusals: ['indicator_not_found'],
-  handle({ snapshot, path }) {
+  answer: envelope(indicatorDetail, credit),
+  errors: ['indicator_not_found'],
+  plan({ snapshot, path }) {
     const id = path.indicator_id ?? '';
     return snapshot.catalogue.indicators.has(id) ? freeFile(indicatorFile(id)) : indicatorNotFound(id);
   },

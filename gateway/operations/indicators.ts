@@ -1,15 +1,24 @@
 /** GET /indicators: the catalogue, filtered, searched, sorted and paged. */
 import { z } from 'zod';
+import { indicatorRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { indicatorsAnswer } from './answers.ts';
-import { defineRoute, freeFile, listBody, type Outcome, sentOnly } from './operation.ts';
+import { count, envelope } from './envelope.ts';
+import {
+  defineOperation,
+  free,
+  freeFile,
+  listDocument,
+  type Planned,
+  refused,
+  sentOnly,
+} from './operation.ts';
 import { fail, flag, integer, text } from './parameters.ts';
 
 const LIMIT_MAX = 500;
-/** A search shows its best matches; a list is whole. */
+/** Default page size of a search. */
 const SEARCH_LIMIT = 50;
 const PHRASE_MAX = 500;
 
@@ -20,9 +29,7 @@ const phrase = text()
   .meta({ type: 'string', maxLength: PHRASE_MAX, example: 'life expectancy' });
 
 const query = z.object({
-  q: phrase
-    .optional()
-    .describe('Words that must all occur in name, id or description; the best matches come first'),
+  q: phrase.optional().describe('Words that must all occur in name, id or description; best matches first'),
   topic: text().optional().describe('Exact topic slug'),
   provider: text().optional().describe('Exact provider id'),
   featured: flag().optional().describe('true: the curated headline set; false: the others'),
@@ -35,7 +42,7 @@ const query = z.object({
     .meta({ enum: [...SORTS] }),
   dir: text()
     .optional()
-    .describe('Turns the sort column round; no effect without `sort`')
+    .describe('Sort direction; no effect without `sort`')
     .meta({ enum: [...DIRECTIONS] }),
   limit: integer({ min: 1, max: LIMIT_MAX })
     .optional()
@@ -43,55 +50,68 @@ const query = z.object({
   offset: integer({ min: 0 }).optional().describe('Rows skipped after sorting; default 0'),
 });
 
-const WHOLE = freeFile(ROUTE_FILES.indicators);
+const ALL = freeFile(ROUTE_FILES.indicators);
 
-export const indicators = defineRoute({
-  template: '/indicators',
-  operation: 'listIndicators',
+export const indicators = defineOperation({
+  name: 'listIndicators',
+  path: '/indicators',
   tag: 'Catalogue',
   summary: 'Indicators',
-  description: 'The indicator catalogue. Filters combine with AND. Without filter and limit it comes whole.',
-  key: 'optional',
-  price: 'free',
-  tagged: true,
-  path: {},
+  description:
+    'The indicator catalogue. Filters combine with AND. Without filter and limit it is returned whole.',
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  pathParameters: {},
   query,
-  answer: indicatorsAnswer,
-  refusals: ['bad_sort', 'bad_dir'],
-  handle({ snapshot, query: sent }): Outcome {
-    if (Object.keys(sent).length === 0) return WHOLE;
-    if (sent.sort !== undefined && !isSort(sent.sort)) return { kind: 'refusal', code: 'bad_sort' };
-    if (sent.dir !== undefined && !isDirection(sent.dir)) return { kind: 'refusal', code: 'bad_dir' };
+  answer: envelope(z.array(indicatorRecord), {
+    count,
+    total: z.int().describe('Rows that match, over all pages'),
+    q: z.string().optional(),
+    topic: z.string().optional(),
+    provider: z.string().optional(),
+    featured: z.boolean().optional(),
+    projections: z.boolean().optional(),
+    sort: z.string().optional(),
+    dir: z.string().optional(),
+    offset: z.int().optional(),
+  }),
+  errors: ['bad_sort', 'bad_dir'],
+  plan({ snapshot, query: sent }): Planned {
+    if (Object.keys(sent).length === 0) return ALL;
+    if (sent.sort !== undefined && !isSort(sent.sort)) return refused('bad_sort');
+    if (sent.dir !== undefined && !isDirection(sent.dir)) return refused('bad_dir');
     const { limit, offset, ...filters } = sent;
     const q = filters.q?.trim() === '' ? undefined : filters.q;
-    return list(snapshot, { ...filters, q, sort: sent.sort, dir: sent.dir }, limit, offset);
+    return planPage(snapshot, { ...filters, q, sort: sent.sort, dir: sent.dir }, limit, offset);
   },
 });
 
 const isSort = (word: string): word is Sort => SORTS.some((sort) => sort === word);
 const isDirection = (word: string): word is Direction => DIRECTIONS.some((direction) => direction === word);
 
-function list(
-  snapshot: Snapshot,
-  asked: IndicatorQuery,
+function planPage(
+  { catalogue }: Snapshot,
+  filters: IndicatorQuery,
   limit: number | undefined,
   offset: number | undefined,
-): Outcome {
-  const echo = sentOnly({ ...asked, offset });
-  if (limit === undefined && Object.keys(echo).length === 0) return WHOLE;
-  const found = searchIndicators(snapshot.catalogue, asked);
+): Planned {
+  const echo = sentOnly({ ...filters, offset });
+  if (limit === undefined && Object.keys(echo).length === 0) return ALL;
+  const matching = searchIndicators(catalogue, filters);
   const start = offset ?? 0;
-  const size = limit ?? (asked.q === undefined ? found.length : SEARCH_LIMIT);
-  const page = found.slice(start, start + size);
+  const size = limit ?? (filters.q === undefined ? matching.length : SEARCH_LIMIT);
+  const page = matching.slice(start, start + size);
   const meta = {
-    generated_at: snapshot.catalogue.generatedAt,
+    generated_at: catalogue.generatedAt,
     count: page.length,
-    total: found.length,
+    total: matching.length,
     ...echo,
   };
-  const body = listBody(
-    page.map(({ json }) => json),
-    meta,
+  return free(
+    listDocument(
+      page.map(({ json }) => json),
+      meta,
+    ),
   );
-  return { kind: 'answer', body, price: 0, rows: 0 };
 }

@@ -1,45 +1,70 @@
 /**
- * What a public route is: its place, its price, its parameters, its answer, and a handler that returns a value.
+ * The contract of a public operation: parameters, price and plan, independent of any transport.
  *
- * A handler decides on what is in memory and on Parquet only. It never sees a key, a balance or a socket, never
- * throws for what a caller did, and never charges: `admission.ts` does, for all routes alike.
+ * `plan` reads one snapshot and knows neither key nor balance nor request. It never throws for what a caller did,
+ * and counts the price before anything is formatted. `execute` decides whether the plan is admitted, charges it and
+ * only then calls `produce`.
  */
 import type { z } from 'zod';
-import type { ErrorCode } from '../errors.ts';
-import type { Body } from '../http/representation.ts';
-import { JSON_TYPE } from '../http/representation.ts';
-import type { ApiKey, Metering, Tier } from '../metering/metering.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { ApiError, ErrorCode } from '../errors.ts';
+import type { ObservationTable } from '../snapshot/observations.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import type { ValidationDetail } from './validation.ts';
 
-/** What a handler decides from. */
-export interface Call<Query> {
+/** What an operation may know of its caller. */
+export interface Caller {
+  key_id: string;
+  environment: 'live' | 'test';
+  scopes: readonly string[];
+  tier: 'anonymous' | 'free' | 'paid';
+  /** After this call was charged. */
+  balance: number;
+  now_ms: number;
+  /** The account's balance and its usage over the last `days` UTC days, as a JSON value. */
+  usage(days: number): Promise<object>;
+}
+
+/** The result of an operation before it is encoded for a transport. */
+export type Content =
+  /** A prerendered JSON file of the snapshot. */
+  | { kind: 'file'; path: string }
+  /** A finished JSON document. */
+  | { kind: 'document'; json: Buffer }
+  /** Rows for the encoder named `format`. */
+  | { kind: 'table'; table: DataTable; format: string };
+
+/** Observations of one indicator with what every format says about them. */
+export interface DataTable {
+  indicator: IndicatorRecord;
+  rows: ObservationTable;
+  /** The `meta` member of the JSON form. */
+  meta: Record<string, unknown>;
+}
+
+/** A success that costs `price` credits and serves `rows` rows. `caller` is null without a key. */
+export interface Plan {
+  kind: 'plan';
+  price: number;
+  rows: number;
+  produce(caller: Caller | null): Content | Promise<Content>;
+}
+
+/** Refused because of what the snapshot holds, or because of a parameter's value. */
+export interface Refused {
+  kind: 'refused';
+  error: ApiError;
+}
+
+export type Planned = Plan | Refused;
+
+export interface Input<Query> {
   snapshot: Snapshot;
   /** Path parameters, decoded, as sent. */
   path: Readonly<Record<string, string>>;
   query: Query;
 }
 
-/** The account behind an admitted request, for the routes that report on it. */
-export interface Account {
-  key: ApiKey;
-  tier: Tier;
-  balance: number;
-  metering: Metering;
-  /** Unix milliseconds. */
-  now: number;
-}
-
-export type Outcome =
-  /** A success that costs `price` credits and serves `rows` rows. */
-  | { kind: 'answer'; body: Body; price: number; rows: number }
-  /** A free success about the account itself, made after admission. */
-  | { kind: 'account'; respond: (account: Account) => Body | Promise<Body> }
-  /** Refused by what the snapshot holds, or by the value of a parameter. */
-  | { kind: 'refusal'; code: ErrorCode; message?: string }
-  | { kind: 'invalid'; detail: ValidationDetail[] };
-
-/** A query schema is an object schema; its members are the parameters that the route knows. */
+/** An object schema whose members are the parameters that the operation knows. */
 export type QuerySchema<Query> = z.ZodType<Query> & { shape: Readonly<Record<string, z.ZodType>> };
 
 export interface PathParameter {
@@ -47,54 +72,53 @@ export interface PathParameter {
   example: string;
 }
 
-export interface Route<Query = unknown> {
-  /** Without the version prefix: `/rankings/{indicator}`. */
-  template: string;
-  /** Name of the operation in the machine-readable description. */
-  operation: string;
+export interface Operation<Query = unknown> {
+  /** OpenAPI operation id. */
+  name: string;
+  /** Resource path without the version prefix: `/rankings/{indicator}`. Usage and ledger name the operation by it. */
+  path: string;
   tag: 'Catalogue' | 'Data' | 'Account';
   summary: string;
   description: string;
-  key: 'optional' | 'required';
-  /** The price as people read it. */
-  price: string;
-  /** True where answers come from the snapshot alone and any cache may keep them. */
-  tagged: boolean;
-  path: Readonly<Record<string, PathParameter>>;
+  needsKey: boolean;
+  /** For documentation: `free`, `1 credit`. */
+  priceText: string;
+  /** The answer depends on the snapshot and the parameters alone, and costs nothing. */
+  isCacheable: boolean;
+  pathParameters: Readonly<Record<string, PathParameter>>;
   query: QuerySchema<Query>;
-  /** The whole JSON body of a success. */
+  /** The JSON body of a success. */
   answer: z.ZodType;
-  /** A success may also be CSV. */
-  csv?: { description: string; example: string };
-  /** Refusals beyond those that every route of its kind has. */
-  refusals: readonly ErrorCode[];
-  handle(call: Call<Query>): Outcome | Promise<Outcome>;
+  /** Encoders that `format` may name; none where the answer is always a JSON document. */
+  formats?: readonly string[];
+  /** Errors beyond those that every operation of its kind has. */
+  errors: readonly ErrorCode[];
+  plan(input: Input<Query>): Planned | Promise<Planned>;
 }
 
-/** Checks a definition against its own parameters and forgets them, so that routes of all kinds stand in one list. */
-export function defineRoute<Query>(route: Route<Query>): Route {
-  return route as Route<unknown>;
+/** Checks a definition against its own parameters, then forgets their type so that all operations fit one list. */
+export function defineOperation<Query>(operation: Operation<Query>): Operation {
+  return operation as Operation<unknown>;
 }
 
-/** A JSON body made for this request. */
-export const jsonBody = (text: string): Body => ({
-  kind: 'bytes',
-  type: JSON_TYPE,
-  chunks: [Buffer.from(text)],
+/** A free plan that serves a prerendered file. */
+export const freeFile = (path: string): Plan => free({ kind: 'file', path });
+
+/** A free plan with content that is ready. */
+export const free = (content: Content): Plan => ({ kind: 'plan', price: 0, rows: 0, produce: () => content });
+
+export const document = (json: string): Content => ({ kind: 'document', json: Buffer.from(json) });
+
+/** `{ "data": [...], "meta": {...} }` from records that are JSON text already. */
+export const listDocument = (records: readonly string[], meta: Record<string, unknown>): Content =>
+  document(`{"data":[${records.join(',')}],"meta":${JSON.stringify(meta)}}`);
+
+export const refused = (code: ErrorCode, message?: string): Refused => ({
+  kind: 'refused',
+  error: message === undefined ? { code } : { code, message },
 });
 
-export const freeFile = (path: string): Outcome => ({
-  kind: 'answer',
-  body: { kind: 'file', path },
-  price: 0,
-  rows: 0,
-});
-
-/** `{ "data": [...], "meta": {...} }` from records that are JSON already. */
-export const listBody = (records: readonly string[], meta: Record<string, unknown>): Body =>
-  jsonBody(`{"data":[${records.join(',')}],"meta":${JSON.stringify(meta)}}`);
-
-/** The filters that were sent, for `meta`: one that was not sent is absent, never null. */
+/** The filters that were sent, for `meta`: a filter that was not sent is absent, never null. */
 export function sentOnly(filters: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 }

@@ -1,11 +1,70 @@
 /**
- * The kinds of query parameter there are, as schemas that read text, and the reading of a whole query.
- *
- * The same schemas give the OpenAPI description: what is said there (`meta`) stands beside the rule it describes.
+ * Parameters: the query string parser, parameter types as schemas that parse text, and the reader of a whole set.
+ * OpenAPI is generated from the same schemas, so `meta` describes the rule that stands beside it.
  */
 import { z } from 'zod';
-import { NO_PARAMETERS, type QueryParameters, UNREADABLE } from '../http/query-string.ts';
 import { type Failure, toDetail, type ValidationDetail } from './validation.ts';
+
+/** A value that is not valid percent-encoded UTF-8: an error if the operation knows the parameter, else ignored. */
+export const UNREADABLE = Symbol('not valid percent-encoded UTF-8');
+export type RawParameters = Readonly<Record<string, string | typeof UNREADABLE>>;
+
+/** The parameters of a request without any; readers compare by identity. */
+export const NO_PARAMETERS: RawParameters = Object.freeze(Object.create(null));
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Parses a query string: the last of a repeated parameter counts, `+` is a space, bytes are UTF-8. Libraries replace or
+ * pass through what is not valid UTF-8; here such a value is `UNREADABLE`, so that the caller is told.
+ */
+export function parseQueryString(text: string): RawParameters {
+  if (text === '') return NO_PARAMETERS;
+  const parameters: Record<string, string | typeof UNREADABLE> = Object.create(null);
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    if (name === UNREADABLE) continue;
+    parameters[name] = equals < 0 ? '' : decode(pair.slice(equals + 1));
+  }
+  return parameters;
+}
+
+const PLAIN = /^[\x20-\x24\x26-\x2a\x2c-\x7e]*$/;
+
+function decode(text: string): string | typeof UNREADABLE {
+  if (PLAIN.test(text)) return text;
+  const bytes = Buffer.from(text.replaceAll('+', ' '), 'latin1');
+  const unescaped = bytes.includes(PERCENT) ? unescapeBytes(bytes) : bytes;
+  if (unescaped === null) return UNREADABLE;
+  try {
+    return utf8.decode(unescaped);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+const PERCENT = 0x25;
+
+/** The bytes that `%XX` stand for, or null when a `%` is not followed by two hexadecimal digits. */
+function unescapeBytes(bytes: Buffer): Buffer | null {
+  const out = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte !== PERCENT) {
+      out[length] = byte;
+    } else {
+      const digits = bytes.toString('latin1', at + 1, at + 3);
+      if (!/^[0-9A-Fa-f]{2}$/.test(digits)) return null;
+      out[length] = Number.parseInt(digits, 16);
+      at += 2;
+    }
+    length += 1;
+  }
+  return out.subarray(0, length);
+}
 
 /** Reports a failure from within a schema. */
 export function fail(ctx: z.core.$RefinementCtx, ...failures: Failure[]): never {
@@ -15,7 +74,7 @@ export function fail(ctx: z.core.$RefinementCtx, ...failures: Failure[]): never 
 
 const DECIMAL = /^-?[0-9]+$/;
 
-/** A plain decimal integer within bounds: no sign but minus, no exponent, no blanks. */
+/** A plain decimal integer within bounds: no plus sign, no exponent, no blanks. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const { min, max } = bounds;
   return z
@@ -41,14 +100,14 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
 ]);
 
-/** true/false/1/0/yes/no/on/off in any case. */
+/** true/false/1/0/yes/no/on/off, case-insensitive. */
 export const flag = () =>
   z
     .string()
     .transform((text, ctx): boolean => FLAGS.get(text.toLowerCase()) ?? fail(ctx, { type: 'bool_parsing' }))
     .meta({ type: 'boolean' });
 
-/** One of some words, exactly. */
+/** Exactly one of the given words. */
 export const oneOf = <const Word extends string>(words: readonly [Word, ...Word[]]) =>
   z
     .string()
@@ -65,19 +124,19 @@ export type ParameterReading<Values> =
   | { ok: true; values: Values }
   | { ok: false; detail: ValidationDetail[] };
 
-export type ParameterReader<Values> = (sent: QueryParameters) => ParameterReading<Values>;
+export type ParameterReader<Values> = (sent: RawParameters) => ParameterReading<Values>;
 
 /**
- * Makes the reader of a route's parameters: it checks those that the route knows and ignores all others. What it says
- * of a request without any is worked out once, for most requests have none.
+ * Makes the reader of an operation's parameters; unknown ones are ignored. The result for no parameters is computed
+ * once, because most requests have none.
  */
 export function parameterReader<Values>(
   schema: z.ZodType<Values> & { shape: Readonly<Record<string, unknown>> },
 ): ParameterReader<Values> {
   const names = Object.keys(schema.shape);
-  const ofNone = check(schema, {});
+  const withoutParameters = check(schema, {});
   return (sent) => {
-    if (sent === NO_PARAMETERS) return ofNone;
+    if (sent === NO_PARAMETERS) return withoutParameters;
     const known: Record<string, string> = {};
     const unreadable: ValidationDetail[] = [];
     for (const name of names) {

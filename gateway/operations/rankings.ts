@@ -1,12 +1,11 @@
 /** GET /rankings/{indicator}: every country ranked on one indicator for one year. */
 import { z } from 'zod';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { JSON_TYPE } from '../http/representation.ts';
+import { type IndicatorRecord, indicatorId, rankingRow } from '../../data/schema/records.ts';
 import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../snapshot/indicator-columns.ts';
-import type { MadeAnswer, Snapshot } from '../snapshot/snapshot.ts';
-import { rankingsAnswer } from './answers.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { defineRoute, type Outcome } from './operation.ts';
+import { type Content, defineOperation, type Planned, refused } from './operation.ts';
 import { fail, text } from './parameters.ts';
 
 const PRICE = 1;
@@ -24,18 +23,18 @@ const year = text()
   })
   .meta({ type: 'string', pattern: '^(latest|[0-9]{4})$' });
 
-export const rankings = defineRoute({
-  template: '/rankings/{indicator}',
-  operation: 'getRanking',
+export const rankings = defineOperation({
+  name: 'getRanking',
+  path: '/rankings/{indicator}',
   tag: 'Data',
   summary: 'Ranking of one indicator',
   description:
     'Every country: measured ones by rank, then name; the others by name, with null. Equal values share a rank. ' +
     'A year without any observation gives an empty array.',
-  key: 'required',
-  price: '1 credit',
-  tagged: false,
-  path: {
+  needsKey: true,
+  priceText: '1 credit',
+  isCacheable: false,
+  pathParameters: {
     indicator: {
       description: 'Indicator id, exact and case-sensitive',
       example: 'gapminder.life_expectancy_years',
@@ -47,49 +46,71 @@ export const rankings = defineRoute({
       .describe('A year, or `latest`: the newest observed one')
       .meta({ default: LATEST, example: LATEST }),
   }),
-  answer: rankingsAnswer,
-  refusals: ['indicator_not_found', 'not_rankable'],
-  async handle({ snapshot, path, query }): Promise<Outcome> {
+  answer: envelope(z.array(rankingRow), {
+    count,
+    ranked: z.int().describe('How many rows have a rank'),
+    indicator: indicatorId,
+    name: z.string(),
+    unit: z.string().nullable(),
+    higher_is_better: z.boolean().nullable(),
+    year: z.int().describe('The year that `latest` stands for, or the one asked for'),
+    licence_url: z.string().nullable(),
+    ...credit,
+  }),
+  errors: ['indicator_not_found', 'not_rankable'],
+  async plan({ snapshot, path, query }): Promise<Planned> {
     const id = path.indicator ?? '';
     const item = snapshot.catalogue.indicators.get(id);
     if (!item) return indicatorNotFound(id);
-    if (item.record.no_rank) return { kind: 'refusal', code: 'not_rankable' };
+    if (item.record.no_rank) return refused('not_rankable');
     const asked = query.year ?? LATEST;
     const resolved = asked === LATEST ? latestYear(item.record, snapshot.catalogue.generatedAt) : asked;
-    const made = snapshot.answers.get(`ranking ${id} ${resolved}`, () =>
-      rank(snapshot, item.record, resolved),
-    );
-    const { bytes, rows } = made instanceof Promise ? await made : made;
-    return { kind: 'answer', body: { kind: 'bytes', type: JSON_TYPE, chunks: [bytes] }, price: PRICE, rows };
+    const cacheKey = `${id} ${resolved}`;
+    const cached = snapshot.rankings.get(cacheKey);
+    if (cached) return planOf(cached.rows, () => cached.json);
+    const columns = await snapshot.observations.year(id, resolved);
+    const { countries: all } = snapshot.catalogue;
+    const isHeld = all.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
+    const rows = isHeld ? all.length : 0;
+    return planOf(rows, () => {
+      const json = rank(snapshot, item.record, isHeld ? columns : null, resolved);
+      snapshot.rankings.set(cacheKey, { json, rows });
+      return json;
+    });
   },
 });
 
+const planOf = (rows: number, json: () => Buffer): Planned => ({
+  kind: 'plan',
+  price: PRICE,
+  rows,
+  produce: (): Content => ({ kind: 'document', json: json() }),
+});
+
 /**
- * The newest observed year. A series that has none resolves to its newest forecast, and an empty one to the year of
- * the snapshot, so that the answer always names a year.
+ * The newest observed year; the newest forecast of a series without observations; the snapshot's year for an empty
+ * series, so that `meta.year` is always a year.
  */
 function latestYear({ coverage }: IndicatorRecord, generatedAt: string): number {
   return coverage?.latest_year ?? coverage?.yr_max ?? Number(generatedAt.slice(0, 4));
 }
 
-interface Row {
-  rank: number | null;
-  iso3: string;
-  name: string;
-  value: number | null;
-  ci_lo: number | null;
-  ci_hi: number | null;
-  rank_delta_1y: number | null;
-  projected: boolean;
-}
+type Row = z.infer<typeof rankingRow>;
 
-async function rank(snapshot: Snapshot, record: IndicatorRecord, resolved: number): Promise<MadeAnswer> {
-  const { catalogue, observations } = snapshot;
-  const slice = await observations.year(record.id, resolved);
-  // The catalogue's countries are in name order, and sorting keeps the order of equals.
-  const rows = catalogue.countries.map(({ record: { iso3, name } }) => toRow(slice, iso3, name, resolved));
-  const held = catalogue.countries.some(({ record: { iso3 } }) => slice.rowOf(iso3, resolved) >= 0);
-  const data = held ? rows.sort(byRank) : [];
+/** @param columns null when nothing is held for the year. */
+function rank(
+  { catalogue }: Snapshot,
+  record: IndicatorRecord,
+  columns: IndicatorColumns | null,
+  resolved: number,
+): Buffer {
+  // The catalogue lists countries by name, and sorting is stable: equal ranks stay in name order.
+  const data =
+    columns === null
+      ? []
+      : catalogue.countries
+          .map(({ record: { iso3, name } }) => toRow(columns, iso3, name, resolved))
+          .sort(byRank);
   const meta = {
     generated_at: catalogue.generatedAt,
     count: data.length,
@@ -103,18 +124,18 @@ async function rank(snapshot: Snapshot, record: IndicatorRecord, resolved: numbe
     licence_url: record.licence_url,
     attribution: record.attribution,
   };
-  return { bytes: Buffer.from(JSON.stringify({ data, meta })), rows: data.length };
+  return Buffer.from(JSON.stringify({ data, meta }));
 }
 
-/** Measured countries without a rank cannot be; should one come, it stands with the unmeasured. */
+/** Rows without a rank come last. */
 const byRank = (a: Row, b: Row): number => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0;
 
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : value;
 
-function toRow(slice: IndicatorColumns, iso3: string, name: string, resolved: number): Row {
-  const at = slice.rowOf(iso3, resolved);
-  const { value, ciLo, ciHi, rank: ranks, rankDelta, projected } = slice.columns;
+function toRow(held: IndicatorColumns, iso3: string, name: string, resolved: number): Row {
+  const at = held.rowOf(iso3, resolved);
+  const { value, ciLo, ciHi, rank: ranks, rankDelta, projected } = held.columns;
   const found = ranks[at] ?? NO_RANK;
   const delta = rankDelta[at] ?? NO_DELTA;
   return {

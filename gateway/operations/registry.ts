@@ -1,15 +1,18 @@
-/** The eleven public routes. */
-import { ping, usage } from './account.ts';
+/** Every public operation. Adapters derive their routes, tools and documentation from this list. */
 import { countries } from './countries.ts';
 import { country } from './country.ts';
+import { coverage } from './coverage.ts';
 import { data } from './data.ts';
+import { freshness } from './freshness.ts';
 import { indicator } from './indicator.ts';
 import { indicators } from './indicators.ts';
-import { coverage, freshness, topics } from './lists.ts';
-import type { Route } from './operation.ts';
+import type { Operation } from './operation.ts';
+import { ping } from './ping.ts';
 import { rankings } from './rankings.ts';
+import { topics } from './topics.ts';
+import { usage } from './usage.ts';
 
-export const ROUTES: readonly Route[] = [
+export const OPERATIONS: readonly Operation[] = [
   countries,
   country,
   indicators,
@@ -22,7 +25,3 @@ export const ROUTES: readonly Route[] = [
   usage,
   ping,
 ];
-
-/** Every route is served under both; the machine-readable description lists the second. */
-export const PREFIXES = ['/v1', '/data/api/v1'] as const;
-export const DOCUMENTED_PREFIX = '/data/api/v1';

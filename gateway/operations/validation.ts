@@ -1,20 +1,21 @@
-/** The body of a 422: which parameter, what is wrong with it, as a machine and as a person reads it. */
+/** Validation failures of parameters, in the shape of a 422 body: where, what is wrong, what was expected. */
 import { z } from 'zod';
+import { truncateInput } from '../errors.ts';
 
 export const validationDetail = z.object({
   loc: z
     .array(z.union([z.string(), z.int()]))
-    .describe('Where: `query`, the parameter, and a place in its list'),
+    .describe('Location: `query`, the parameter, and the index within a list'),
   msg: z.string(),
-  type: z.string().describe('A stable word for the kind of failure'),
+  type: z.string().describe('Stable name of the failure'),
   input: z.unknown().optional().describe('What was sent'),
-  ctx: z.record(z.string(), z.unknown()).optional().describe('The bound or the words that were expected'),
+  ctx: z.record(z.string(), z.unknown()).optional().describe('The bound or the values expected'),
 });
 export type ValidationDetail = z.infer<typeof validationDetail>;
 
 export const validationBody = z.object({ detail: z.array(validationDetail).min(1) });
 
-/** Kinds of failure, and the sentence each has. */
+/** Failure types with their messages. */
 const MESSAGES = {
   missing: () => 'Field required',
   int_parsing: () => 'Input should be a valid integer, unable to parse string as an integer',
@@ -33,20 +34,15 @@ const MESSAGES = {
 
 export type FailureType = keyof typeof MESSAGES;
 
-/** What a parameter's schema reports; becomes one entry of the 422 body. */
+/** A failure as a parameter's schema reports it; `toDetail` turns it into an entry of the 422 body. */
 export interface Failure {
   type: FailureType;
   ctx?: Record<string, unknown>;
-  /** The offending part, where it is not the whole value. */
+  /** The offending part, unless it is the whole value. */
   input?: string;
-  /** Place within the value, for lists. */
+  /** Index within a list. */
   at?: number;
 }
-
-/** Echoes are bounded: an error never answers with more than it was asked. */
-const ECHO_MAX = 300;
-export const bounded = (text: string): string =>
-  text.length > ECHO_MAX ? `${text.slice(0, ECHO_MAX)}…` : text;
 
 export function toDetail(
   failure: Failure,
@@ -58,7 +54,7 @@ export function toDetail(
     loc: failure.at === undefined ? loc : [...loc, failure.at],
     msg: MESSAGES[failure.type](failure.ctx ?? {}),
     type: failure.type,
-    ...(input === undefined ? {} : { input: bounded(input) }),
+    ...(input === undefined ? {} : { input: truncateInput(input) }),
     ...(failure.ctx === undefined ? {} : { ctx: failure.ctx }),
   };
 }

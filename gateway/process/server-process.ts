@@ -17,7 +17,7 @@ import { openAccountService } from '../accounts/service.ts';
 import { buildApp } from '../app.ts';
 import { Archive } from '../archive/archive.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
-import { newIds } from '../http/request-id.ts';
+import { createRequestIds } from '../http/request.ts';
 import { createMetering } from '../metering/redis-metering.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
@@ -113,7 +113,7 @@ export async function startServerProcess(
     snapshots,
     now,
     log,
-    randomId: newIds(),
+    randomId: createRequestIds(),
     drainMs: DRAIN_MS,
     // With a port of its own, the area is another process's.
     ...(settings.ADMIN_PORT === undefined && { admin }),

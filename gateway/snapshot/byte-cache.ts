@@ -1,100 +1,66 @@
 /**
- * A cache bounded by bytes. When room is needed entries leave in the order they came, but those that were used since they
- * were last looked at are passed over once: so a use costs a look-up and a mark, however often it happens.
- *
- * Values are made on demand and once, however many ask at the same time. What is larger than the whole budget is
- * handed out and not kept.
+ * An LRU cache bounded by bytes whose values are made on demand, once for all callers that wait at the same time.
+ * A value larger than the whole budget is handed out and not kept.
  */
-export class ByteCache<Value> {
-  readonly #maxBytes: number;
-  readonly #bytesOf: (value: Value) => number;
-  /** Those that are looked at first stand first. */
-  readonly #entries = new Map<string, Entry<Value>>();
-  readonly #making = new Map<string, Promise<Value>>();
-  #bytes = 0;
+import { LRUCache } from 'lru-cache';
+
+export class ByteCache<Value extends NonNullable<unknown>> {
+  readonly #cache: LRUCache<string, Value>;
+  readonly #pending = new Map<string, Promise<Value>>();
 
   constructor(maxBytes: number, bytesOf: (value: Value) => number) {
-    this.#maxBytes = maxBytes;
-    this.#bytesOf = bytesOf;
+    // The library counts in whole units of at least one.
+    const sizeCalculation = (value: Value): number => Math.max(1, Math.ceil(bytesOf(value)));
+    this.#cache = new LRUCache({ maxSize: Math.max(1, Math.floor(maxBytes)), sizeCalculation });
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#cache.calculatedSize;
   }
 
-  /** The value when it is at hand; this counts as a use. */
-  peek(key: string): Value | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    entry.isUsed = true;
-    return entry.value;
+  /** The cached value; counts as a use. */
+  get(key: string): Value | undefined {
+    return this.#cache.get(key);
+  }
+
+  /** Adds a value, or replaces one, also to measure it again after it grew. */
+  set(key: string, value: Value): void {
+    // An entry that is replaced by itself keeps its old size.
+    this.#cache.delete(key);
+    this.#cache.set(key, value);
   }
 
   /**
-   * The value at hand, or the one that `make` gives; a failure is not remembered.
-   * @param keep false: hand it out to all who ask now, and forget it.
+   * The cached value, or the one that `make` gives; a failure is not cached.
+   * @param keep false: hand the value to all who wait now, without caching it.
    */
-  get(key: string, make: () => Promise<Value>, keep = true): Value | Promise<Value> {
-    return this.peek(key) ?? this.#making.get(key) ?? this.#make(key, make, keep);
+  getOrMake(key: string, make: () => Promise<Value>, keep = true): Value | Promise<Value> {
+    return this.#cache.get(key) ?? this.#pending.get(key) ?? this.#make(key, make, keep);
   }
 
-  /** Whether so many bytes fit without pushing anything out. */
+  /** Whether so many bytes fit without evicting anything. */
   hasRoom(bytes: number): boolean {
-    return this.#bytes + bytes <= this.#maxBytes;
+    return this.#cache.calculatedSize + bytes <= this.#cache.maxSize;
   }
 
-  /** The entry that would leave first. */
-  oldest(): string | undefined {
-    for (const [key, entry] of this.#entries) {
-      if (!entry.isUsed) return key;
-      entry.isUsed = false;
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
-    }
+  /** The key that would be evicted first. */
+  leastRecent(): string | undefined {
+    for (const key of this.#cache.rkeys()) return key;
     return undefined;
   }
 
-  /** Measures a value again after it grew. */
-  remeasure(key: string, value: Value): void {
-    if (this.#entries.get(key)?.value === value) this.keep(key, value);
-  }
-
-  /** Puts a value that is at hand in place of what was there. */
-  keep(key: string, value: Value): void {
-    this.#drop(key);
-    const bytes = this.#bytesOf(value);
-    if (bytes > this.#maxBytes) return;
-    while (!this.hasRoom(bytes)) this.#drop(this.oldest() ?? '');
-    this.#entries.set(key, { value, bytes, isUsed: false });
-    this.#bytes += bytes;
-  }
-
   clear(): void {
-    this.#entries.clear();
-    this.#bytes = 0;
+    this.#cache.clear();
   }
 
   #make(key: string, make: () => Promise<Value>, keep: boolean): Promise<Value> {
-    const making = make()
+    const pending = make()
       .then((value) => {
-        if (keep) this.keep(key, value);
+        if (keep) this.set(key, value);
         return value;
       })
-      .finally(() => this.#making.delete(key));
-    this.#making.set(key, making);
-    return making;
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, pending);
+    return pending;
   }
-
-  #drop(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#bytes -= entry.bytes;
-  }
-}
-
-interface Entry<Value> {
-  value: Value;
-  bytes: number;
-  isUsed: boolean;
 }

@@ -1,4 +1,4 @@
-/** A country's prerendered detail taken apart, so that its topic items can be filtered without formatting them again. */
+/** A country's prerendered detail, parsed so that its topic items can be filtered without formatting them again. */
 import { z } from 'zod';
 import { topicItem } from '../../data/schema/records.ts';
 
@@ -16,20 +16,14 @@ export interface CountryItems {
   /** The members of the country record as JSON, without braces. */
   recordJson: string;
   topics: readonly { slug: string; items: readonly Item[] }[];
-  /** Number of items of each topic held, as JSON; filters never change it. */
+  /** Items held per topic, as JSON; filters do not change it. */
   topicCountsJson: string;
-  /** Items over all topics. */
+  /** Items in all topics. */
   count: number;
   bytes: number;
 }
 
-export interface CountrySelection {
-  /** The `data` member of the answer. */
-  json: string;
-  count: number;
-}
-
-/** Takes a country file apart. @throws {ZodError} when it has not the known shape. */
+/** Parses a country file. @throws {ZodError} when the shape is unknown. */
 export function parseCountryItems(text: string): CountryItems {
   const { data, meta } = countryFile.parse(JSON.parse(text));
   const { topics, ...record } = data;
@@ -45,20 +39,19 @@ export function parseCountryItems(text: string): CountryItems {
   };
 }
 
-/** The country with the items that pass; a topic left without items is left out. */
+/** The items that pass the filter, as JSON by topic; a topic without any is left out. */
 export function selectItems(
   country: CountryItems,
-  filter: { featured?: boolean | undefined; topic?: string | undefined },
-): CountrySelection {
-  const { featured, topic } = filter;
-  let count = 0;
-  const members: string[] = [];
-  for (const { slug, items } of country.topics) {
-    if (topic !== undefined && slug !== topic) continue;
-    const kept = featured === undefined ? items : items.filter((item) => item.featured === featured);
-    if (kept.length === 0) continue;
-    count += kept.length;
-    members.push(`${JSON.stringify(slug)}:[${kept.map((item) => item.json).join(',')}]`);
-  }
-  return { json: `{${country.recordJson},"topics":{${members.join(',')}}}`, count };
+  { featured, topic }: { featured?: boolean | undefined; topic?: string | undefined },
+): { topics: { slug: string; json: string[] }[]; count: number } {
+  const topics = country.topics
+    .filter(({ slug }) => topic === undefined || slug === topic)
+    .map(({ slug, items }) => ({
+      slug,
+      json: items
+        .filter((item) => featured === undefined || item.featured === featured)
+        .map(({ json }) => json),
+    }))
+    .filter(({ json }) => json.length > 0);
+  return { topics, count: topics.reduce((count, { json }) => count + json.length, 0) };
 }

@@ -1,132 +1,200 @@
 /**
- * The rows of indicators: hot ones from memory, cold ones from Parquet.
+ * The observations of a snapshot: hot indicators from memory, cold ones from Parquet.
  *
- * A filtered request for an indicator that nobody asked for lately reads just its rows. Asked for again, its whole
- * slice is loaded and kept, as long as it does not push out one that is asked for more often. An unfiltered request
- * loads the slice whatever happens to it after.
+ * A filtered request for a cold indicator reads only its rows. The second request loads all columns and keeps them,
+ * unless that would evict an indicator that is asked for more often. An unfiltered request always loads all columns.
  */
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
-import { readAllColumns, readFilteredColumns } from './column-reader.ts';
-import { countRows, type IndicatorColumns, type RowFilter } from './indicator-columns.ts';
+import {
+  type ColumnArrays,
+  countRows,
+  type IndicatorColumns,
+  type RowFilter,
+  type RowRange,
+  readAllColumns,
+  readFilteredColumns,
+} from './indicator-columns.ts';
 import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
-import { pickJsonRows, pickRows, type RowText, textBytes, writeCsvRows, writeJsonRows } from './row-text.ts';
 
-type Format = 'json' | 'csv';
-
-/** A slice and its rows as text, written when first wanted. */
-interface HotSlice {
-  slice: IndicatorColumns;
-  text: { [format in Format]?: RowText };
-  writing: { [format in Format]?: Promise<RowText> };
+/** How an encoder writes a row. Text is cached by the format's name and must be ASCII. */
+export interface RowFormat {
+  name: string;
+  /** Between two rows. */
+  separator: string;
+  row(columns: ColumnArrays, country: string, at: number, indicator: string): string;
 }
 
-/** Rows ready to send: JSON array elements or CSV records. */
-export interface ObservationRows {
-  rows: number;
-  chunks: Buffer[];
+/** All rows of an indicator as text, with the offset of each row. */
+interface RowText {
+  buffer: Buffer;
+  /** Byte offset of each row, and the total as one more entry. */
+  offsets: Uint32Array;
 }
 
-export interface CacheCounts {
-  hits: number;
-  misses: number;
+/** Columns with their rows as text, formatted when first wanted. */
+interface Hot {
+  columns: IndicatorColumns;
+  text: Map<string, RowText>;
+  pending: Map<string, Promise<RowText>>;
 }
 
-const hotBytes = ({ slice, text }: HotSlice): number =>
-  slice.bytes + (text.json ? textBytes(text.json) : 0) + (text.csv ? textBytes(text.csv) : 0);
+/** The rows of one indicator that pass a filter. */
+export class ObservationTable {
+  readonly count: number;
+  readonly #ranges: readonly RowRange[];
+  readonly #text: (format: RowFormat) => RowText | Promise<RowText>;
 
-/** A slice with its rows as JSON takes about so many bytes for one of Parquet; an estimate, for deciding only. */
-const MEMORY_PER_FILE_BYTE = 12;
+  constructor(ranges: readonly RowRange[], text: (format: RowFormat) => RowText | Promise<RowText>) {
+    this.count = countRows(ranges);
+    this.#ranges = ranges;
+    this.#text = text;
+  }
+
+  /** The rows as text, separated, in a few views of cached text. */
+  async text(format: RowFormat): Promise<Buffer[]> {
+    const made = this.#text(format);
+    const { buffer, offsets } = made instanceof Promise ? await made : made;
+    const last = this.#ranges.length - 1;
+    return this.#ranges.map(({ start, end }, at) => {
+      // Every row is followed by a separator; the last one is cut off.
+      const stop = (offsets[end] ?? 0) - (at === last ? format.separator.length : 0);
+      return buffer.subarray(offsets[start], stop);
+    });
+  }
+}
 
 export interface ObservationSource {
   /** Directory of the snapshot. */
   directory: string;
   queries: QueryRunner;
   hotBytesMax: number;
-  /** Bytes of an indicator's Parquet file. */
+  /** Size of an indicator's Parquet file. */
   fileBytes: (indicator: string) => number;
-  /** How many indicators there are. */
+  /** Number of indicators. */
   indicators: number;
 }
 
-export class Observations {
-  readonly #directory: string;
-  readonly #queries: QueryRunner;
-  readonly #hot: ByteCache<HotSlice>;
-  readonly #popularity: Popularity;
-  readonly #fileBytes: (indicator: string) => number;
-  readonly counts: CacheCounts = { hits: 0, misses: 0 };
+/** Memory that columns and their JSON take per byte of Parquet: an estimate that only decides what to keep. */
+const MEMORY_PER_FILE_BYTE = 12;
 
-  constructor({ directory, queries, hotBytesMax, fileBytes, indicators }: ObservationSource) {
-    this.#directory = directory;
-    this.#queries = queries;
-    this.#fileBytes = fileBytes;
-    this.#popularity = new Popularity(indicators);
-    this.#hot = new ByteCache(hotBytesMax, hotBytes);
+export class Observations {
+  readonly #source: ObservationSource;
+  readonly #hot: ByteCache<Hot>;
+  readonly #popularity: Popularity;
+  /** Reads served from memory, and reads that went to Parquet. */
+  readonly counts = { hits: 0, misses: 0 };
+
+  constructor(source: ObservationSource) {
+    this.#source = source;
+    this.#popularity = new Popularity(source.indicators);
+    this.#hot = new ByteCache(source.hotBytesMax, hotBytes);
   }
 
   get hotBytes(): number {
     return this.#hot.bytes;
   }
 
-  /** The filtered rows of one indicator as text. @throws {QueryTimeout} */
-  async rows(indicator: string, filter: RowFilter, format: Format): Promise<ObservationRows> {
+  /** The rows of one indicator that pass the filter. @throws {QueryTimeout} {QueueFull} */
+  async select(indicator: string, filter: RowFilter): Promise<ObservationTable> {
     const found = this.#find(indicator, filter);
     const hot = found instanceof Promise ? await found : found;
-    const ranges = hot.slice.select(filter);
-    const known = hot.text[format];
-    const text = known ?? (await this.#write(indicator, hot, format));
-    const chunks = format === 'json' ? pickJsonRows(text, ranges) : pickRows(text, ranges);
-    return { rows: countRows(ranges), chunks };
+    return new ObservationTable(hot.columns.select(filter), (format) => this.#format(indicator, hot, format));
   }
 
-  /** Typed columns that hold at least the rows of one year. @throws {QueryTimeout} */
+  /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} */
   async year(indicator: string, year: number): Promise<IndicatorColumns> {
     const found = this.#find(indicator, { from: year, to: year });
-    return (found instanceof Promise ? await found : found).slice;
+    return (found instanceof Promise ? await found : found).columns;
   }
 
   clear(): void {
     this.#hot.clear();
   }
 
-  #find(indicator: string, filter: RowFilter): HotSlice | Promise<HotSlice> {
-    const asks = this.#popularity.count(indicator);
-    const hot = this.#hot.peek(indicator);
+  #find(indicator: string, filter: RowFilter): Hot | Promise<Hot> {
+    const requests = this.#popularity.count(indicator);
+    const hot = this.#hot.get(indicator);
     if (hot) {
       this.counts.hits += 1;
       return hot;
     }
     this.counts.misses += 1;
-    const file = join(this.#directory, observationsFile(indicator));
-    const filtered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
-    const keep = asks > 1 && this.#isWorthKeeping(indicator, asks);
-    if (filtered && !keep) return readFilteredColumns(this.#queries, file, filter).then(asHot);
-    return this.#hot.get(indicator, () => readAllColumns(this.#queries, file).then(asHot), keep);
+    const { directory, queries } = this.#source;
+    const file = join(directory, observationsFile(indicator));
+    const isFiltered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
+    const keep = requests > 1 && this.#isWorthKeeping(indicator, requests);
+    if (isFiltered && !keep) return readFilteredColumns(queries, file, filter).then(asHot);
+    return this.#hot.getOrMake(indicator, () => readAllColumns(queries, file).then(asHot), keep);
   }
 
-  /** There is room for it, or it is asked for more often than what would have to go. */
-  #isWorthKeeping(indicator: string, asks: number): boolean {
-    if (this.#hot.hasRoom(this.#fileBytes(indicator) * MEMORY_PER_FILE_BYTE)) return true;
-    const oldest = this.#hot.oldest();
-    return oldest !== undefined && asks > this.#popularity.of(oldest);
+  /** It fits, or it is asked for more often than what it would evict. */
+  #isWorthKeeping(indicator: string, requests: number): boolean {
+    if (this.#hot.hasRoom(this.#source.fileBytes(indicator) * MEMORY_PER_FILE_BYTE)) return true;
+    const evicted = this.#hot.leastRecent();
+    return evicted !== undefined && requests > this.#popularity.of(evicted);
   }
 
-  #write(indicator: string, hot: HotSlice, format: Format): Promise<RowText> {
-    const running = hot.writing[format];
-    if (running) return running;
-    const writing = (format === 'json' ? writeJsonRows(hot.slice) : writeCsvRows(hot.slice, indicator)).then(
-      (text) => {
-        hot.text[format] = text;
-        this.#hot.remeasure(indicator, hot);
-        return text;
-      },
+  #format(indicator: string, hot: Hot, format: RowFormat): RowText | Promise<RowText> {
+    return (
+      hot.text.get(format.name) ?? hot.pending.get(format.name) ?? this.#startFormat(indicator, hot, format)
     );
-    hot.writing[format] = writing;
-    return writing;
+  }
+
+  #startFormat(indicator: string, hot: Hot, format: RowFormat): Promise<RowText> {
+    const pending = formatRows(hot.columns, indicator, format)
+      .then((text) => {
+        hot.text.set(format.name, text);
+        // It grew: measure it again.
+        if (this.#hot.get(indicator) === hot) this.#hot.set(indicator, hot);
+        return text;
+      })
+      .finally(() => hot.pending.delete(format.name));
+    hot.pending.set(format.name, pending);
+    return pending;
   }
 }
 
-const asHot = (slice: IndicatorColumns): HotSlice => ({ slice, text: {}, writing: {} });
+const asHot = (columns: IndicatorColumns): Hot => ({ columns, text: new Map(), pending: new Map() });
+
+function hotBytes({ columns, text }: Hot): number {
+  let bytes = columns.bytes;
+  for (const { buffer, offsets } of text.values()) bytes += buffer.byteLength + offsets.byteLength;
+  return bytes;
+}
+
+/** Rows formatted before the event loop gets a turn: a few milliseconds of work. */
+const ROWS_PER_TURN = 4096;
+
+/** Formats all rows, country by country, so that the strings die young and only bytes live on. */
+export async function formatRows(
+  { rows, columns, countries, starts }: IndicatorColumns,
+  indicator: string,
+  { row, separator }: RowFormat,
+): Promise<RowText> {
+  const offsets = new Uint32Array(rows + 1);
+  const pieces: Buffer[] = [];
+  let length = 0;
+  let sinceTurn = 0;
+  for (const [position, country] of countries.entries()) {
+    const start = starts[position] ?? 0;
+    const end = starts[position + 1] ?? rows;
+    let text = '';
+    for (let at = start; at < end; at += 1) {
+      offsets[at] = length + text.length;
+      text += row(columns, country, at, indicator) + separator;
+    }
+    pieces.push(Buffer.from(text, 'latin1'));
+    length += text.length;
+    sinceTurn += end - start;
+    if (sinceTurn >= ROWS_PER_TURN) {
+      sinceTurn = 0;
+      await nextTurn();
+    }
+  }
+  offsets[rows] = length;
+  return { buffer: Buffer.concat(pieces, length), offsets };
+}

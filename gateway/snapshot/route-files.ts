@@ -1,8 +1,8 @@
 /**
- * The prerendered bodies of a snapshot with their content codings.
+ * The prerendered bodies of a snapshot in each content coding.
  *
- * An entity tag is the SHA-256 of the very bytes sent, out of the manifest, so it is strong, differs by coding, and
- * is known without opening the file. The five whole-list bodies stay in memory; details come and go within a budget.
+ * An entity tag is the SHA-256 of the bytes sent, taken from the manifest: strong, different for each coding, and known
+ * without opening the file. The five complete lists stay in memory; details are cached within a budget.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,9 +13,8 @@ export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';
 const ENCODINGS: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity'];
 const suffixOf = (encoding: Encoding): string => (encoding === 'identity' ? '' : ENCODING_SUFFIX[encoding]);
 
-/** Free answers are kept ready to send besides; see `ResponseCache`. */
 const DETAIL_BUDGET_BYTES = 12 * 1024 * 1024;
-/** 132 bits of the digest: no two bodies of one service ever meet there. */
+/** 132 bits of the digest rule out collisions. */
 const TAG_HEX_DIGITS = 33;
 
 export class RouteFiles {
@@ -55,7 +54,9 @@ export class RouteFiles {
   /** The bytes of one coding of a body; at once when they are in memory. */
   bytes(path: string, encoding: Encoding): Buffer | Promise<Buffer> {
     const name = path + suffixOf(encoding);
-    return this.#resident.get(name) ?? this.#details.get(name, () => readFile(join(this.#directory, name)));
+    return (
+      this.#resident.get(name) ?? this.#details.getOrMake(name, () => readFile(join(this.#directory, name)))
+    );
   }
 
   /** The strong entity tag of one coding of a body. @throws when the snapshot has no such file. */

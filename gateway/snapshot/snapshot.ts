@@ -1,11 +1,10 @@
 /**
- * One open snapshot. It never changes; a request holds on to one from its start to its end, so that no answer mixes
- * two. A retired snapshot frees DuckDB and its caches when the last request that holds it has ended.
+ * One open snapshot. It never changes, and a request uses one from start to end, so no answer mixes two. A retired
+ * snapshot frees DuckDB and its caches when the last request that uses it has ended.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, countryFile, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
-import { ResponseCache } from '../http/response-cache.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -14,8 +13,7 @@ import { QueryRunner } from './query-runner.ts';
 import { RouteFiles } from './route-files.ts';
 import { readManifest, verifyFiles } from './verify.ts';
 
-const ANSWER_BUDGET_BYTES = 12 * 1024 * 1024;
-const FREE_BUDGET_BYTES = 12 * 1024 * 1024;
+const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 
@@ -23,13 +21,13 @@ export interface SnapshotOptions {
   /** Memory for hot indicators, in MB. */
   hotCacheMb: number;
   queryTimeoutMs: number;
-  /** How many processes have this memory together, each its equal part. Default 1. */
+  /** Number of processes that share this memory equally. Default 1. */
   processCount?: number;
 }
 
-/** The bytes of a body, and how many rows it serves. */
-export interface MadeAnswer {
-  bytes: Buffer;
+/** A ranking as a JSON document, and how many rows it serves. */
+export interface RankingDocument {
+  json: Buffer;
   rows: number;
 }
 
@@ -51,11 +49,9 @@ export class Snapshot {
   readonly observations: Observations;
   readonly #queries: QueryRunner;
   readonly #countries: ByteCache<CountryItems>;
-  /** Answers that the snapshot alone decides, made once and kept while there is room. */
-  readonly answers: ByteCache<MadeAnswer>;
-  /** Answers of free routes, by URL. */
-  readonly free: ResponseCache;
-  #holders = 0;
+  /** By indicator and year. */
+  readonly rankings: ByteCache<RankingDocument>;
+  #users = 0;
   #retired = false;
 
   private constructor(parts: Parts) {
@@ -66,11 +62,10 @@ export class Snapshot {
     this.observations = parts.observations;
     this.#queries = parts.queries;
     this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes);
-    this.free = new ResponseCache(FREE_BUDGET_BYTES / parts.processCount);
-    this.answers = new ByteCache(ANSWER_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes.byteLength);
+    this.rankings = new ByteCache(RANKING_BUDGET_BYTES / parts.processCount, ({ json }) => json.byteLength);
   }
 
-  /** Opens `<root>/<id>` after holding every file against the manifest. @throws {SnapshotDamaged} */
+  /** Opens `<root>/<id>` after verifying every file against the manifest. @throws {SnapshotDamaged} */
   static async open(root: string, id: string, options: SnapshotOptions): Promise<Snapshot> {
     const { processCount = 1 } = options;
     const directory = join(root, id);
@@ -89,29 +84,34 @@ export class Snapshot {
     return new Snapshot({ id, manifest, catalogue, files, observations, queries, processCount });
   }
 
-  /** One country's topic items, taken apart for filtering. */
+  /** One country's topic items, parsed for filtering. */
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {
-    return this.#countries.get(iso3, async () => {
+    return this.#countries.getOrMake(iso3, async () => {
       const bytes = await this.files.bytes(countryFile(iso3), 'identity');
       return parseCountryItems(bytes.toString('utf8'));
     });
   }
 
-  /** A request begins to use it; `release` must follow. */
+  /** Whether a newer snapshot has taken its place. */
+  get isRetired(): boolean {
+    return this.#retired;
+  }
+
+  /** A request starts to use the snapshot; `release` must follow. */
   retain(): void {
-    this.#holders += 1;
+    this.#users += 1;
   }
 
   release(): void {
-    this.#holders -= 1;
-    if (this.#retired && this.#holders === 0) this.#close();
+    this.#users -= 1;
+    if (this.#retired && this.#users === 0) this.#close();
   }
 
-  /** No new request gets it: it closes when the last holder releases it. */
+  /** No new request gets it; it closes with the last `release`. */
   retire(): void {
     if (this.#retired) return;
     this.#retired = true;
-    if (this.#holders === 0) this.#close();
+    if (this.#users === 0) this.#close();
   }
 
   #close(): void {
@@ -119,7 +119,6 @@ export class Snapshot {
     this.observations.clear();
     this.files.clear();
     this.#countries.clear();
-    this.answers.clear();
-    this.free.clear();
+    this.rankings.clear();
   }
 }

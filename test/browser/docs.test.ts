@@ -1,6 +1,7 @@
 /** The pages of /docs in a real browser: they load nothing from elsewhere, list every route and send a call. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DOCUMENTED_PREFIX, ROUTES } from '../../gateway/operations/registry.ts';
+import { DOCUMENTED_PREFIX } from '../../gateway/http/public-api.ts';
+import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
 
@@ -33,7 +34,7 @@ describe('/docs', () => {
     const listed = (await summaries.allTextContents()).map((path) => path.replaceAll('\u200b', ''));
     await page.screenshot({ path: screenshotPath('docs'), fullPage: true });
 
-    expect(listed.toSorted()).toEqual(ROUTES.map(({ template }) => DOCUMENTED_PREFIX + template).toSorted());
+    expect(listed.toSorted()).toEqual(OPERATIONS.map(({ path }) => DOCUMENTED_PREFIX + path).toSorted());
     expect(elsewhere).toEqual([]);
     expect(complaints).toEqual([]);
   });

@@ -57,7 +57,7 @@ describe('Parquet failing', () => {
   const failWith = (error: Error) => {
     const observations = service.snapshots.current()?.observations;
     if (!observations) throw new Error('no snapshot');
-    return vi.spyOn(observations, 'rows').mockRejectedValueOnce(error);
+    return vi.spyOn(observations, 'select').mockRejectedValueOnce(error);
   };
   const ask = () => service.get('/v1/data?indicator=alpha.life_expectancy', { key: owner.key });
 

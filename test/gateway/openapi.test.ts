@@ -1,9 +1,9 @@
 /** The machine-readable description itself. That every answer agrees with it is checked on every request of the tests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../gateway/errors.ts';
-import { buildOpenApi, refusalsOf } from '../../gateway/http/openapi.ts';
+import { buildOpenApi, errorsOf } from '../../gateway/http/openapi.ts';
 import { EXAMPLES } from '../../gateway/http/openapi-examples.ts';
-import { ROUTES } from '../../gateway/operations/registry.ts';
+import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service } from './service.ts';
 
@@ -65,33 +65,33 @@ const PARAMETERS: Record<string, string[]> = {
   ping: [],
 };
 
-describe.each(ROUTES)('$operation', (route) => {
-  const operation = document.paths[`/data/api/v1${route.template}`]?.get;
-  if (!operation) throw new Error(`${route.operation} is not described`);
+describe.each(OPERATIONS)('$name', (operation) => {
+  const described = document.paths[`/data/api/v1${operation.path}`]?.get;
+  if (!described) throw new Error(`${operation.name} is not described`);
 
   test('lists exactly the parameters of the interface, each with a description', () => {
-    expect(operation.parameters.map(({ name }) => name)).toEqual(PARAMETERS[route.operation]);
-    for (const { description } of operation.parameters) expect(description).toMatch(/\w/);
+    expect(described.parameters.map(({ name }) => name)).toEqual(PARAMETERS[operation.name]);
+    for (const { description } of described.parameters) expect(description).toMatch(/\w/);
   });
 
-  test('says its price, and whether a key is required', () => {
-    expect(operation.description).toContain(`**Price**: ${route.price}.`);
-    expect(operation.security).toEqual(route.key === 'required' ? [{ bearer: [] }] : [{}, { bearer: [] }]);
+  test('states its price, and whether a key is required', () => {
+    expect(described.description).toContain(`**Price**: ${operation.priceText}.`);
+    expect(described.security).toEqual(operation.needsKey ? [{ bearer: [] }] : [{}, { bearer: [] }]);
   });
 
-  test('describes every refusal', () => {
-    for (const code of refusalsOf(route)) {
-      expect(operation.responses[ERRORS[code].status]?.description).toContain(`\`${code}\``);
+  test('describes every error', () => {
+    for (const code of errorsOf(operation)) {
+      expect(described.responses[ERRORS[code].status]?.description).toContain(`\`${code}\``);
     }
   });
 
   test('shows an example that fits its own schema', () => {
-    expect(route.answer.safeParse(EXAMPLES[route.operation]).error).toBeUndefined();
+    expect(operation.answer.safeParse(EXAMPLES[operation.name]).error).toBeUndefined();
   });
 });
 
-test('there are no examples of operations that do not exist', () => {
-  expect(Object.keys(EXAMPLES).toSorted()).toEqual(ROUTES.map(({ operation }) => operation).toSorted());
+test('has no examples of operations that do not exist', () => {
+  expect(Object.keys(EXAMPLES).toSorted()).toEqual(OPERATIONS.map(({ name }) => name).toSorted());
 });
 
 describe('/docs', () => {

@@ -79,7 +79,7 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   },
   internal_error: async () => {
     const snapshot = service.snapshots.current();
-    if (snapshot) vi.spyOn(snapshot.observations, 'rows').mockRejectedValueOnce(new Error('broken'));
+    if (snapshot) vi.spyOn(snapshot.observations, 'select').mockRejectedValueOnce(new Error('broken'));
     return ask('/v1/data?indicator=alpha.life_expectancy');
   },
   unavailable: async () => {

@@ -106,7 +106,7 @@ describe('with a key', () => {
     for (let call = 0; call < 6; call += 1) await service.get(path, { key });
     const observations = service.snapshots.current()?.observations;
     if (!observations) throw new Error('no snapshot');
-    const rows = vi.spyOn(observations, 'rows');
+    const rows = vi.spyOn(observations, 'select');
     expect((await service.get(path, { key })).status).toBe(429);
     expect(rows).not.toHaveBeenCalled();
     rows.mockRestore();

@@ -14,8 +14,9 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
 import type { NewKeyOptions } from '../../gateway/accounts/keys/key-store.ts';
 import { buildApp } from '../../gateway/app.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../gateway/http/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
-import { PRESSURE_LIMITS, Pressure } from '../../gateway/http/pressure.ts';
+import type { Metering } from '../../gateway/metering/metering.ts';
 import { createMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
@@ -35,7 +36,7 @@ export interface ServiceOptions {
   /** Stops with the service. Default: the Redis of the worker. */
   redis?: TestRedis;
   /** Default: with the limits of a service. */
-  pressure?: Pressure;
+  loadShedder?: LoadShedder;
 }
 
 export interface Answer {
@@ -80,6 +81,7 @@ export class Service {
   readonly client: RedisClient;
   readonly accounts: AccountStore;
   readonly snapshots: SnapshotStore;
+  readonly metering: Metering;
   readonly metrics: Metrics;
   /** Directory of the published snapshots. */
   readonly directory: string;
@@ -96,6 +98,7 @@ export class Service {
     this.client = parts.client;
     this.accounts = parts.accounts;
     this.snapshots = parts.snapshots;
+    this.metering = parts.metering;
     this.metrics = parts.metrics;
     this.directory = parts.directory;
     this.clock = parts.clock;
@@ -124,8 +127,8 @@ export class Service {
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
     const metrics = createMetrics({ snapshots, metering, now });
-    const pressure = options.pressure ?? new Pressure(PRESSURE_LIMITS, log);
-    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, pressure });
+    const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
+    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, loadShedder });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
     const stop = async (): Promise<void> => {
@@ -135,7 +138,18 @@ export class Service {
       await rm(temporary, { recursive: true, force: true });
     };
     const { port } = app.server.address() as AddressInfo;
-    return new Service({ port, redis, client, accounts, snapshots, metrics, directory, clock, stop });
+    return new Service({
+      port,
+      redis,
+      client,
+      accounts,
+      snapshots,
+      metering,
+      metrics,
+      directory,
+      clock,
+      stop,
+    });
   }
 
   /** One request; redirects are not followed, bodies are not decoded. */
@@ -190,6 +204,7 @@ interface Parts {
   client: RedisClient;
   accounts: AccountStore;
   snapshots: SnapshotStore;
+  metering: Metering;
   metrics: Metrics;
   directory: string;
   clock: { ms: number };

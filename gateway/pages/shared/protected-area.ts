@@ -27,7 +27,7 @@ import {
 } from '../../accounts/sign-in/sessions.ts';
 import { type LoginRecord, signIn } from '../../accounts/sign-in/sign-in.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
-import { parseQueryString } from '../../http/query-string.ts';
+import { parseQueryString } from '../../operations/parameters.ts';
 import { PageError, parseFields, textField, untrimmedField } from './forms.ts';
 import { STYLESHEET_PATH } from './stylesheet.ts';
 import { TEMPLATE_FILTERS } from './template-filters.ts';

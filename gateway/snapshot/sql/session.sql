@@ -1,2 +1,2 @@
--- Published files never change, so what their footers say may be remembered.
+-- Published files never change, so DuckDB may cache their footers.
 SET GLOBAL parquet_metadata_cache = true;

@@ -12,8 +12,8 @@ import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { buildApp } from '../../../gateway/app.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts';
 import { createMetrics } from '../../../gateway/http/metrics.ts';
-import { PRESSURE_LIMITS, Pressure } from '../../../gateway/http/pressure.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
 import { flushRedis, keysMatching, silentLog, startRedis, startRedisCluster } from '../../redis.ts';
@@ -110,7 +110,7 @@ describe.each([
     const app = buildApp({
       ...{ settings, metering, snapshots, now, log: silentLog, randomId: () => 'r' },
       metrics: createMetrics({ snapshots, metering, now }),
-      pressure: new Pressure(PRESSURE_LIMITS, silentLog),
+      loadShedder: new LoadShedder(LOAD_LIMITS, silentLog),
     });
     try {
       await app.listen({ port: 0, host: '127.0.0.1' });

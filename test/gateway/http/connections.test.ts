@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { boundConnections } from '../../../gateway/http/connections.ts';
+import { limitConnections } from '../../../gateway/http/connections.ts';
 
 const MOST = 4;
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
     else response.end('done');
     server.emit('asked');
   });
-  boundConnections(server, pino({ level: 'silent' }), MOST);
+  limitConnections(server, pino({ level: 'silent' }), MOST);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

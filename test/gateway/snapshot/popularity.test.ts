@@ -1,21 +1,21 @@
-/** What is worth memory: asks lately, and what they decide over real Parquet. */
+/** What is worth memory: requests lately, and what they decide over real Parquet. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Observations } from '../../../gateway/snapshot/observations.ts';
+import { Observations, type RowFormat } from '../../../gateway/snapshot/observations.ts';
 import { Popularity } from '../../../gateway/snapshot/popularity.ts';
 import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
 import { writeFixture } from '../fixture-snapshot.ts';
 
 describe('Popularity', () => {
-  test('counts asks', () => {
+  test('counts requests', () => {
     const popularity = new Popularity(2);
     expect([popularity.count('a'), popularity.count('a'), popularity.count('b')]).toEqual([1, 2, 1]);
     expect([popularity.of('a'), popularity.of('none')]).toEqual([2, 0]);
   });
 
-  test('halves all counts after sixteen asks an indicator, and forgets what fades to nothing', () => {
+  test('halves all counts after sixteen requests an indicator, and forgets what fades to nothing', () => {
     const popularity = new Popularity(1);
     popularity.count('rare');
     for (let ask = 0; ask < 14; ask += 1) popularity.count('favourite');
@@ -42,11 +42,17 @@ describe('what stays in memory', () => {
   const SMALL = 'alpha.life_expectancy';
   const open = (hotBytesMax: number, bytes: number): Observations =>
     new Observations({ directory, queries, hotBytesMax, fileBytes: () => bytes, indicators: 13 });
+  const ROWS: RowFormat = {
+    name: 'test',
+    separator: ',',
+    // About the size of a JSON row.
+    row: ({ year, value }, country, at) => `${country} ${year[at]} ${value[at]}`.padEnd(100),
+  };
   const filter = { countries: ['DEU', 'KEN'], from: 2000, to: 2021 };
   const text = async (observations: Observations, id: string): Promise<string> =>
-    Buffer.concat((await observations.rows(id, filter, 'json')).chunks).toString();
+    Buffer.concat(await (await observations.select(id, filter)).text(ROWS)).toString();
 
-  test('the first filtered ask reads the rows alone; the second loads the slice; the third is a hit', async () => {
+  test('a first filtered request reads its rows, the second loads all columns, the third is a hit', async () => {
     const observations = open(10_000_000, 1);
     const first = await text(observations, LONG);
     expect(observations.hotBytes).toBe(0);
@@ -56,20 +62,20 @@ describe('what stays in memory', () => {
     expect(observations.counts).toEqual({ hits: 1, misses: 2 });
   });
 
-  test('an unfiltered ask reads everything; alone it is not worth keeping', async () => {
+  test('an unfiltered request reads all columns and keeps them at the second time', async () => {
     const observations = open(10_000_000, 1);
-    expect((await observations.rows(LONG, {}, 'csv')).rows).toBe(2750);
+    expect((await observations.select(LONG, {})).count).toBe(2750);
     expect(observations.hotBytes).toBe(0);
-    await observations.rows(LONG, {}, 'csv');
+    await observations.select(LONG, {});
     expect(observations.hotBytes).toBeGreaterThan(0);
   });
 
-  test('one that is asked for less often does not push out a favourite; one asked for more often does', async () => {
-    // By its estimate a slice takes 60 % of the memory there is: one fits, two do not.
+  test('an indicator evicts another only when it is requested more often', async () => {
+    // By the estimate an indicator takes 60 % of the memory: one fits, two do not.
     const observations = open(400_000, 20_000);
-    const misses = async (id: string, asks: number): Promise<number> => {
+    const misses = async (id: string, requests: number): Promise<number> => {
       const before = observations.counts.misses;
-      for (let ask = 0; ask < asks; ask += 1) await text(observations, id);
+      for (let ask = 0; ask < requests; ask += 1) await text(observations, id);
       return observations.counts.misses - before;
     };
     expect(await misses(LONG, 4)).toBe(2);

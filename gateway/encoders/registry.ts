@@ -1,0 +1,20 @@
+/** The output formats. The first is the default. */
+import { csv } from './csv.ts';
+import type { Encoder } from './encoder.ts';
+import { json } from './json.ts';
+
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv];
+
+const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
+/** Values of the `format` parameter. */
+export const FORMATS: readonly [string, ...string[]] = [DEFAULT_FORMAT, ...others.map(({ name }) => name)];
+export { DEFAULT_FORMAT };
+
+const byName = new Map(ENCODERS.map((encoder) => [encoder.name, encoder]));
+
+/** @throws {RangeError} for a name that is not in `FORMATS`. */
+export function encoderFor(format: string): Encoder {
+  const encoder = byName.get(format);
+  if (!encoder) throw new RangeError(`no encoder for ${format}`);
+  return encoder;
+}

@@ -1,0 +1,335 @@
+/**
+ * The one way into every operation, for every adapter. The order is fixed:
+ *
+ *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → balance 402
+ *
+ * The plan is made first, in memory, so that its price is known; then one Redis script decides on key, rate and balance
+ * and charges. Its decision comes before the plan's: a revoked key gets 401 even where a parameter was wrong too.
+ *
+ * Guarantees: a refusal costs nothing; what was charged and could not be produced or rendered is refunded, and the
+ * caller gets an error instead; one call uses one snapshot from start to end.
+ */
+import type { Logger } from 'pino';
+import { type ApiError, ERRORS } from './errors.ts';
+import {
+  type AnonymousVerdict,
+  type Debit,
+  type ApiKey,
+  type Metering,
+  MeteringUnavailable,
+  type RateWindow,
+  type Verdict,
+} from './metering/metering.ts';
+import type { Caller, Content, Operation, Plan, Planned } from './operations/operation.ts';
+import type { ParameterReading } from './operations/parameters.ts';
+import type { ValidationDetail } from './operations/validation.ts';
+import { QueueFull } from './queue-full.ts';
+import { QueryTimeout } from './snapshot/query-runner.ts';
+import type { Snapshot } from './snapshot/snapshot.ts';
+import type { Snapshots } from './snapshot/store.ts';
+
+/** What an adapter asks for, and how it renders the result. */
+export interface Call<Rendered> {
+  operation: Operation;
+  /** Names the operation in usage and ledger, for example `/v1/data`. */
+  route: string;
+  requestId: string;
+  /** The `Authorization` header or its equivalent; undefined for an anonymous call. */
+  authorization: string | undefined;
+  /** Path parameters, decoded. */
+  path: Readonly<Record<string, string>>;
+  /** The caller's network address, for the anonymous rate window. */
+  address(): string;
+  readQuery(): ParameterReading<unknown>;
+  /** A rendering of the same answer made before; null for operations that are not cacheable. */
+  cached(snapshot: Snapshot): Rendered | null;
+  /** Runs after the charge. May throw: the charge is then refunded. */
+  render(content: Content, snapshot: Snapshot): Rendered | Promise<Rendered>;
+}
+
+/** Quota and balance after a call with a valid key. */
+export interface QuotaStatus {
+  balance: number;
+  charged: number;
+  window: RateWindow;
+}
+
+interface Circumstances {
+  /** The key that was presented, once it was recognised; for logs. */
+  key_id: string | null;
+  /** Null for anonymous calls, and where the key was refused. */
+  quota: QuotaStatus | null;
+  /** Null while none is open. */
+  snapshot: Snapshot | null;
+}
+
+export type Result<Rendered> = Circumstances &
+  (
+    | { kind: 'success'; rendered: Rendered }
+    | { kind: 'error'; error: ApiError }
+    | { kind: 'invalid'; detail: ValidationDetail[] }
+  );
+
+export interface ExecuteDependencies {
+  metering: Metering;
+  snapshots: Snapshots;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+}
+
+/** Every key has this scope, and every operation needs it. */
+const SCOPE = 'read';
+
+const RETRY_AFTER_S = 5;
+export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };
+
+/** Not a plan: an error or invalid parameters, decided before or instead of one. */
+type Unplanned = { kind: 'error'; error: ApiError } | { kind: 'invalid'; detail: ValidationDetail[] };
+
+export class Executor {
+  readonly #dependencies: ExecuteDependencies;
+
+  constructor(dependencies: ExecuteDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Never throws or rejects. Returns a promise only where something has to be waited for. */
+  execute<Rendered>(call: Call<Rendered>): Result<Rendered> | Promise<Result<Rendered>> {
+    const snapshot = this.#dependencies.snapshots.current();
+    if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
+    try {
+      const result =
+        call.authorization === undefined
+          ? this.#executeAnonymous(call, snapshot)
+          : this.#executeKeyed(call, call.authorization, snapshot);
+      return result instanceof Promise ? this.#awaitResult(result, call, snapshot) : result;
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
+    }
+  }
+
+  async #awaitResult<Rendered>(
+    result: Promise<Result<Rendered>>,
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    snapshot.retain();
+    try {
+      return await result;
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  /** Most anonymous calls wait for nothing, and cost less than a promise would. */
+  #executeAnonymous<Rendered>(
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+  ): Result<Rendered> | Promise<Result<Rendered>> {
+    if (call.operation.needsKey) {
+      return { kind: 'error', error: { code: 'unauthorized' }, ...anonymous(snapshot) };
+    }
+    const verdict = this.#dependencies.metering.admitAddress(call.address());
+    return verdict instanceof Promise
+      ? verdict.then((decided) => answerAnonymous(decided, call, snapshot))
+      : answerAnonymous(verdict, call, snapshot);
+  }
+
+  async #executeKeyed<Rendered>(
+    call: Call<Rendered>,
+    authorization: string,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    const { metering } = this.#dependencies;
+    const key = await metering.resolveKey(authorization);
+    if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
+    if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
+    // A key that was over its window a moment ago is asked about before any work is done for it.
+    if (metering.knownOverLimit(key)) {
+      const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, look: true });
+      if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
+    }
+    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot));
+    const { price, rows } = 'price' in planned ? planned : NOTHING;
+    const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), look: false });
+    if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
+    const about: About = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+    if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
+    if (planned.kind !== 'plan') return { ...planned, ...about };
+    return this.#produce(planned, call, about, this.#callerOf(key, verdict), verdict.debit);
+  }
+
+  /** The scope is judged before the rate, but a revoked key has no scope at all. */
+  async #refuseScope<Rendered>(
+    call: Call<Rendered>,
+    key: ApiKey,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    const verdict = await this.#admit(call, key, {
+      price: 0,
+      rows: 0,
+      status: ERRORS.key_scope.status,
+      look: false,
+    });
+    if (verdict.kind === 'invalid_key') return refusal(verdict, 0, key, snapshot);
+    const error: ApiError = { code: 'key_scope' };
+    return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+  }
+
+  #admit(
+    { route, requestId }: Call<unknown>,
+    key: ApiKey,
+    decided: { price: number; rows: number; status: number; look: boolean },
+  ): Promise<Verdict> {
+    return this.#dependencies.metering.admit({ key, route, request_id: requestId, ...decided });
+  }
+
+  /** A fault becomes an error of the call, so that it is counted and the caller learns its quota. */
+  async #planSafely(call: Call<unknown>, snapshot: Snapshot): Promise<Plan | Unplanned> {
+    try {
+      return await planCall(call, snapshot);
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call) };
+    }
+  }
+
+  /** What fails here was charged, and is refunded. */
+  async #produce<Rendered>(
+    plan: Plan,
+    call: Call<Rendered>,
+    about: About,
+    caller: Caller,
+    debit: Debit | null,
+  ): Promise<Result<Rendered>> {
+    try {
+      const content = await plan.produce(caller);
+      const rendered = await call.render(content, about.snapshot);
+      return { kind: 'success', rendered, ...about };
+    } catch (fault) {
+      const error = this.#faultOf(fault, call);
+      if (debit === null || about.quota === null) return { kind: 'error', error, ...about };
+      await this.#dependencies.metering.refund(debit);
+      const { charged, balance } = about.quota;
+      const quota = { ...about.quota, charged: 0, balance: balance + charged };
+      return { kind: 'error', error, ...about, quota };
+    }
+  }
+
+  #callerOf(key: ApiKey, { tier, balance }: Admitted): Caller {
+    const { metering, now } = this.#dependencies;
+    const { key_id, environment, scopes, account_id } = key;
+    const usage = (days: number) => metering.usage(account_id, days);
+    return { key_id, environment, scopes, tier, balance, now_ms: now(), usage };
+  }
+
+  /** Faults that pass by themselves are not logged: under load, a line for each would add to it. */
+  #faultOf(error: unknown, { requestId, route }: Call<unknown>): ApiError {
+    if (TRANSIENT.some((kind) => error instanceof kind)) {
+      if (error instanceof QueryTimeout) this.#log(error, requestId, route);
+      return UNAVAILABLE;
+    }
+    this.#log(error, requestId, route);
+    return { code: 'internal_error' };
+  }
+
+  #log(err: unknown, request_id: string, route: string): void {
+    this.#dependencies.log.error({ err, request_id, route }, 'request failed');
+  }
+}
+
+const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull] as const;
+
+type Admitted = Verdict & { kind: 'admitted' };
+type About = Circumstances & { snapshot: Snapshot };
+
+const anonymous = <S extends Snapshot | null>(snapshot: S): Circumstances & { snapshot: S } => ({
+  key_id: null,
+  quota: null,
+  snapshot,
+});
+
+const NOTHING = { price: 0, rows: 0 } as const;
+
+/** An answer rendered before, which is free. */
+interface Cached<Rendered> {
+  kind: 'cached';
+  rendered: Rendered;
+}
+
+function cachedAnswer<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Cached<Rendered> | null {
+  const rendered = call.cached(snapshot);
+  return rendered === null ? null : { kind: 'cached', rendered };
+}
+
+function answerAnonymous<Rendered>(
+  verdict: AnonymousVerdict,
+  call: Call<Rendered>,
+  snapshot: Snapshot,
+): Result<Rendered> | Promise<Result<Rendered>> {
+  if (verdict.kind === 'rate_limited') {
+    const error: ApiError = { code: 'rate_limited', retryAfter_s: verdict.retry_after_s };
+    return { kind: 'error', error, ...anonymous(snapshot) };
+  }
+  const cached = call.cached(snapshot);
+  if (cached !== null) return { kind: 'success', rendered: cached, ...anonymous(snapshot) };
+  const planned = planCall(call, snapshot);
+  return planned instanceof Promise
+    ? planned.then((decided) => renderFree(decided, call, snapshot))
+    : renderFree(planned, call, snapshot);
+}
+
+function renderFree<Rendered>(
+  planned: Plan | Unplanned,
+  call: Call<Rendered>,
+  snapshot: Snapshot,
+): Result<Rendered> | Promise<Result<Rendered>> {
+  const about = anonymous(snapshot);
+  if (planned.kind !== 'plan') return { ...planned, ...about };
+  if (planned.price > 0) throw new Error(`${call.route} has a price and needs no key`);
+  const success = (rendered: Rendered): Result<Rendered> => ({ kind: 'success', rendered, ...about });
+  const render = (content: Content) => call.render(content, snapshot);
+  const content = planned.produce(null);
+  const rendered = content instanceof Promise ? content.then(render) : render(content);
+  return rendered instanceof Promise ? rendered.then(success) : success(rendered);
+}
+
+/** Reads the parameters, then plans. Throws or rejects only for faults. */
+function planCall(call: Call<unknown>, snapshot: Snapshot): Plan | Unplanned | Promise<Plan | Unplanned> {
+  const reading = call.readQuery();
+  if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
+  const planned = call.operation.plan({ snapshot, path: call.path, query: reading.values });
+  return planned instanceof Promise ? planned.then(decided) : decided(planned);
+}
+
+const decided = (planned: Planned): Plan | Unplanned =>
+  planned.kind === 'plan' ? planned : { kind: 'error', error: planned.error };
+
+function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
+  if (planned.kind === 'error') return ERRORS[planned.error.code].status;
+  return planned.kind === 'invalid' ? 422 : 200;
+}
+
+function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
+  const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
+  return { balance: verdict.balance, window: verdict.window, charged };
+}
+
+function refusal<Rendered>(
+  verdict: Exclude<Verdict, Admitted>,
+  price: number,
+  { key_id }: ApiKey,
+  snapshot: Snapshot,
+): Result<Rendered> {
+  if (verdict.kind === 'invalid_key') {
+    return { kind: 'error', error: { code: 'invalid_key' }, key_id, quota: null, snapshot };
+  }
+  const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
+  const error: ApiError =
+    verdict.kind === 'rate_limited'
+      ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
+      : { code: 'insufficient_credits', message };
+  return { kind: 'error', error, key_id, quota: quotaOf(verdict), snapshot };
+}

@@ -1,0 +1,133 @@
+/**
+ * Handlers for 404, 405, framework errors and HTTP that could not be parsed. No answer shows a stack, a file path or
+ * the framework's own message.
+ */
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+import { errorBody, type ResponseContext, sendError } from './response.ts';
+
+const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
+  raw: reply.raw,
+  requestId: request.id,
+  quota: null,
+  snapshotId: null,
+});
+
+function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode, message?: string): void {
+  reply.hijack();
+  reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
+  sendError(message === undefined ? { code } : { code, message }, contextOf(request, reply));
+}
+
+/** Matches paths that have a GET route; `{name}` stands for one segment. */
+function pathMatcher(templates: readonly string[]): (url: string) => boolean {
+  const patterns = templates.map((template) => template.replaceAll(/\{[^}]+\}/g, '[^/]+'));
+  const matcher = new RegExp(`^(?:${patterns.join('|')})$`);
+  return (url) => matcher.test(url.split('?', 1)[0] ?? '');
+}
+
+/** @param templates paths that answer GET: another method on them is 405, not 404. */
+export function installErrorHandlers(app: FastifyInstance, templates: readonly string[], log: Logger): void {
+  const hasGet = pathMatcher(templates);
+  const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
+    const wrongMethod = request.method !== 'GET' && hasGet(request.url);
+    refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');
+  };
+  // No public route reads a body; it is drained with the request.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.setNotFoundHandler(fallback);
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    // An unreadable body was sent to a path that has no route.
+    if (request.is404) {
+      fallback(request, reply);
+      return;
+    }
+    const status = error.statusCode ?? 500;
+    const isClientError = status >= 400 && status < 500;
+    if (!isClientError) log.error({ err: error, request_id: request.id }, 'request failed');
+    refuse(request, reply, isClientError ? 'bad_request' : 'internal_error');
+  });
+}
+
+/** Handles errors before routing, such as a path that is not valid percent-encoding. */
+export function frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  if (error.code === 'FST_ERR_BAD_URL') {
+    refuse(request, reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
+    return;
+  }
+  refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
+}
+
+/** How long a refused client has to read the answer. */
+const LINGER_MS = 1_000;
+
+const REQUEST_LINE = /^[A-Z]+ \S+ HTTP\/1\.[01]\r?\n/;
+
+/** An error of Node's HTTP parser; `rawPacket` holds the bytes at which it stopped. */
+interface ParserError {
+  code: string;
+  rawPacket: unknown;
+}
+
+/** Errors in a body: its request has been answered already. */
+const BODY_ERRORS: ReadonlySet<string> = new Set([
+  'HPE_STRICT',
+  'HPE_INVALID_CHUNK_SIZE',
+  'HPE_INVALID_EOF_STATE',
+]);
+
+/** The pending answer of a connection, where Node's own handler of client errors looks for it too. */
+interface SocketWithAnswer extends Socket {
+  _httpMessage?: ServerResponse | null;
+}
+
+/**
+ * Answers requests that the HTTP parser rejects. While earlier requests of the connection wait for their answers, the
+ * connection only ends after those: an error sent now would be taken for the answer to one of them.
+ */
+export function clientErrors(randomId: () => string) {
+  const refused = new WeakSet<Socket>();
+  return (error: ParserError, socket: SocketWithAnswer): void => {
+    if (refused.has(socket) && error.code !== 'ECONNRESET') return;
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    if (socket._httpMessage) {
+      socket._httpMessage.once('close', () => socket.destroySoon());
+      return;
+    }
+    if (socket.bytesWritten > 0 && BODY_ERRORS.has(error.code)) {
+      socket.destroySoon();
+      return;
+    }
+    const code = clientErrorCode(error);
+    const { status } = ERRORS[code];
+    const body = errorBody({ code });
+    const lines = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Cache-Control: no-store',
+      'X-Content-Type-Options: nosniff',
+      `X-Request-Id: ${randomId()}`,
+      ...(code === 'method_not_allowed' ? ['Allow: GET'] : []),
+      'Connection: close',
+    ];
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+    // Discard what still arrives: closing at once would reset the connection before the client has read the error.
+    refused.add(socket);
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
+function clientErrorCode(error: ParserError): ErrorCode {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return 'header_too_large';
+  // A method that HTTP does not know is still a method other than GET.
+  const text = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 16_384) : '';
+  if (error.code === 'HPE_INVALID_METHOD' && REQUEST_LINE.test(text)) return 'method_not_allowed';
+  return 'bad_request';
+}

@@ -1,0 +1,285 @@
+/**
+ * Answers on the wire: a content becomes a representation (encoded, compressed, tagged), which is sent with the headers
+ * that the interface promises.
+ */
+import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { encoderFor } from '../encoders/registry.ts';
+import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
+import type { QuotaStatus, Result } from '../execute.ts';
+import type { Content, DataTable } from '../operations/operation.ts';
+import type { Encoding } from '../snapshot/route-files.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { chooseEncoding, compress } from './compression.ts';
+import { headerAddress, headerText } from './header-text.ts';
+import { slowClients } from './slow-clients.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A body ready to be sent, to any number of callers. */
+export interface Representation {
+  status: 200 | 304;
+  type: string;
+  /** Names and values in turn, beyond those that every answer has. */
+  headers: readonly string[];
+  encoding: Encoding;
+  /** Strong entity tag; null on answers that no cache may keep. */
+  tag: string | null;
+  /** A small body as Latin-1 text, a character per byte; a larger one in pieces. */
+  body: string | readonly Buffer[];
+  /** All headers of an anonymous answer, except for the request id; null until first sent. */
+  anonymousHeaders: string[] | null;
+}
+
+/** What the request's headers say about the form of the answer. */
+export interface Preferences {
+  acceptEncoding: string | undefined;
+  ifNoneMatch: string | undefined;
+  /** Answers of cacheable operations carry entity tags. */
+  isTagged: boolean;
+}
+
+/**
+ * Bodies up to this size are sent as text, because Node writes text, and only text, together with the headers: a tenth of
+ * the cost of a cached answer. Above it, text costs more than buffers.
+ */
+export const TEXT_MAX_BYTES = 12 * 1024;
+/** Smaller bodies gain nothing from compression. */
+const COMPRESSION_MIN_BYTES = 1500;
+
+type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag'>;
+
+export function represent(
+  content: Content,
+  preferences: Preferences,
+  snapshot: Snapshot,
+): Representation | Promise<Representation> {
+  if (content.kind === 'file') return representFile(content.path, preferences, snapshot);
+  if (content.kind === 'document') {
+    return representBytes(
+      [content.json],
+      { type: JSON_TYPE, headers: [], isCompressible: true },
+      preferences,
+    );
+  }
+  const { table, format } = content;
+  const encoder = encoderFor(format);
+  const { mediaType: type, extension, isCompressible } = encoder;
+  const headers = extension === null ? [] : downloadHeaders(table, extension);
+  const chunks = encoder.encode(table);
+  const finish = (made: Buffer[]) => representBytes(made, { type, headers, isCompressible }, preferences);
+  return chunks instanceof Promise ? chunks.then(finish) : finish(chunks);
+}
+
+/** A download states its licence in headers, because its body may have no place for it. */
+function downloadHeaders({ indicator }: DataTable, extension: string): string[] {
+  const { id, attribution, licence_url } = indicator;
+  const headers = ['Content-Disposition', `attachment; filename="${id}.${extension}"`];
+  headers.push('X-Attribution', headerText(attribution));
+  if (licence_url !== null) headers.push('Link', `<${headerAddress(licence_url)}>; rel="license"`);
+  return headers;
+}
+
+function representFile(
+  path: string,
+  { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
+  { files }: Snapshot,
+): Representation | Promise<Representation> {
+  const encoding = chooseEncoding(acceptEncoding);
+  const tag = isTagged ? files.tag(path, encoding) : null;
+  const form: Form = { type: JSON_TYPE, headers: [], encoding, tag };
+  if (isNotModified(form, ifNoneMatch)) return notModified(form);
+  const bytes = files.bytes(path, encoding);
+  return bytes instanceof Promise ? bytes.then((whole) => ok(form, [whole])) : ok(form, [bytes]);
+}
+
+function representBytes(
+  chunks: readonly Buffer[],
+  { type, headers, isCompressible }: { type: string; headers: readonly string[]; isCompressible: boolean },
+  { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
+): Representation | Promise<Representation> {
+  const isPlain = !isCompressible || lengthOf(chunks) < COMPRESSION_MIN_BYTES;
+  const encoding = isPlain ? 'identity' : chooseEncoding(acceptEncoding);
+  const form: Form = { type, headers, encoding, tag: isTagged ? contentTag(chunks, encoding) : null };
+  if (isNotModified(form, ifNoneMatch)) return notModified(form);
+  if (encoding === 'identity') return ok(form, chunks);
+  const compressed = compress(chunks, encoding);
+  return compressed instanceof Promise
+    ? compressed.then((whole) => ok(form, [whole]))
+    : ok(form, [compressed]);
+}
+
+/** From the plain content and the coding, so that every replica gives equal content an equal tag. */
+function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
+  const digest = hash('sha256', joined(chunks), 'hex');
+  return `"${digest.slice(0, 32)}-${encoding}"`;
+}
+
+/** Whether `If-None-Match` names the tag. Weak forms match: a cache on the way may have weakened ours. */
+export function isNotModified({ tag }: Pick<Form, 'tag'>, ifNoneMatch: string | undefined): boolean {
+  if (tag === null || ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag) return true;
+  return ifNoneMatch.split(',').some((candidate) => {
+    const trimmed = candidate.trim();
+    return trimmed === '*' || (trimmed.startsWith('W/') ? trimmed.slice(2) : trimmed) === tag;
+  });
+}
+
+export const notModified = ({ type, headers, encoding, tag }: Form): Representation => ({
+  status: 304,
+  type,
+  headers,
+  encoding,
+  tag,
+  body: '',
+  anonymousHeaders: null,
+});
+
+const ok = ({ type, headers, encoding, tag }: Form, chunks: readonly Buffer[]): Representation => ({
+  status: 200,
+  type,
+  headers,
+  encoding,
+  tag,
+  body: bodyOf(chunks),
+  anonymousHeaders: null,
+});
+
+export const lengthOf = (body: Representation['body']): number =>
+  typeof body === 'string' ? body.length : body.reduce((total, { length }) => total + length, 0);
+
+const bodyOf = (chunks: readonly Buffer[]): Representation['body'] =>
+  lengthOf(chunks) > TEXT_MAX_BYTES ? chunks : joined(chunks).toString('latin1');
+
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+
+/** The response and what every answer on it carries. */
+export interface ResponseContext {
+  raw: ServerResponse;
+  requestId: string;
+  /** Null for callers without a valid key. */
+  quota: QuotaStatus | null;
+  /** Null where the answer does not depend on a snapshot. */
+  snapshotId: string | null;
+}
+
+/** On every public answer. */
+const COMMON = ['Access-Control-Allow-Origin', '*', 'X-Content-Type-Options', 'nosniff'] as const;
+const VARY = ['Vary', 'Accept-Encoding, Authorization'] as const;
+const ANONYMOUS_SUCCESS = [...COMMON, 'Cache-Control', 'public, max-age=3600, s-maxage=21600', ...VARY];
+const KEYED_SUCCESS = [...COMMON, 'Cache-Control', 'private, no-store', ...VARY];
+const FAILURE = [...COMMON, 'Cache-Control', 'no-store', 'Content-Type', JSON_TYPE];
+
+/** Headers that a script of another origin may read: exactly those that we add. */
+const EXPOSE = 'Access-Control-Expose-Headers';
+const EXPOSED_ANONYMOUS = 'ETag, Retry-After, X-Request-Id, X-Snapshot';
+const EXPOSED_KEYED = [
+  EXPOSED_ANONYMOUS,
+  'Content-Disposition, Link, X-Attribution',
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
+].join(', ');
+
+/** Index of the request id in every header list: a cached list is sent again with another id. */
+const ID_AT = 1;
+
+function commonHeaders(base: readonly string[], { requestId, snapshotId, quota }: ResponseContext): string[] {
+  const headers = ['X-Request-Id', requestId, ...base];
+  if (snapshotId !== null) headers.push('X-Snapshot', snapshotId);
+  headers.push(EXPOSE, quota === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED);
+  if (quota === null) return headers;
+  const { window, charged, balance } = quota;
+  headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
+  headers.push('X-RateLimit-Reset', String(window.reset_s));
+  headers.push('X-Credits-Charged', String(charged), 'X-Credits-Remaining', String(balance));
+  return headers;
+}
+
+function successHeaders(representation: Representation, context: ResponseContext): string[] {
+  const headers = commonHeaders(context.quota === null ? ANONYMOUS_SUCCESS : KEYED_SUCCESS, context);
+  if (representation.tag !== null) headers.push('ETag', representation.tag);
+  if (representation.status === 304) return headers;
+  headers.push('Content-Type', representation.type, ...representation.headers);
+  if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
+  headers.push('Content-Length', String(lengthOf(representation.body)));
+  return headers;
+}
+
+/** Equal for all anonymous callers except for the id. A representation belongs to one snapshot. */
+function anonymousHeaders(representation: Representation, context: ResponseContext): string[] {
+  representation.anonymousHeaders ??= successHeaders(representation, context);
+  representation.anonymousHeaders[ID_AT] = context.requestId;
+  return representation.anonymousHeaders;
+}
+
+/** Sends a success or a 304. */
+export function sendRepresentation(representation: Representation, context: ResponseContext): void {
+  const headersFor = context.quota === null ? anonymousHeaders : successHeaders;
+  context.raw.writeHead(representation.status, headersFor(representation, context));
+  sendBody(context.raw, representation.body);
+}
+
+/** Smaller bodies in several pieces are joined into one write. */
+const JOIN_MAX_BYTES = 64 * 1024;
+
+/** Pieces of a large body are views shared with other answers: they are handed over, never copied. */
+function sendBody(raw: ServerResponse, body: Representation['body']): void {
+  const bytes = lengthOf(body);
+  if (typeof body === 'string') raw.end(body, 'latin1');
+  else if (body.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(body));
+  else {
+    raw.cork();
+    for (const chunk of body) raw.write(chunk);
+    raw.end();
+  }
+  slowClients.watch(raw, bytes);
+}
+
+function sendFailure(raw: ServerResponse, status: number, headers: string[], text: string): void {
+  const body = bodyOf([Buffer.from(text)]);
+  headers.push('Content-Length', String(lengthOf(body)));
+  raw.writeHead(status, headers);
+  sendBody(raw, body);
+}
+
+/** `{ error: { code, message } }`. */
+export function errorBody({ code, message }: ApiError): string {
+  return JSON.stringify({ error: { code, message: message ?? ERRORS[code].message } });
+}
+
+export function sendError(error: ApiError, context: ResponseContext): void {
+  const headers = commonHeaders(FAILURE, context);
+  const { status } = ERRORS[error.code];
+  if (error.retryAfter_s !== undefined) headers.push('Retry-After', String(error.retryAfter_s));
+  if (error.code === 'method_not_allowed') headers.push('Allow', 'GET');
+  if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  sendFailure(context.raw, status, headers, errorBody(error));
+}
+
+/** Errors that depend on what the snapshot holds: they name it. */
+const FROM_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
+  'country_not_found',
+  'indicator_not_found',
+  'not_rankable',
+  'export_restricted',
+]);
+
+/** Sends the result of an operation. @param namesSnapshot whether successes come from the snapshot. */
+export function sendResult(
+  result: Result<Representation>,
+  raw: ServerResponse,
+  requestId: string,
+  namesSnapshot: boolean,
+): void {
+  const { quota, snapshot } = result;
+  const snapshotId = (namesSnapshot && snapshot?.id) || null;
+  if (result.kind === 'success') {
+    sendRepresentation(result.rendered, { raw, requestId, quota, snapshotId });
+  } else if (result.kind === 'error') {
+    const named = FROM_SNAPSHOT.has(result.error.code) ? snapshotId : null;
+    sendError(result.error, { raw, requestId, quota, snapshotId: named });
+  } else {
+    const headers = commonHeaders(FAILURE, { raw, requestId, quota, snapshotId: null });
+    sendFailure(raw, 422, headers, JSON.stringify({ detail: result.detail }));
+  }
+}

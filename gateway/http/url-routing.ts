@@ -1,0 +1,55 @@
+/**
+ * From a URL to an operation and its parameters: a cache in front of Fastify's router.
+ *
+ * It saves a tenth of the cost of a prerendered answer (`cached` rows of the bench). It holds nothing that depends on
+ * the caller, the time or the snapshot, so a repeated URL gets the answer that a new one would. `maxUrls: 0` turns it off.
+ */
+import type { IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { Operation } from '../operations/operation.ts';
+import type { ParameterReader, ParameterReading, RawParameters } from '../operations/parameters.ts';
+
+/** An operation with what is computed once for all its requests. */
+export interface Route {
+  operation: Operation;
+  /** The name of the operation in usage, ledger, logs and metrics: `/v1/data`. */
+  name: string;
+  readQuery: ParameterReader<unknown>;
+}
+
+/** What a URL alone says. */
+export interface MatchedUrl {
+  route: Route;
+  /** Path parameters, decoded. */
+  path: Readonly<Record<string, string>>;
+  query: RawParameters;
+  /** Null until first needed. */
+  reading: ParameterReading<unknown> | null;
+  /** Whether this URL was requested before. */
+  isRepeated: boolean;
+}
+
+const MAX_URLS = 4_096;
+const URL_MAX_LENGTH = 512;
+
+export class UrlRouteCache {
+  readonly #matched: LRUCache<string, MatchedUrl> | null;
+
+  constructor(maxUrls = MAX_URLS) {
+    this.#matched = maxUrls === 0 ? null : new LRUCache({ max: maxUrls });
+  }
+
+  /** Adds the router's result for a GET of a URL. */
+  set(url: string, matched: MatchedUrl): void {
+    if (url.length <= URL_MAX_LENGTH) this.#matched?.set(url, matched);
+  }
+
+  /** The earlier result for a request, or null. */
+  get({ method, url = '' }: IncomingMessage): MatchedUrl | null {
+    if (method !== 'GET' || this.#matched === null) return null;
+    const matched = this.#matched.get(url);
+    if (matched === undefined) return null;
+    matched.isRepeated = true;
+    return matched;
+  }
+}

@@ -1,0 +1,24 @@
+/** GET /meta/coverage: how much is held for each country. */
+import { z } from 'zod';
+import { coverageRecord } from '../../data/schema/records.ts';
+import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { count, envelope } from './envelope.ts';
+import { defineOperation, freeFile } from './operation.ts';
+
+const plan = freeFile(ROUTE_FILES.coverage);
+
+export const coverage = defineOperation({
+  name: 'listCoverage',
+  path: '/meta/coverage',
+  tag: 'Catalogue',
+  summary: 'Country coverage',
+  description: 'One record per country, by ISO3 code: how much data is held.',
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  pathParameters: {},
+  query: z.object({}),
+  answer: envelope(z.array(coverageRecord), { count }),
+  errors: [],
+  plan: () => plan,
+});

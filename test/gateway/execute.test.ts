@@ -1,0 +1,162 @@
+/** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { encoderFor } from '../../gateway/encoders/registry.ts';
+import { type Call, Executor, type Result } from '../../gateway/execute.ts';
+import type { Content, Operation } from '../../gateway/operations/operation.ts';
+import { parameterReader, parseQueryString } from '../../gateway/operations/parameters.ts';
+import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import type { Snapshot } from '../../gateway/snapshot/snapshot.ts';
+import { NOON, Service, type TestKey } from './service.ts';
+
+let service: Service;
+let executor: Executor;
+let owner: TestKey;
+beforeAll(async () => {
+  service = await Service.start();
+  const { snapshots, metering } = service;
+  executor = new Executor({ metering, snapshots, now: () => NOON, log: pino({ level: 'silent' }) });
+  owner = await service.account({ credits: 1_000 });
+});
+afterAll(() => service.stop());
+
+/** An adapter in a few lines: JSON text, without compression, caches or headers. */
+async function renderText(content: Content, snapshot: Snapshot): Promise<string> {
+  if (content.kind === 'document') return content.json.toString();
+  if (content.kind === 'file') return (await snapshot.files.bytes(content.path, 'identity')).toString();
+  return Buffer.concat(await encoderFor(content.format).encode(content.table)).toString();
+}
+
+interface Options {
+  key?: string;
+  path?: Record<string, string>;
+  query?: string;
+  requestId?: string;
+  render?: Call<string>['render'];
+}
+
+function run(operation: Operation, options: Options = {}): Promise<Result<string>> {
+  const { key, path = {}, query = '', requestId = 'seam', render = renderText } = options;
+  const read = parameterReader(operation.query);
+  return Promise.resolve(
+    executor.execute({
+      operation,
+      route: `/v1${operation.path}`,
+      requestId,
+      authorization: key === undefined ? undefined : `Bearer ${key}`,
+      path,
+      address: () => '192.0.2.1',
+      readQuery: () => read(parseQueryString(query)),
+      cached: () => null,
+      render,
+    }),
+  );
+}
+
+const operation = (name: string): Operation => {
+  const found = OPERATIONS.find((candidate) => candidate.name === name);
+  if (!found) throw new Error(`no operation ${name}`);
+  return found;
+};
+
+/** One good call of each operation, with its price. */
+const CALLS: Record<string, { path?: Record<string, string>; query?: string; price: number }> = {
+  listCountries: { query: 'region=South%20Asia', price: 0 },
+  getCountry: { path: { iso3: 'ken' }, price: 1 },
+  listIndicators: { query: 'q=life&limit=1', price: 0 },
+  getIndicator: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
+  listTopics: { price: 0 },
+  listFreshness: { price: 0 },
+  listCoverage: { price: 0 },
+  getRanking: { path: { indicator: 'alpha.life_expectancy' }, query: 'year=latest', price: 1 },
+  getData: { query: 'indicator=alpha.life_expectancy', price: 9 },
+  getUsage: { query: 'days=2', price: 0 },
+  ping: { price: 0 },
+};
+
+describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) => {
+  test('answers what its schema describes and charges its price', async () => {
+    const { price, ...options } = CALLS[name] ?? { price: -1 };
+    const before = await service.balance(owner);
+    const result = await run(operation(name), { ...options, key: owner.key });
+    if (result.kind !== 'success') throw new Error(JSON.stringify(result));
+    expect(operation(name).answer.safeParse(JSON.parse(result.rendered)).error).toBeUndefined();
+    expect(result.quota).toMatchObject({ charged: price, balance: before - price });
+    expect(await service.balance(owner)).toBe(before - price);
+  });
+
+  test('needs a key exactly where it says so', async () => {
+    const { price: _, ...options } = CALLS[name] ?? { price: -1 };
+    const result = await run(operation(name), options);
+    if (operation(name).needsKey)
+      expect(result).toMatchObject({ kind: 'error', error: { code: 'unauthorized' } });
+    else expect(result).toMatchObject({ kind: 'success', quota: null });
+  });
+});
+
+test('two adapters charge one wallet at once, each call once', async () => {
+  const account = await service.account({ credits: 100 });
+  const calls = Array.from({ length: 100 }, (_, at) =>
+    at % 2 === 0
+      ? run(operation('getCountry'), { key: account.key, path: { iso3: 'KEN' }, requestId: `text-${at}` })
+      : service.get('/v1/countries/KEN', { key: account.key, headers: { 'x-request-id': `http-${at}` } }),
+  );
+  // Two more than the balance pays for.
+  calls.push(run(operation('getCountry'), { key: account.key, path: { iso3: 'KEN' } }));
+  calls.push(service.get('/v1/countries/KEN', { key: account.key }));
+  const results = await Promise.all(calls);
+  const isPaid = (result: (typeof results)[number]): boolean =>
+    'kind' in result ? result.kind === 'success' : result.status === 200;
+  expect(results.filter(isPaid)).toHaveLength(100);
+  expect(await service.balance(account)).toBe(0);
+  const entries = await service.accounts.ledger(account.account_id, { limit: 200 });
+  const debits = entries.filter(({ kind }) => kind === 'debit');
+  expect(debits).toHaveLength(100);
+  expect(new Set(debits.map(({ cause }) => ('request_id' in cause ? cause.request_id : ''))).size).toBe(100);
+});
+
+describe('a fault after the charge', () => {
+  const failing = (error: Error): Operation => ({
+    ...operation('getCountry'),
+    plan: () => ({
+      kind: 'plan',
+      price: 7,
+      rows: 3,
+      produce: () => {
+        throw error;
+      },
+    }),
+  });
+
+  test('in produce is refunded with one ledger entry, and the caller gets an error', async () => {
+    const account = await service.account({ credits: 10 });
+    const result = await run(failing(new Error('broken')), { key: account.key, requestId: 'broken-1' });
+    expect(result).toMatchObject({
+      kind: 'error',
+      error: { code: 'internal_error' },
+      quota: { charged: 0, balance: 10 },
+    });
+    expect(await service.balance(account)).toBe(10);
+    const entries = await service.accounts.ledger(account.account_id, { limit: 10 });
+    expect(entries.filter(({ kind }) => kind !== 'grant')).toMatchObject([
+      { kind: 'refund', delta: 7, balance: 10, cause: { request_id: 'broken-1' } },
+      { kind: 'debit', delta: -7, balance: 3, cause: { request_id: 'broken-1' } },
+    ]);
+  });
+
+  test('in the rendering of an adapter is refunded too', async () => {
+    const account = await service.account({ credits: 10 });
+    const render = vi.fn().mockRejectedValue(new Error('no disk'));
+    const options = { key: account.key, path: { iso3: 'KEN' }, render };
+    expect(await run(operation('getCountry'), options)).toMatchObject({ error: { code: 'internal_error' } });
+    expect(render).toHaveBeenCalledOnce();
+    expect(await service.balance(account)).toBe(10);
+  });
+
+  test('does not hide a refusal: nothing is produced for a balance below the price', async () => {
+    const account = await service.account({ credits: 6 });
+    const result = await run(failing(new Error('broken')), { key: account.key });
+    expect(result).toMatchObject({ kind: 'error', error: { code: 'insufficient_credits' } });
+    expect(await service.balance(account)).toBe(6);
+  });
+});

@@ -1,0 +1,35 @@
+/** Compression of bodies: lossless in every coding, with a bounded queue. */
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { compress } from '../../../gateway/http/compression.ts';
+import { QueueFull } from '../../../gateway/queue-full.ts';
+
+const DECODERS = {
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+  gzip: promisify(gunzip),
+};
+
+const chunksOf = (rows: number): Buffer[] =>
+  Array.from({ length: rows }, (_, row) => Buffer.from(`{"row":${row},"value":${Math.sqrt(row)}},`));
+
+test.each(['br', 'zstd', 'gzip'] as const)('%s is lossless for small and large bodies', async (coding) => {
+  for (const rows of [1, 100, 20_000]) {
+    const chunks = chunksOf(rows);
+    const coded = await compress(chunks, coding);
+    expect((await DECODERS[coding](coded)).equals(Buffer.concat(chunks))).toBe(true);
+  }
+});
+
+test('a full queue rejects further bodies and compresses all accepted ones', async () => {
+  const chunks = chunksOf(2_000);
+  const compressed = await Promise.allSettled(
+    Array.from({ length: 600 }, async () => compress(chunks, 'gzip')),
+  );
+  const rejected = compressed.filter(({ status }) => status === 'rejected');
+  expect(rejected).toHaveLength(600 - 512 - 3);
+  for (const one of rejected) expect(one).toMatchObject({ reason: expect.any(QueueFull) });
+  const last = await compress(chunks, 'gzip');
+  expect((await DECODERS.gzip(last)).equals(Buffer.concat(chunks))).toBe(true);
+});

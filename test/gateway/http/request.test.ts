@@ -1,0 +1,31 @@
+/** Ids of requests: a safe one that was sent, else one that was never given before. */
+import type { IncomingMessage } from 'node:http';
+import { expect, test } from 'vitest';
+import { createRequestIds, requestIdReader } from '../../../gateway/http/request.ts';
+
+const MANY = 5_000;
+
+test('new ids are safe, and no two are alike, whichever process gives them', () => {
+  const [one, other] = [createRequestIds(), createRequestIds()];
+  const ids = Array.from({ length: MANY }, () => [one(), other()]).flat();
+  expect(new Set(ids).size).toBe(2 * MANY);
+  for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+});
+
+test('all ids of a process begin alike, so that they tell which one answered', () => {
+  const next = createRequestIds();
+  const processes = Array.from({ length: MANY }, () => next().replace(/-[^-]*$/, ''));
+  expect(new Set(processes).size).toBe(1);
+});
+
+test.each([
+  ['mine-1', 'mine-1'],
+  ['a'.repeat(64), 'a'.repeat(64)],
+  ['a'.repeat(65), 'given'],
+  ['two words', 'given'],
+  ['', 'given'],
+  [undefined, 'given'],
+])('of %j comes %s', (sent, id) => {
+  const request = { headers: { 'x-request-id': sent } } as unknown as IncomingMessage;
+  expect(requestIdReader(() => 'given')(request)).toBe(id);
+});

@@ -1,0 +1,111 @@
+/** Representations are sent to many callers: each answer carries its own request id and quota, and the exact bytes. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Preferences,
+  type ResponseContext,
+  represent,
+  sendRepresentation,
+  TEXT_MAX_BYTES,
+} from '../../../gateway/http/response.ts';
+import type { Snapshot } from '../../../gateway/snapshot/snapshot.ts';
+
+const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
+const FILES: Record<string, Buffer> = {
+  small: EVERY_BYTE,
+  'at the limit': Buffer.alloc(TEXT_MAX_BYTES, EVERY_BYTE),
+  'beyond it': Buffer.alloc(TEXT_MAX_BYTES + 1, EVERY_BYTE),
+  large: Buffer.alloc(300_000, EVERY_BYTE),
+};
+const WINDOW = { limit: 10, remaining: 9, reset_s: 1_700_000_000 };
+
+/** As much of a snapshot as files need; two of them may hold the same bytes. */
+const snapshotOf = (id: string): Snapshot =>
+  ({
+    id,
+    files: {
+      bytes: (path: string) => FILES[path],
+      tag: (path: string) => `"tag of ${path}"`,
+    },
+  }) as unknown as Snapshot;
+
+interface Asked {
+  path: string;
+  requestId: string;
+  snapshot: Snapshot;
+  quota?: ResponseContext['quota'];
+  ifNoneMatch?: string;
+}
+
+let server: Server;
+let asked: Asked;
+
+beforeEach(async () => {
+  server = createServer(async (_request, raw) => {
+    const { path, requestId, snapshot, quota = null, ifNoneMatch } = asked;
+    const preferences: Preferences = { acceptEncoding: 'br', ifNoneMatch, isTagged: true };
+    const representation = await represent({ kind: 'file', path }, preferences, snapshot);
+    sendRepresentation(representation, { raw, requestId, quota, snapshotId: snapshot.id });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+describe.each(Object.keys(FILES))('a file, %s', (path) => {
+  it('carries the id of each request and of its snapshot', async () => {
+    for (const [requestId, id] of [
+      ['one', 'A'],
+      ['two', 'A'],
+      ['three', 'B'],
+      ['four', 'A'],
+    ] as const) {
+      const request = { path, requestId, snapshot: snapshotOf(id) };
+      const unchanged = await rawAnswer({ ...request, ifNoneMatch: `"tag of ${path}"` });
+      expect(unchanged.head).toContain('HTTP/1.1 304 ');
+      for (const { head } of [await rawAnswer(request), unchanged]) {
+        expect(head.match(/^X-Request-Id: .*$/gm)).toEqual([`X-Request-Id: ${requestId}`]);
+        expect(head).toContain(`X-Snapshot: ${id}\r\n`);
+      }
+    }
+  });
+
+  it('is sent byte for byte with its length', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { head, body } = await rawAnswer({ path, requestId: 'any', snapshot: snapshotOf('A') });
+      expect(body.equals(FILES[path] ?? Buffer.alloc(0))).toBe(true);
+      expect(head).toContain(`Content-Length: ${body.length}\r\n`);
+      expect(head).toContain('Content-Encoding: br\r\n');
+    }
+  });
+
+  it('never shows one caller the quota of another', async () => {
+    const request = { path, requestId: 'any', snapshot: snapshotOf('A') };
+    const quota = { balance: 77, window: WINDOW, charged: 0 };
+    for (const each of [request, { ...request, quota }, request]) {
+      const { head, body } = await rawAnswer(each);
+      const isKeyed = 'quota' in each;
+      expect(head.includes('X-Credits-Remaining: 77')).toBe(isKeyed);
+      expect(head).toContain(`Cache-Control: ${isKeyed ? 'private, no-store' : 'public, max-age'}`);
+      expect(body.equals(FILES[path] ?? Buffer.alloc(0))).toBe(true);
+    }
+  });
+});
+
+/** The answer as it went over the wire. */
+async function rawAnswer(request: Asked): Promise<{ head: string; body: Buffer }> {
+  asked = request;
+  const { port } = server.address() as AddressInfo;
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  const whole = Buffer.concat(chunks);
+  const end = whole.indexOf('\r\n\r\n') + 4;
+  return { head: whole.toString('latin1', 0, end), body: whole.subarray(end) };
+}
