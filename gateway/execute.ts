@@ -12,9 +12,10 @@
 import type { Logger } from 'pino';
 import { type ApiError, ERRORS } from './errors.ts';
 import {
+  type Admission,
   type AnonymousVerdict,
-  type Debit,
   type ApiKey,
+  type Debit,
   type Metering,
   MeteringUnavailable,
   type RateWindow,
@@ -148,13 +149,13 @@ export class Executor {
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
     // A key that was over its window a moment ago is asked about before any work is done for it.
-    if (metering.knownOverLimit(key)) {
-      const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, look: true });
+    if (metering.isKnownOverLimit(key)) {
+      const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, peek: true });
       if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
     }
     const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot));
     const { price, rows } = 'price' in planned ? planned : NOTHING;
-    const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), look: false });
+    const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), peek: false });
     if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
     const about: About = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
@@ -172,7 +173,7 @@ export class Executor {
       price: 0,
       rows: 0,
       status: ERRORS.key_scope.status,
-      look: false,
+      peek: false,
     });
     if (verdict.kind === 'invalid_key') return refusal(verdict, 0, key, snapshot);
     const error: ApiError = { code: 'key_scope' };
@@ -182,7 +183,7 @@ export class Executor {
   #admit(
     { route, requestId }: Call<unknown>,
     key: ApiKey,
-    decided: { price: number; rows: number; status: number; look: boolean },
+    decided: Required<Pick<Admission, 'price' | 'rows' | 'status' | 'peek'>>,
   ): Promise<Verdict> {
     return this.#dependencies.metering.admit({ key, route, request_id: requestId, ...decided });
   }

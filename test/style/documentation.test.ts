@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PREFIXES, ROUTES } from '../../gateway/operations/registry.ts';
+import { PREFIXES } from '../../gateway/http/public-api.ts';
+import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { block, documentation, documentationText } from './documentation.ts';
 import { DOCUMENTATION_TABLES } from './documentation-tables.ts';
 import { ROOT, read } from './repository.ts';
@@ -50,7 +51,7 @@ describe('documentation', () => {
 
   it('has a worked example under a heading for each route, and for nothing else', () => {
     const headings = all(/^#{2,4} GET (\/v1\S*)/gm);
-    expect(sorted(headings)).toEqual(sorted(ROUTES.map(({ template }) => PREFIXES[0] + template)));
+    expect(sorted(headings)).toEqual(sorted(OPERATIONS.map(({ path }) => PREFIXES[0] + path)));
     for (const part of text.split(/^#{2,4} GET /m).slice(1))
       expect(part.split(/^#{1,4} /m)[0]).toMatch(/```sh\ncurl [\s\S]*?```\n+```/);
   });
