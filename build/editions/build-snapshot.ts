@@ -148,13 +148,11 @@ class Build {
     });
     try {
       const { manifest, reused } = await this.#writeFiles(duck, directory, plan);
-      const removed = await this.#step('publish', async () => {
-        const { id } = await this.#storage.seal(directory, manifest);
-        return publish(this.#storage, id, settings.SNAPSHOT_KEEP);
-      });
+      const { id } = await this.#step('publish', () => this.#storage.seal(directory, manifest));
+      const removed = await this.#step('publish', () => publish(this.#storage, id, settings.SNAPSHOT_KEEP));
       this.#deps.observer?.onExcluded?.(plan.excluded);
       const summary: BuildSummary = {
-        snapshot: manifest.id,
+        snapshot: id,
         generated_at: manifest.generated_at,
         counts: manifest.counts,
         reused,

@@ -1,6 +1,6 @@
 /**
- * Writes files of a snapshot: hashed on the way, with their compressed forms beside them where they are sent
- * to clients. Compression runs on the thread pool; a few files are under way at a time. All are flushed at the end.
+ * Writes the files of a snapshot: hashed, with compressed variants where clients receive them. Compression runs on the
+ * thread pool, a few files at a time. `flush` syncs all files at the end.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, open, stat, writeFile } from 'node:fs/promises';
@@ -15,10 +15,10 @@ const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);
 const asyncZstd = promisify(zstdCompress);
 
-/** Files under way at once: enough for two cores to be busy while others wait for the disk. */
+/** Enough to keep two cores busy while other files wait for the disk. */
 const PARALLEL = 4;
 
-/** How hard to compress: the few files that everybody fetches once an hour are worth more than one of hundreds. */
+/** Compression effort: `most` for the few bodies that every client fetches, `fast` for the hundreds of others. */
 export type Effort = 'most' | 'fast';
 const LEVELS = {
   most: { brotli: 10, zstd: 19, gzip: 9 },
@@ -28,7 +28,7 @@ const LEVELS = {
 export interface SnapshotFile {
   path: string;
   content: string;
-  /** Absent: no compressed forms, for files that no client is sent. */
+  /** Absent for files that clients never receive: they are not compressed. */
   effort?: Effort;
 }
 
@@ -43,7 +43,7 @@ async function encodings(content: Buffer, effort: Effort): Promise<[string, Buff
     }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.br, bytes]),
     asyncZstd(content, {
       params: { [ZSTD_c_compressionLevel]: level.zstd },
-      // Without the size, small bodies pay for the tables of large ones.
+      // Sizes the tables to the body.
       pledgedSrcSize: content.length,
     }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.zstd, bytes]),
     asyncGzip(content, { level: level.gzip }).then((bytes): [string, Buffer] => [
@@ -53,7 +53,7 @@ async function encodings(content: Buffer, effort: Effort): Promise<[string, Buff
   ]);
 }
 
-/** Writes files into a snapshot directory and keeps their entries for the manifest. */
+/** Writes files into a snapshot directory and collects their manifest entries. */
 export class FileWriter {
   readonly files: Manifest['files'] = {};
   readonly #directory: string;
@@ -74,7 +74,7 @@ export class FileWriter {
     for (const [suffix, encoded] of await encodings(bytes, effort)) await this.#write(path + suffix, encoded);
   }
 
-  /** Writes all files; their content is made when its turn comes. */
+  /** Writes all files. Contents are generated as they are needed. */
   async writeAll(files: Iterable<SnapshotFile>, onFile: (done: number) => void): Promise<void> {
     for (const folder of ['routes/indicators', 'routes/countries']) {
       await mkdir(join(this.#directory, folder), { recursive: true });
@@ -92,12 +92,12 @@ export class FileWriter {
     await syncFiles(Object.keys(this.files).map((path) => join(this.#directory, path)));
   }
 
-  /** Enters files that DuckDB wrote. */
+  /** Adds files that DuckDB wrote to the manifest entries. */
   async adopt(paths: readonly string[], inputs: ReadonlyMap<string, string>): Promise<void> {
     await inParallel(paths, PARALLEL, async (path) => {
       const { bytes, sha256 } = await hashFile(join(this.#directory, path));
-      const made = inputs.get(path);
-      this.files[path] = { bytes, sha256, ...(made === undefined ? {} : { inputs: made }) };
+      const hash = inputs.get(path);
+      this.files[path] = { bytes, sha256, ...(hash === undefined ? {} : { inputs: hash }) };
     });
   }
 }

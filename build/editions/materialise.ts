@@ -1,9 +1,9 @@
 /**
- * The figures of a snapshot: one Parquet file per indicator.
+ * Writes the observations of a snapshot: one Parquet file per indicator.
  *
- * An indicator whose inputs are those of the snapshot being served is hard-linked from it, so that a rebuild of the
- * catalogue takes seconds. The others are read from the lake a batch at a time: neighbours in one lake file, so many
- * that what a statement costs by itself hardly counts and so few that memory does not grow with the lake.
+ * Indicators whose inputs did not change are hard-linked from the previous snapshot, so a rebuild of the catalogue
+ * takes seconds. The others are computed in batches of neighbours in one lake file, which bounds memory and spreads
+ * the fixed cost of a statement.
  */
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,23 +19,23 @@ const LAKE_BATCH = readSql(import.meta.url, 'sql/lake-batch.sql');
 const RANKED_BATCH = readSql(import.meta.url, 'sql/ranked-batch.sql');
 const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
 
-/** Rows of the lake that are worked on at once; the statements of a batch hold a few copies of them. */
+/** Lake rows per batch. Statements hold a few copies of them in memory. */
 const BATCH_ROWS = 1_000_000;
 
-/** What the statements of a batch need of an indicator. */
+/** The fields of an indicator that batch statements use. */
 export type BatchIndicator = Pick<
   PlannedIndicator,
   'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom'
 > & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
 
-/** Indicators of one lake file, in the order of their ids. Never empty. */
+/** Indicators of one lake file by id. Never empty. */
 export interface Batch<Indicator extends BatchIndicator = BatchIndicator> {
   first: Indicator;
   last: Indicator;
   indicators: Indicator[];
 }
 
-/** Deals indicators out into batches of at most `rows` rows (or one indicator), in the order of their ids. */
+/** Splits indicators by id into batches of one lake file and at most `rows` rows, or one indicator. */
 export function batchIndicators<Indicator extends BatchIndicator>(
   indicators: readonly Indicator[],
   rows = BATCH_ROWS,
@@ -56,14 +56,14 @@ export function batchIndicators<Indicator extends BatchIndicator>(
   return batches;
 }
 
-/** The numbers of a batch as a bound value. */
+/** Indicator numbers of a batch, as an SQL parameter. */
 export const numbersOf = ({ indicators }: Batch) => listValue(indicators.map(({ number }) => number));
 
-/** The published files of a batch as a bound value. */
+/** Published files of a batch, as an SQL parameter. */
 export const filesOf = (directory: string, { indicators }: Batch) =>
   listValue(indicators.map(({ id }) => join(directory, observationsFile(id))));
 
-/** Makes the tables that every statement of a build reads: served countries and planned indicators. */
+/** Creates the tables of a build and fills in enabled countries and planned indicators. */
 export async function prepareTables(
   duck: DuckSession,
   enabled: readonly string[],
@@ -81,7 +81,7 @@ export async function prepareTables(
   ]);
 }
 
-/** Reads what the lake has of a batch into the table `lake_batch`. */
+/** Loads a batch from the lake into the table `lake_batch`. */
 export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<void> {
   const { first, last } = batch;
   await duck.run(LAKE_BATCH, {
@@ -102,8 +102,8 @@ export async function writeBatch(duck: DuckSession, directory: string, batch: Ba
 }
 
 /**
- * Writes (or links) the observation file of every indicator.
- * @returns the ids that were linked.
+ * Writes or links the observation file of every indicator.
+ * @returns the ids of linked indicators.
  */
 export async function writeObservations(
   duck: DuckSession,
@@ -141,7 +141,7 @@ async function linkUnchanged(
   return linked;
 }
 
-/** Made from the same inputs, and still what its manifest says: a damaged file is not handed on. */
+/** Whether a file has the same inputs and still matches its manifest, so that a damaged one is rebuilt. */
 async function isReusable(previous: Published, file: string, inputs: string): Promise<boolean> {
   const known = previous.manifest.files[file];
   if (known?.inputs !== inputs) return false;

@@ -1,10 +1,9 @@
 /**
- * What goes into a snapshot, decided before anything is written: which providers, which of their indicators, under
- * which names, licences and marks.
+ * Plans a snapshot: its providers and indicators, with names, licences and access tiers.
  *
- * The gate of what may leave the building is here. A provider must be enabled and redistributable; an indicator of it
- * must be neither switched off nor excepted, and what is curated of it can only narrow what its provider allows. Sample
- * providers count only while no other has anything to give.
+ * This decides what may be published. A provider must be enabled and redistributable. An indicator must not be disabled
+ * or withheld; its overlay can only narrow its provider's permission. Sample providers count only while no other
+ * provider has data.
  */
 import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -19,20 +18,20 @@ import type { SeriesFile } from '../lake/series-facts.ts';
 
 export interface PlannedIndicator {
   id: string;
-  /** Place of the id among all planned ones. */
+  /** Position of the id among all planned ids. */
   number: number;
   slug: string;
   providerId: string;
-  /** The public record but for its coverage, which only the figures tell. */
+  /** The public record without its coverage, which is computed from the observations. */
   record: Omit<IndicatorRecord, 'coverage'>;
   topicOrder: number;
-  /** First year that is a forecast where the row does not say. */
+  /** First projected year for rows without a flag. */
   projectedFrom: number;
-  /** The Parquet file of the lake with its figures. */
+  /** Its lake file (Parquet). */
   lake: string;
-  /** Rows of it there, those of countries that are not served included. */
+  /** Its rows in the lake file, disabled countries included. */
   lakeRows: number;
-  /** Hash of everything that its published figures are made from. */
+  /** Hash of everything that its published observations depend on. */
   inputs: string;
 }
 
@@ -40,33 +39,33 @@ type UnnumberedIndicator = Omit<PlannedIndicator, 'number'>;
 
 export interface PlannedProvider {
   definition: ProviderDefinition;
-  /** The run whose figures are published; null when there is none yet. */
+  /** The run to publish; null without a good run. */
   run: LakeRun | null;
-  /** The newest run that succeeded or found nothing new. */
+  /** The newest run that is `succeeded` or `unchanged`. */
   lastGood: RunRecord | null;
 }
 
 export interface SnapshotPlan {
   /** Enabled countries by name. */
   countries: CountryRecord[];
-  /** Providers that the public may know of, by id. */
+  /** Public providers by id. */
   providers: PlannedProvider[];
   /** By name. */
   indicators: PlannedIndicator[];
-  /** Ids of indicators that are in the lake and must not be published. */
+  /** Ids of indicators in the lake that must not be published. */
   withheld: string[];
-  /** The same but for what operators switched off, with the reason. */
+  /** The same without those that operators disabled, with reasons. */
   excluded: ExcludedIndicator[];
 }
 
-/** Counts up when published figures are computed differently than before. */
+/** Increment when the computation of published observations changes. */
 const MATERIALISE_VERSION = 1;
-/** Indicators without a curated place come after all that have one. */
+/** Sorts indicators without a curated order last. */
 const UNORDERED = 1_000_000;
-/** Beyond every year; bound as a parameter, so a plain integer. */
+/** Beyond every year; an SQL integer parameter. */
 const NEVER_PROJECTED = 1_000_000;
 
-/** One provider with everything of its last good run. */
+/** A provider with its last good run. */
 interface Source {
   provider: PlannedProvider;
   catalogue: CatalogueEntry[];
@@ -82,12 +81,12 @@ export async function planSnapshot(
   const sources = await Promise.all(
     [...curated.providers.values()].map((definition) => readSource(lakeDir, definition)),
   );
-  const publishable = ({ provider }: Source): boolean =>
+  const isPublishable = ({ provider }: Source): boolean =>
     provider.definition.enabled && provider.definition.redistributable;
-  const contributes = (source: Source): boolean => publishable(source) && source.provider.run !== null;
-  const useSample = !sources.some((source) => contributes(source) && !source.provider.definition.sample);
+  const hasData = (source: Source): boolean => isPublishable(source) && source.provider.run !== null;
+  const useSample = !sources.some((source) => hasData(source) && !source.provider.definition.sample);
   const isPublic = (source: Source): boolean =>
-    publishable(source) && (useSample || !source.provider.definition.sample);
+    isPublishable(source) && (useSample || !source.provider.definition.sample);
   const countries = enabledCountries(curated);
   const spine = countries
     .map((country) => country.iso3)
@@ -142,7 +141,7 @@ function enabledCountries(curated: Curated): CountryRecord[] {
     .sort((a, b) => compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }));
 }
 
-/** The indicator as it is to be published, or null when it must not be. */
+/** Plans one indicator; null when it must not be published. */
 function planIndicator(
   source: Source,
   entry: CatalogueEntry,
@@ -159,7 +158,7 @@ function planIndicator(
   if (!run || !facts || !isEnabled || overlay.redistributable === false) return null;
   const record = recordOf(id, definition, entry, overlay, override);
   const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
-  const madeFrom = [
+  const inputs = [
     MATERIALISE_VERSION,
     facts.digest,
     spine,
@@ -176,7 +175,7 @@ function planIndicator(
     projectedFrom,
     lake: run.observations,
     lakeRows: facts.rows,
-    inputs: createHash('sha256').update(JSON.stringify(madeFrom)).digest('hex'),
+    inputs: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),
   };
 }
 
@@ -203,7 +202,7 @@ function excludedIndicator(
   };
 }
 
-/** An operator's words win over curated ones, those over upstream's. An empty text is no text. */
+/** Operators' texts override curated ones, which override upstream's. An empty text counts as none. */
 function recordOf(
   id: string,
   definition: ProviderDefinition,
@@ -212,7 +211,7 @@ function recordOf(
   override: IndicatorOverride,
 ): Omit<IndicatorRecord, 'coverage'> {
   const licence = overlay.licence ?? definition.licence;
-  // Another licence than the provider's has another address, or none that we know.
+  // The provider's licence URL does not apply to another licence.
   const licenceUrl = overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null);
   const attribution = overlay.attribution ?? definition.attribution;
   const isDisplay = definition.access_tier === 'display' || overlay.access_tier === 'display';

@@ -1,6 +1,6 @@
 /**
- * The free routes as bytes: every body whole, `{ data, meta }` in the order of the interface, and the index that the
- * gateway keeps in memory. The snapshot's time is the time of every body, so equal requests give equal bytes.
+ * Renders the bodies of the free routes as `{ data, meta }`, and the index that gateways keep in memory. All bodies
+ * carry the snapshot's time, so equal input gives equal bytes.
  */
 import {
   type CountryDetail,
@@ -25,7 +25,7 @@ import {
 } from '../../data/schema/snapshot.ts';
 import type { SnapshotFile } from './file-writer.ts';
 
-/** Everything that is rendered; lists come in the order they are answered in. */
+/** Everything that is rendered; lists are in response order. */
 export interface PublicData {
   generatedAt: string;
   topics: TopicRecord[];
@@ -33,7 +33,7 @@ export interface PublicData {
   indicators: IndexedIndicator[];
   freshness: FreshnessRecord[];
   coverage: CoverageRecord[];
-  /** One for each country; may be gone through once. */
+  /** One per country; a single-use iterable. */
   details: Iterable<CountryDetail>;
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
@@ -61,11 +61,11 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
   return body(detail, meta);
 }
 
-/** How many files `renderFiles` gives. */
+/** Number of files that `renderFiles` yields. */
 export const fileCount = ({ indicators, countries }: PublicData): number =>
   2 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
-/** The files, the largest first, so that the last ones to finish are small. */
+/** Yields the largest files first, so that parallel compression ends evenly. */
 export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {
   const { generatedAt, topics, countries, indicators, freshness, coverage, details, related } = data;
   const records = indicators.map((indicator) => indicator.record);

@@ -1,6 +1,6 @@
 /**
- * The public records of a snapshot, complete: what the plan says of each thing joined with what its figures say.
- * Every record is held against the public schema here, so nothing of another shape can reach a file.
+ * Builds the public records of a snapshot from the plan and the coverage of its observations. Every record is parsed
+ * with its public schema, so no other shape can reach a file.
  */
 import type { Curated } from '../../data/curated/curated.ts';
 import {
@@ -12,26 +12,15 @@ import {
   type FreshnessRecord,
   freshnessRecord,
   type IndicatorRecord,
-  indicatorRecord,
   type TopicItem,
   type TopicRecord,
   topicRecord,
 } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
-import type { PlannedIndicator, SnapshotPlan } from './plan-snapshot.ts';
+import type { SnapshotPlan } from './plan-snapshot.ts';
 import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
-/** By name, as the plan has them. */
-export function indicatorRecords(
-  indicators: readonly PlannedIndicator[],
-  coverage: ReadonlyMap<string, IndicatorCoverage>,
-): IndicatorRecord[] {
-  return indicators.map(({ id, record }) =>
-    indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
-  );
-}
-
-/** In the curated order. */
+/** In curated order. */
 export function topicRecords(
   topics: Curated['topics'],
   indicators: readonly IndicatorRecord[],
@@ -77,20 +66,20 @@ export function freshnessRecords(
     .sort((a, b) => (a.provider_id < b.provider_id ? -1 : 1));
 }
 
-/** By ISO3; a country without a figure counts nothing. */
+/** By ISO3. */
 export function coverageRecords(
   plan: SnapshotPlan,
   coverage: ReadonlyMap<string, CountryCoverage>,
 ): CoverageRecord[] {
-  const nothing: CountryCoverage = { n_observations: 0, n_indicators: 0, yr_min: null, yr_max: null };
+  const none: CountryCoverage = { n_observations: 0, n_indicators: 0, yr_min: null, yr_max: null };
   return plan.countries
-    .map(({ iso3, name }) => coverageRecord.parse({ iso3, name, ...(coverage.get(iso3) ?? nothing) }))
+    .map(({ iso3, name }) => coverageRecord.parse({ iso3, name, ...(coverage.get(iso3) ?? none) }))
     .sort((a, b) => (a.iso3 < b.iso3 ? -1 : 1));
 }
 
 /**
- * The detail of every country: topics in the curated order, items by their curated place in the topic, then by name.
- * Each is made when its turn comes: all of them hold an item for every indicator and country.
+ * Country details: topics in curated order, items by curated order in the topic, then by name. They are generated one
+ * at a time, because together they hold an item per indicator and country.
  */
 export function countryDetails(
   plan: SnapshotPlan,

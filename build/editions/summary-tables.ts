@@ -1,14 +1,13 @@
 /**
- * The tables over all indicators of a snapshot, and what the rest of the build is told of the figures. They are read
- * off the published files themselves: they cannot disagree with them.
+ * Writes the tables over all indicators (latest values, coverage, catalogue) and returns summaries for the rest of the
+ * build. Everything is read from the published observation files, so it cannot disagree with them.
  */
 import { join } from 'node:path';
 import { BOOLEAN, INTEGER, VARCHAR } from '@duckdb/node-api';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
 import { type DuckSession, readSql } from '../runtime/duckdb.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
-import { indicatorRecords } from './public-records.ts';
 
 const COUNTRY_COVERAGE = readSql(import.meta.url, 'sql/country-coverage.sql');
 const COUNTRY_SERIES = readSql(import.meta.url, 'sql/country-series.sql');
@@ -26,13 +25,12 @@ export const TABLE_FILES = {
   catalogue: 'catalogue.parquet',
 } as const;
 
-/** Coverage of one indicator, and how many rows it has. */
 export interface IndicatorCoverage {
   coverage: NonNullable<IndicatorRecord['coverage']>;
   rows: number;
 }
 
-/** The latest figures of all indicators as columns: row by row by indicator, then country. */
+/** The latest values of all indicators as columns, by indicator, then country. */
 export interface LatestColumns {
   indicator: string[];
   iso3: string[];
@@ -51,35 +49,37 @@ export interface CountryCoverage {
 
 const integerOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 
-/** The ids by number. */
+/** Ids by indicator number. */
 const idsByNumber = (indicators: readonly PlannedIndicator[]): string[] => {
   const ids: string[] = [];
   for (const { number, id } of indicators) ids[number] = id;
   return ids;
 };
 
-/** What is said of the figures of a snapshot. */
-export interface Described {
+export interface SummaryTables {
   coverage: Map<string, IndicatorCoverage>;
-  /** In the order of the plan. */
+  /** In plan order. */
   records: IndicatorRecord[];
   latest: LatestColumns;
+  /** Countries with a value by topic. */
   topicCountries: Map<string, number>;
   countryCoverage: Map<string, CountryCoverage>;
 }
 
-/** Writes the tables over all indicators, from the published files, and tells what they say. */
+/** Writes the tables and returns their summaries. */
 export async function writeSummaryTables(
   duck: DuckSession,
   directory: string,
   indicators: readonly PlannedIndicator[],
-): Promise<Described> {
+): Promise<SummaryTables> {
   await loadCountrySeries(duck, directory, indicators);
   const coverage = await readCoverage(duck, indicators);
-  const records = indicatorRecords(indicators, coverage);
+  const records = indicators.map(({ id, record }) =>
+    indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
+  );
   await fillCatalogue(duck, records);
   await writeTables(duck, directory);
-  const described = {
+  const summaries = {
     coverage,
     records,
     latest: await readLatest(duck, indicators),
@@ -87,10 +87,10 @@ export async function writeSummaryTables(
     countryCoverage: await readCountryCoverage(duck),
   };
   await duck.run(DROP_COUNTRY_SERIES);
-  return described;
+  return summaries;
 }
 
-/** Reads the published files into the table `held`, a batch at a time. */
+/** Loads the published files into the table `country_series`, batch by batch. */
 export async function loadCountrySeries(
   duck: DuckSession,
   directory: string,
@@ -100,7 +100,7 @@ export async function loadCountrySeries(
     await duck.run(COUNTRY_SERIES, { files: filesOf(directory, batch) });
 }
 
-/** Coverage by indicator; one without any row has none. */
+/** Coverage by indicator id; indicators without rows are absent. */
 export async function readCoverage(
   duck: DuckSession,
   indicators: readonly PlannedIndicator[],
@@ -123,7 +123,7 @@ export async function readCoverage(
   );
 }
 
-/** Coverage by country; one without any row has none. */
+/** Coverage by ISO3; countries without rows are absent. */
 async function readCountryCoverage(duck: DuckSession): Promise<Map<string, CountryCoverage>> {
   const rows = await duck.rows(COUNTRY_COVERAGE);
   return new Map(
@@ -139,13 +139,13 @@ async function readCountryCoverage(duck: DuckSession): Promise<Map<string, Count
   );
 }
 
-/** Countries with a value by topic. Needs the catalogue table. */
+/** Needs the catalogue table. */
 async function readTopicCountries(duck: DuckSession): Promise<Map<string, number>> {
   const rows = await duck.rows(TOPIC_COUNTRIES);
   return new Map(rows.map((row) => [String(row.topic), Number(row.n_countries)]));
 }
 
-/** Millions of rows: each id and each code is one text that all its rows share. */
+/** Shares one string per id and country code among millions of rows. */
 async function readLatest(
   duck: DuckSession,
   indicators: readonly PlannedIndicator[],
@@ -169,7 +169,6 @@ async function readLatest(
   return latest;
 }
 
-/** Fills the catalogue table from the public records. */
 async function fillCatalogue(duck: DuckSession, records: readonly IndicatorRecord[]): Promise<void> {
   const text = (pick: (record: IndicatorRecord) => string | null) => ({
     type: VARCHAR,
@@ -207,7 +206,6 @@ async function fillCatalogue(duck: DuckSession, records: readonly IndicatorRecor
   await duck.fill('catalogue', columns);
 }
 
-/** Writes the tables over all indicators. */
 async function writeTables(duck: DuckSession, directory: string): Promise<void> {
   await duck.run(WRITE_LATEST, { file: join(directory, TABLE_FILES.latest) });
   await duck.run(WRITE_COVERAGE, { file: join(directory, TABLE_FILES.coverage) });

@@ -1,4 +1,4 @@
-/** An operator's word that a held run is good after all. */
+/** Accepts a held run on an operator's decision. */
 import { link, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
@@ -9,7 +9,7 @@ import { CommandError } from '../runtime/command-error.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
 /**
- * Takes a held run as good: a new run with its figures becomes current. The held one stays as it was.
+ * Accepts a held run: a new run with its data becomes current. The held run stays unchanged.
  * @throws {CommandError} when the run is not held; {LockHeldError} when the provider is being ingested.
  */
 export async function acceptRun(

@@ -1,7 +1,4 @@
-/**
- * The end of a run, after the last row was read: its files, what it changed against the last good run, and the verdict
- * whether it may take that run's place.
- */
+/** Finishes a run whose rows were read: writes its files, compares it with the last good run, and decides its status. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -17,29 +14,28 @@ import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import type { ProviderReader } from './provider-reader.ts';
 import { holdReason } from './quality-gates.ts';
 
-/** Bound of DuckDB's memory in an ingestion; several may run side by side. */
+/** DuckDB's memory limit in one ingestion; several may run in parallel. */
 export const MEMORY_MB = 512;
 
-/** What a run came to; the record is made of it. */
+/** The fields of a run record that are known when the run ends. */
 export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
 
 const fetchesFile = z.object({
-  /** Digest of what the run was made with besides the upstream files. */
+  /** Digest of what the run depends on besides upstream files. */
   inputs: z.string(),
   files: z.array(fetchedFile),
 });
 type Fetches = z.infer<typeof fetchesFile>;
 
-/** What a run read upstream; null when that is not known. */
+/** The upstream files that a run read; null when unknown. */
 export async function readFetches(run: LakeRun): Promise<Fetches | null> {
   const text = await readFile(join(run.directory, FETCHES), 'utf8').catch(() => 'null');
   return fetchesFile.safeParse(JSON.parse(text)).data ?? null;
 }
 
-export interface FinishedReading {
+export interface CompletedRead {
   definition: ProviderDefinition;
   lake: ProviderLake;
-  /** The directory of the run. */
   directory: string;
   reader: ProviderReader;
   writer: LakeWriter;
@@ -49,16 +45,16 @@ export interface FinishedReading {
   fetches: Fetches;
 }
 
-interface Before {
+interface PreviousRun {
   run: LakeRun;
   series: SeriesFile;
 }
 
 /** Writes the files of a run and compares it with the last good one. */
-export async function finishRun(reading: FinishedReading): Promise<Outcome> {
+export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   const { lake, directory, reader, writer, previous, fetches } = reading;
   const before = previous && { run: previous, series: await lake.series(previous) };
-  const carried = before ? await carryFailed(reading, before) : [];
+  const carried = before ? await carryOver(reading, before) : [];
   await writer.finish(
     join(directory, OBSERVATIONS),
     reader.countries,
@@ -73,7 +69,7 @@ export async function finishRun(reading: FinishedReading): Promise<Outcome> {
 
 type Facts = ReturnType<typeof factsOf>;
 
-function factsOf({ reader, bytes, fetches }: FinishedReading, carried: string[]) {
+function factsOf({ reader, bytes, fetches }: CompletedRead, carried: string[]) {
   const rowsOf = (slugs: readonly string[]): number =>
     slugs.reduce((sum, slug) => sum + (reader.series[slug]?.rows ?? 0), 0);
   return {
@@ -90,8 +86,8 @@ function factsOf({ reader, bytes, fetches }: FinishedReading, carried: string[])
   } satisfies Partial<RunRecord>;
 }
 
-/** Keeps the last good rows of series that failed this time. Returns their slugs. */
-async function carryFailed({ lake, reader }: FinishedReading, before: Before): Promise<string[]> {
+/** Carries over the series that failed in this run. Returns their slugs. */
+async function carryOver({ lake, reader }: CompletedRead, before: PreviousRun): Promise<string[]> {
   const entries = new Map((await lake.catalogue(before.run)).map((entry) => [entry.slug, entry]));
   const carried: string[] = [];
   for (const slug of [...reader.failed.keys()].sort()) {
@@ -105,10 +101,10 @@ async function carryFailed({ lake, reader }: FinishedReading, before: Before): P
   return carried;
 }
 
-async function compare(reading: FinishedReading, before: Before, facts: Facts): Promise<Outcome> {
+async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts): Promise<Outcome> {
   const { definition, directory, lake, reader } = reading;
   const changed = changedSeries(before.series, reader.series);
-  if (changed.length === 0 && (await isSameEdition(reading, before))) {
+  if (changed.length === 0 && (await addsNothing(reading, before))) {
     return { ...facts, ...unchanged(before.run, facts.bytes) };
   }
   const duck = await DuckSession.open({
@@ -137,22 +133,22 @@ async function compare(reading: FinishedReading, before: Before, facts: Facts): 
 }
 
 /**
- * Whether a run with the same figures adds nothing to the last good one: the catalogue is the same, and so is what the
- * next run would ask upstream with. New validators are worth keeping; an upstream without any has none to keep.
+ * Whether a run with equal observations adds nothing: the catalogue, the inputs and the validators for conditional
+ * requests are the same, or upstream has no validators.
  */
-async function isSameEdition({ lake, reader, fetches }: FinishedReading, before: Before): Promise<boolean> {
+async function addsNothing({ lake, reader, fetches }: CompletedRead, before: PreviousRun): Promise<boolean> {
   const catalogue = JSON.stringify(bySlug(await lake.catalogue(before.run)));
   if (catalogue !== JSON.stringify(bySlug(reader.catalogue))) return false;
   const known = await readFetches(before.run);
   if (known?.inputs !== fetches.inputs) return false;
-  const canBeAsked = fetches.files.every((file) => file.validator !== null);
-  return !canBeAsked || JSON.stringify(known) === JSON.stringify(fetches);
+  const hasValidators = fetches.files.every((file) => file.validator !== null);
+  return !hasValidators || JSON.stringify(known) === JSON.stringify(fetches);
 }
 
 const bySlug = <Item extends { slug: string }>(items: readonly Item[]): Item[] =>
   items.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 
-/** An unchanged run stands for the figures of the last good one. */
+/** The outcome of an unchanged run repeats the counts of the last good one. */
 export function unchanged(previous: LakeRun, bytes: number): Outcome {
   const { rows_written, indicators, countries, vintage, newest_year } = previous.record;
   return {

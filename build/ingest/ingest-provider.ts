@@ -1,11 +1,12 @@
 /**
- * One provider, one run: from upstream to a run directory in the lake.
+ * Ingests one provider: reads its upstream into a run directory of the lake.
  *
- * Guarantees: never two runs of a provider at once; every run leaves a record, whatever became of it; only a run that
- * succeeded becomes current, in one atomic step; an unchanged upstream costs no more than asking; a series that could
- * not be read this time keeps its last good rows; a crash leaves nothing that the next run does not put right.
+ * - One run of a provider at a time. Every run leaves a record.
+ * - Only a run that succeeded becomes current, in one atomic step.
+ * - An unchanged upstream costs only conditional requests.
+ * - A series that cannot be read keeps its last good rows.
+ * - The next run recovers from a crash.
  */
-
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,8 +22,12 @@ import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA } from '../lake/lake.
 import { LakeWriter } from '../lake/lake-writer.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
-import type { UpstreamOptions } from '../upstream/open-upstream.ts';
-import { openUpstream, type ResolvedSource, resolveSource } from '../upstream/open-upstream.ts';
+import {
+  openUpstream,
+  type ResolvedSource,
+  resolveSource,
+  type UpstreamOptions,
+} from '../upstream/open-upstream.ts';
 import type { TrackedUpstream } from '../upstream/upstream.ts';
 import { finishRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './finish-run.ts';
 import { ProviderReader } from './provider-reader.ts';
@@ -34,22 +39,22 @@ export interface IngestDependencies {
   now: () => number;
   log: Logger;
   observer?: BuildObserver;
-  /** Ends every run. */
+  /** Cancels every run. */
   signal?: AbortSignal;
-  /** Ends the run of one provider. */
+  /** Cancels the run of one provider. */
   signalFor?: (providerId: string) => AbortSignal;
   upstream?: UpstreamOptions;
 }
 
 export interface IngestOptions {
-  /** Reads everything again even when nothing has changed. */
+  /** Reads everything again, even when upstream has not changed. */
   force?: boolean;
 }
 
 /**
  * Ingests one provider.
  * @returns the record of the run: `succeeded`, `unchanged`, `suspicious`, `failed` or `cancelled`.
- * @throws {LockHeldError} when the provider is being ingested already; {RangeError} when there is no such provider.
+ * @throws {LockHeldError} when the provider is being ingested; {RangeError} for an unknown provider.
  */
 export async function ingestProvider(
   dependencies: IngestDependencies,
@@ -62,7 +67,8 @@ export async function ingestProvider(
   const { signal } = dependencies;
   const lock = await acquireLock(lake.lockFile, `provider ${providerId}`, { signal });
   try {
-    for (const broken of await lake.recover(dependencies.now())) dependencies.observer?.onRun?.(broken);
+    for (const interrupted of await lake.recover(dependencies.now()))
+      dependencies.observer?.onRun?.(interrupted);
     const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake);
     const record = await run.run(options.force ?? false);
     await lake.prune(dependencies.settings.LAKE_KEEP);
@@ -72,6 +78,7 @@ export async function ingestProvider(
   }
 }
 
+/** The state of one run. */
 class ProviderRun {
   readonly #deps: IngestDependencies;
   readonly #definition: ProviderDefinition;
@@ -95,23 +102,23 @@ class ProviderRun {
     const startedAt = this.#deps.now();
     const { id, directory } = await this.#lake.begin(startedAt);
     this.#directory = directory;
-    const begun = emptyRecord(id, this.#definition.id, startedAt);
-    this.#deps.observer?.onRun?.(begun);
+    const started = emptyRecord(id, this.#definition.id, startedAt);
+    this.#deps.observer?.onRun?.(started);
     this.#log = this.#log.child({ run: id });
     this.#log.info('ingestion started');
     const outcome = await this.#attempt(force);
-    const record: RunRecord = { ...begun, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
-    const ended = await this.#end(begun, record);
+    const record: RunRecord = { ...started, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
+    const ended = await this.#end(started, record);
     const { status, reason, rows_written: rows, indicators } = ended;
     this.#log.info({ status, rows, indicators, reason }, 'ingestion ended');
     return ended;
   }
 
   /**
-   * Records the run. One that cannot be recorded as good is recorded as failed, without its data; those who watch are
-   * told even when nothing at all can be written.
+   * Records the run. When that fails, records it as failed, without its data. The observer is called even when nothing
+   * can be written.
    */
-  async #end(begun: RunRecord, record: RunRecord): Promise<RunRecord> {
+  async #end(started: RunRecord, record: RunRecord): Promise<RunRecord> {
     if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
     try {
       await this.#lake.finish(this.#directory, record);
@@ -120,7 +127,7 @@ class ProviderRun {
     } catch (error) {
       this.#log.error({ err: error }, 'the run cannot be recorded');
       const { finished_at } = record;
-      const failed: RunRecord = { ...begun, status: 'failed', reason: describeError(error), finished_at };
+      const failed: RunRecord = { ...started, status: 'failed', reason: describeError(error), finished_at };
       await this.#dropData();
       const isRecorded = await this.#lake.finish(this.#directory, failed).then(
         () => true,
@@ -155,7 +162,7 @@ class ProviderRun {
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
     const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
     const previous = await this.#lastGood();
-    if (previous && !force && (await this.#nothingChanged(previous, upstream, inputs))) {
+    if (previous && !force && (await this.#isUnchanged(previous, upstream, inputs))) {
       return unchanged(previous, upstream.bytes);
     }
     const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
@@ -178,7 +185,7 @@ class ProviderRun {
         }),
       );
       this.#signal.throwIfAborted();
-      if (reader.catalogue.length === 0) throw new Error(nothingRead(reader));
+      if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
       const { length: done } = reader.catalogue;
       this.#progress('writing', done, done, reader.rows, upstream.bytes);
       return await finishRun({
@@ -196,7 +203,7 @@ class ProviderRun {
     }
   }
 
-  /** A last good run that cannot be read any more is as good as none: this run takes its place. */
+  /** The last good run; null when it cannot be read, so that this run replaces it. */
   async #lastGood(): Promise<LakeRun | null> {
     try {
       return await this.#lake.current();
@@ -206,14 +213,14 @@ class ProviderRun {
     }
   }
 
-  async #nothingChanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
+  async #isUnchanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
     const known = await readFetches(previous);
     if (known?.inputs !== inputs) return false;
     this.#progress('asking upstream', 0, null, 0, 0);
     return upstream.unchanged(known.files);
   }
 
-  /** A run without a place in the lake leaves its record alone. */
+  /** Removes the data of a run that is kept only as a record. */
   async #dropData(): Promise<void> {
     for (const name of RUN_DATA) {
       await rm(join(this.#directory, name), { force: true });
@@ -226,7 +233,7 @@ class ProviderRun {
   }
 }
 
-function nothingRead(reader: ProviderReader): string {
+function emptyReason(reader: ProviderReader): string {
   const [first] = reader.failed;
   return first ? `no series could be read; ${first[0]}: ${first[1].reason}` : 'upstream has no series';
 }
@@ -240,9 +247,13 @@ function parseSettings(connector: Connector, source: unknown, providerId: string
   );
 }
 
-/** Counts up when ingestion judges rows differently than before. */
+/** Increment when ingestion accepts or rejects rows differently. */
 const INGESTION_VERSION = 3;
 
+/**
+ * Digest of what a run depends on besides upstream files: the definition, the curated tables and this code's version.
+ * When it changes, an unchanged upstream is read again.
+ */
 async function inputDigest(curatedDir: string, providerId: string, source: unknown): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify([INGESTION_VERSION, source]));
   for (const file of [

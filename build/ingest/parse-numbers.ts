@@ -1,18 +1,18 @@
 /**
- * Years and numbers as upstreams write them, read strictly: what is not plainly a year or a number is refused and
- * counted, never repaired. A text becomes exactly the double that JavaScript (IEEE 754, nearest) reads from it.
+ * Parses years and numbers strictly: anything else is rejected, never repaired. A text becomes the nearest IEEE 754
+ * double.
  */
 
-/** A text that was expected to be a number and is none. */
+/** Not a number. */
 export const BAD = Symbol('bad');
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WHOLE = /^-?\d{1,5}$/;
-/** Reconstructions of the distant past go back so far; nothing sensible lies beyond the other end. */
+/** Palaeoclimate series go back this far. */
 const FIRST_YEAR = -20_000;
 const LAST_YEAR = 3_000;
 
-/** A finite double; null for a published gap (null, an empty text); `BAD` for everything else. */
+/** Returns a finite double, null for a gap (null or an empty text), or `BAD`. */
 export function readFigure(raw: number | string | null | undefined): number | null | typeof BAD {
   if (raw === null || raw === undefined) return null;
   if (typeof raw === 'number') return Number.isFinite(raw) ? raw : BAD;
@@ -23,7 +23,7 @@ export function readFigure(raw: number | string | null | undefined): number | nu
   return Number.isFinite(value) ? value : BAD;
 }
 
-/** A calendar year, or `BAD`: ranges, months and fractions are not years. */
+/** Returns a calendar year, or `BAD` for ranges, months and fractions. */
 export function readYear(raw: number | string): number | typeof BAD {
   const text = typeof raw === 'string' ? raw.trim() : raw;
   if (typeof text === 'string' && !WHOLE.test(text)) return BAD;

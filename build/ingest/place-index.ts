@@ -1,7 +1,4 @@
-/**
- * Maps a provider's place codes to the country spine, once per code: a provider repeats some hundred codes in
- * millions of rows.
- */
+/** Maps a provider's place codes to countries, with a cache: some hundred codes repeat in millions of rows. */
 import type { Curated } from '../../data/curated/curated.ts';
 import type { RejectReason } from '../../data/schema/lake.ts';
 
@@ -11,17 +8,17 @@ const REASONS = {
   unknown: 'unknown_place',
 } as const satisfies Record<string, RejectReason>;
 
-/** Where a place lies in `countries`, or why it has no place there. */
-export type PlaceVerdict = number | RejectReason;
+/** An index into `countries`, or why the place is rejected. */
+export type PlaceResult = number | RejectReason;
 
 export class PlaceIndex {
-  /** ISO3 codes in ascending order: a country's number sorts as its code does. */
+  /** Sorted ISO3 codes, so that numbers sort as codes do. */
   readonly countries: readonly string[];
   readonly #numbers: ReadonlyMap<string, number>;
-  readonly #resolve: (code: string) => PlaceVerdict;
-  readonly #known = new Map<string, PlaceVerdict>();
+  readonly #resolve: (code: string) => PlaceResult;
+  readonly #cache = new Map<string, PlaceResult>();
 
-  /** @param schemes columns of the place table that the provider's codes are looked up in, in order. */
+  /** @param schemes columns of the place table to look codes up in, in order. */
   constructor(curated: Pick<Curated, 'countries' | 'places'>, schemes: readonly string[]) {
     this.countries = curated.countries.map((country) => country.iso3).sort();
     this.#numbers = new Map(this.countries.map((iso3, number) => [iso3, number]));
@@ -32,12 +29,12 @@ export class PlaceIndex {
     };
   }
 
-  find(code: string): PlaceVerdict {
-    let verdict = this.#known.get(code);
-    if (verdict === undefined) {
-      verdict = this.#resolve(code);
-      this.#known.set(code, verdict);
+  find(code: string): PlaceResult {
+    let result = this.#cache.get(code);
+    if (result === undefined) {
+      result = this.#resolve(code);
+      this.#cache.set(code, result);
     }
-    return verdict;
+    return result;
   }
 }

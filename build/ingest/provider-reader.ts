@@ -1,6 +1,6 @@
 /**
- * Reads a connector's items into the lake: series by series, each judged, measured and appended. A series that fails
- * (upstream broken, contradictory figures, an id that cannot stand in a URL) fails alone.
+ * Reads a connector's items into the lake, series by series. A series that fails (upstream error, conflicting values,
+ * invalid id) does not affect the others.
  */
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -20,10 +20,9 @@ export interface ReadProgress {
   rows: number;
 }
 
-/** What became of a series that could not be kept. */
 export interface FailedSeries {
   reason: string;
-  /** Rows that were read of it and are not among the rejects: they are left out with it. */
+  /** Rows lost with it, without those counted as rejected. */
   rows: number;
 }
 
@@ -45,14 +44,15 @@ export class ProviderReader {
   vintage: string | null = null;
   /** Rows kept. */
   rows = 0;
-  /** Rows that the connector handed on: those kept, rejected, and left out with a series that failed. */
+  /** Rows from the connector: kept, rejected, or lost with a failed series. */
   rowsRead = 0;
   readonly #seenCountries = new Set<number>();
   readonly #options: ReaderOptions;
   readonly #buffer: SeriesBuffer;
   readonly #announced = new Set<string>();
+  /** The series being read. */
   #open: CatalogueEntry | null = null;
-  /** Rows read and rejected when the open series began. */
+  /** Row counts when the open series began. */
   #atStart = { read: 0, rejected: 0 };
   #planned: number | null = null;
 
@@ -64,12 +64,12 @@ export class ProviderReader {
     this.statuses = this.#buffer.statuses;
   }
 
-  /** How many countries have a row in any series. */
+  /** Number of countries with a row in any series. */
   get countryCount(): number {
     return this.#seenCountries.size;
   }
 
-  /** Newest observed year of all series. */
+  /** Newest observed year over all series. */
   get newestYear(): number | null {
     const years = Object.values(this.series).flatMap(({ newest_year: year }) =>
       year === null ? [] : [year],
@@ -77,7 +77,7 @@ export class ProviderReader {
     return years.length === 0 ? null : Math.max(...years);
   }
 
-  /** @throws {Error} when the connector breaks its contract, or whatever the connector throws. */
+  /** @throws {Error} when the connector violates its contract; also rethrows the connector's errors. */
   async readAll(items: AsyncIterable<SourceItem>): Promise<void> {
     for await (const item of items) this.#take(item);
     this.#finishSeries();
@@ -100,7 +100,7 @@ export class ProviderReader {
     this.#options.log.warn({ slug, reason }, 'indicator failed');
   }
 
-  /** Rows of the open series that are not among the rejects. */
+  /** Rows of the open series without rejected ones. */
   #rowsOfOpen(): number {
     const { read, rejected } = this.#atStart;
     return this.rowsRead - read - (this.rejects.rows - rejected);

@@ -1,17 +1,17 @@
-/** Counts what a run leaves out, by reason, with samples that an operator can look up in the upstream file. */
+/** Counts rejected rows by reason, with samples that an operator can look up in the upstream file. */
 import type { RejectReason, RunRecord } from '../../data/schema/lake.ts';
 
 const SAMPLES = 20;
 const SAMPLE_LENGTH = 160;
-/** Distinct samples are told apart up to this many; a file of nothing but rubbish must not fill the memory. */
+/** Bounds the memory for distinct samples. */
 const DISTINCT_LIMIT = 10_000;
 
 export class Rejects {
-  /** Rows counted so far, of all reasons. */
+  /** Rejected rows of all reasons. */
   rows = 0;
   readonly #reasons = new Map<RejectReason, { rows: number; distinct: Set<string> }>();
 
-  /** Counts one row. `sample` is what tells one case from another: a place code, a text that is no number. */
+  /** @param sample identifies the case, such as a place code or a text that is not a number. */
   add(reason: RejectReason, sample: string): void {
     let entry = this.#reasons.get(reason);
     if (!entry) {
@@ -23,7 +23,7 @@ export class Rejects {
     if (entry.distinct.size < DISTINCT_LIMIT) entry.distinct.add(sample);
   }
 
-  /** For the run record; the first twenty distinct samples of each reason in the order of their coming. */
+  /** For the run record: counts and the first distinct samples by reason. */
   summary(): RunRecord['rejects'] {
     return Object.fromEntries(
       [...this.#reasons].sort().map(([reason, { rows, distinct }]) => [

@@ -1,48 +1,47 @@
 /**
- * One series while it is read: judged row by row, held in typed arrays, then sorted and freed of duplicates.
+ * Checks and buffers one series in typed arrays, then sorts it and merges duplicates.
  *
- * Guarantees of what comes out: places are countries of the spine, years are years, numbers are finite, values lie
- * within the declared bounds, a country and year occur once, rows are ordered by country and year. Every row that did
- * not make it is counted. The buffer is used again for the next series; its arrays are valid until then.
+ * Output rows have a known country, a year and finite numbers within the declared bounds, once per country and year,
+ * in that order. Every other row is counted as rejected. The buffer is reused for the next series.
  */
 import type { RejectReason } from '../../data/schema/lake.ts';
 import type { RawObservation } from '../connectors/connector.ts';
-import { PROJECTED, type SeriesColumns, UNSAID } from '../lake/series-facts.ts';
+import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/series-facts.ts';
 import { BAD, readFigure, readYear } from './parse-numbers.ts';
 import type { PlaceIndex } from './place-index.ts';
 import type { Rejects } from './rejects.ts';
 
-/** Values outside are rejected. */
+/** Plausible values, inclusive. */
 export interface Bounds {
   min: number;
   max: number;
 }
 
 /**
- * The series as a whole cannot be trusted: two different figures of one country and year (the message shows both), or
- * so many outside the declared bounds that the rest means something else, too.
+ * A series failed as a whole: it has two different values for one country and year, too many values out of bounds, or
+ * no readable row.
  */
 export class UntrustedSeriesError extends Error {
   override name = 'UntrustedSeriesError';
 }
 
-/** The columns that a definition may have named wrongly when not one row can be read, and where it says which they are. */
-const MISNAMED: Partial<Record<RejectReason, string>> = {
+/** Reasons that suggest a wrongly configured column when they leave no row, and what each row then lacks. */
+const MISCONFIGURED: Partial<Record<RejectReason, string>> = {
   unknown_place: "names a place that the definition's `places` know",
   bad_year: 'has a year',
 };
 
-/** A few impossible figures are slips; hundreds, a tenth of a series, are another unit or a wrong sum. */
-const MOST_OUTSIDE = { rows: 100, share: 0.1 };
+/** A few values out of bounds are slips. More than this suggest another unit or a wrong total. */
+const MAX_OUTSIDE = { rows: 100, share: 0.1 };
 
-interface Refusal {
+interface RejectedRow {
   reason: RejectReason;
-  /** Tells one case from another. */
+  /** Identifies the case. */
   sample: string;
 }
 
 const FIRST_CAPACITY = 1 << 14;
-/** No series of countries and years is longer; a connector that sends more has lost its way. */
+/** Far beyond any series of countries and years. */
 const ROW_LIMIT = 10_000_000;
 const NO_BOUNDS: Bounds = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
 
@@ -60,12 +59,12 @@ function makeColumns(capacity: number): SeriesColumns {
 }
 
 const COLUMN_NAMES = ['country', 'year', 'value', 'ciLo', 'ciHi', 'projected', 'status'] as const;
-/** Equal as figures: two gaps are equal, and so are 0 and -0. */
+/** Two gaps are equal, and so are 0 and -0. */
 const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
   a === b || (Number.isNaN(a) && Number.isNaN(b));
 
 export class SeriesBuffer {
-  /** Texts of `status`, by index; grows over the run. */
+  /** Texts by status code; grows over the run. */
   readonly statuses: (string | null)[] = [null];
   readonly #statusIndex = new Map<string, number>();
   readonly #places: PlaceIndex;
@@ -74,10 +73,11 @@ export class SeriesBuffer {
   #spare = makeColumns(FIRST_CAPACITY);
   #bounds = NO_BOUNDS;
   #sorted = true;
-  /** Rows of this series that were refused; of those `MISNAMED`, how many by reason, and the first. */
-  #refused = 0;
+  /** Rejected rows of this series. */
+  #rejected = 0;
+  /** Those with a `MISCONFIGURED` reason: count and first sample. */
   readonly #misread = new Map<RejectReason, { rows: number; sample: string }>();
-  /** Rows of this series outside the bounds, and the first of them. */
+  /** Rows of this series out of bounds, and the first of them. */
   #outside = 0;
   #firstOutside = '';
 
@@ -86,37 +86,37 @@ export class SeriesBuffer {
     this.#rejects = rejects;
   }
 
-  /** Begins a series. */
+  /** Starts a series. */
   start(bounds: Partial<Bounds> = {}): void {
     this.#columns.rows = 0;
     this.#sorted = true;
     this.#bounds = { ...NO_BOUNDS, ...bounds };
     this.#outside = 0;
     this.#misread.clear();
-    this.#refused = 0;
+    this.#rejected = 0;
   }
 
-  /** Judges and keeps a batch of the series. */
+  /** Checks and buffers rows of the series. */
   add(rows: readonly RawObservation[]): void {
     this.#reserve(this.#columns.rows + rows.length);
     for (const row of rows) {
-      const refusal = this.#take(row);
-      if (refusal) this.#refuse(refusal);
+      const rejected = this.#addRow(row);
+      if (rejected) this.#reject(rejected);
     }
   }
 
-  #refuse({ reason, sample }: Refusal): void {
+  #reject({ reason, sample }: RejectedRow): void {
     this.#rejects.add(reason, sample);
-    this.#refused += 1;
-    if (MISNAMED[reason] === undefined) return;
+    this.#rejected += 1;
+    if (MISCONFIGURED[reason] === undefined) return;
     const known = this.#misread.get(reason);
     if (known) known.rows += 1;
     else this.#misread.set(reason, { rows: 1, sample });
   }
 
-  /** Keeps the row, or says why not. */
-  #take(raw: RawObservation): Refusal | null {
-    const reason = refusalOf(raw);
+  /** Buffers a row, or returns why it is rejected. */
+  #addRow(raw: RawObservation): RejectedRow | null {
+    const reason = rejectReason(raw);
     if (reason) return { reason, sample: raw.other_dimension ?? raw.place };
     const country = this.#places.find(raw.place);
     if (typeof country === 'string') return { reason: country, sample: raw.place };
@@ -143,7 +143,7 @@ export class SeriesBuffer {
     columns.value[at] = value ?? Number.NaN;
     columns.ciLo[at] = ciLo ?? Number.NaN;
     columns.ciHi[at] = ciHi ?? Number.NaN;
-    columns.projected[at] = raw.projected === undefined ? UNSAID : Number(raw.projected);
+    columns.projected[at] = raw.projected === undefined ? UNSTATED : Number(raw.projected);
     columns.status[at] = raw.status ? this.#statusOf(raw.status) : 0;
     columns.rows = at + 1;
     return null;
@@ -157,32 +157,30 @@ export class SeriesBuffer {
   }
 
   /**
-   * Ends the series: its rows by country and year, equal duplicates merged (and counted).
-   * @throws {UntrustedSeriesError} when one country and year has two different figures, a tenth is out of bounds, or not one
-   * row is left because none has a known place or a year.
+   * Ends the series. Returns its rows by country and year; equal duplicates are merged and counted.
+   * @throws {UntrustedSeriesError}
    */
   finish(): SeriesColumns {
-    if (this.#columns.rows === 0) this.#refuseMisread();
+    if (this.#columns.rows === 0) this.#checkReadable();
     if (!this.#sorted) this.#sort();
-    const given = this.#columns.rows;
+    const total = this.#columns.rows;
     const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
-    const most = Math.max(MOST_OUTSIDE.rows, MOST_OUTSIDE.share * (given + this.#outside));
-    if (this.#outside > most) throw new UntrustedSeriesError(this.#boundsFault());
+    const limit = Math.max(MAX_OUTSIDE.rows, MAX_OUTSIDE.share * (total + this.#outside));
+    if (this.#outside > limit) throw new UntrustedSeriesError(this.#boundsError());
     return columns;
   }
 
-  /** A series without a row is right where upstream has none; not where most of its rows could not be read. */
-  #refuseMisread(): void {
+  /** A series may be empty when upstream is, but not when most of its rows could not be read. */
+  #checkReadable(): void {
     const [worst] = [...this.#misread].sort(([, a], [, b]) => b.rows - a.rows);
     if (!worst) return;
     const [reason, { rows, sample }] = worst;
-    if (rows * 2 <= this.#refused) return;
-    const fault = `no row could be kept: of ${rows} not one ${MISNAMED[reason]}, the first says "${sample}"`;
+    if (rows * 2 <= this.#rejected) return;
+    const fault = `no row could be kept: of ${rows} not one ${MISCONFIGURED[reason]}, the first says "${sample}"`;
     throw new UntrustedSeriesError(fault);
   }
 
-  /** How many figures lie outside the bounds, with one of them. */
-  #boundsFault(): string {
+  #boundsError(): string {
     const { min, max } = this.#bounds;
     return `${this.#outside} figures lie outside the bounds of ${min} to ${max}, the first ${this.#firstOutside}`;
   }
@@ -218,34 +216,34 @@ export class SeriesBuffer {
     for (let row = 0; row < columns.rows; row += 1) {
       if (kept > 0 && sameKey(columns, kept - 1, row)) {
         const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
-        if (sameFigures(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
-        else conflicts.push(`${key} has two different figures: ${both(columns, kept - 1, row)}`);
+        if (sameValues(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
+        else conflicts.push(`${key} has two different figures: ${showBoth(columns, kept - 1, row)}`);
         continue;
       }
       for (const name of COLUMN_NAMES) columns[name].copyWithin(kept, row, row + 1);
       kept += 1;
     }
     columns.rows = kept;
-    if (conflicts.length > 0) throw new UntrustedSeriesError(this.#conflictFault(conflicts));
+    if (conflicts.length > 0) throw new UntrustedSeriesError(this.#conflictError(conflicts));
     return columns;
   }
 
-  /** The most telling conflict first: one of two figures, not of a figure and a gap. */
-  #conflictFault(conflicts: readonly string[]): string {
-    const telling = conflicts.find((conflict) => !conflict.includes('nothing')) ?? conflicts[0] ?? '';
+  /** Prefers a conflict of two values to one of a value and a gap. */
+  #conflictError(conflicts: readonly string[]): string {
+    const clearest = conflicts.find((conflict) => !conflict.includes('nothing')) ?? conflicts[0] ?? '';
     const more = conflicts.length > 1 ? `; so have ${conflicts.length - 1} more` : '';
-    return `${telling}${more}${this.#outside > 0 ? `; and ${this.#boundsFault()}` : ''}`;
+    return `${clearest}${more}${this.#outside > 0 ? `; and ${this.#boundsError()}` : ''}`;
   }
 }
 
-/** Equal as figures, their bounds and marks included. */
-function sameFigures(columns: SeriesColumns, first: number, second: number): boolean {
+/** Whether values, bounds and `projected` are equal. */
+function sameValues(columns: SeriesColumns, first: number, second: number): boolean {
   const { value, ciLo, ciHi, projected } = columns;
   return [value, ciLo, ciHi, projected].every((column) => sameNumber(column[first], column[second]));
 }
 
 /** `61.2 (60 to 62.5) and 59.8 projected` */
-function both({ value, ciLo, ciHi, projected }: SeriesColumns, first: number, second: number): string {
+function showBoth({ value, ciLo, ciHi, projected }: SeriesColumns, first: number, second: number): string {
   const show = (row: number): string => {
     const [main, low, high] = [value, ciLo, ciHi].map((column) =>
       Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
@@ -256,7 +254,7 @@ function both({ value, ciLo, ciHi, projected }: SeriesColumns, first: number, se
   return `${show(first)} and ${show(second)}`;
 }
 
-function refusalOf(raw: RawObservation): RejectReason | null {
+function rejectReason(raw: RawObservation): RejectReason | null {
   if (raw.withdrawn) return 'withdrawn';
   if (raw.other_dimension !== undefined) return 'other_dimension';
   return raw.aggregate ? 'aggregate_place' : null;
@@ -265,7 +263,7 @@ function refusalOf(raw: RawObservation): RejectReason | null {
 const sameKey = (columns: SeriesColumns, a: number, b: number): boolean =>
   columns.country[a] === columns.country[b] && columns.year[a] === columns.year[b];
 
-/** Whether a new row comes strictly after the last one. */
+/** Whether a new row sorts strictly after the last one. */
 function isAscending(columns: SeriesColumns, last: number, country: number, year: number): boolean {
   const before = columns.country[last] ?? 0;
   return country > before || (country === before && year > (columns.year[last] ?? 0));

@@ -1,6 +1,6 @@
 /**
- * Writes the observations of one run to Parquet as they come: series go into a table of plain numbers that spills to
- * disk when it grows, and one statement at the end sorts it, puts the words back and writes the file.
+ * Writes the observations of one run to Parquet. Series are appended to a table of numbers that spills to disk; one
+ * statement at the end decodes, sorts and writes them.
  */
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
 import type { ColumnAppender } from '../runtime/column-appender.ts';
@@ -24,14 +24,14 @@ export class LakeWriter {
     this.#appender = appender;
   }
 
-  /** @param scratch a directory of its own, removed at the end. */
+  /** @param scratch spill directory, removed by `close`. */
   static async open(scratch: string, memoryMb: number): Promise<LakeWriter> {
     const duck = await DuckSession.open({ scratch, memoryMb });
     await duck.run(RUN_TABLES);
     return new LakeWriter(duck, await duck.appender('lake_rows', TYPES));
   }
 
-  /** Appends one finished series. */
+  /** Appends a series. */
   add(slug: string, columns: SeriesColumns): void {
     const number = this.#slugs.push(slug) - 1;
     if (this.#numbers.length < columns.rows) this.#numbers = new Int32Array(columns.country.length);
@@ -42,7 +42,7 @@ export class LakeWriter {
 
   /**
    * Writes the file, sorted by indicator, country and year.
-   * @param carried rows of the last good run to keep for series that failed in this one.
+   * @param carried the last good run's file, and the slugs of failed series whose rows to take from it.
    */
   async finish(
     file: string,
@@ -51,16 +51,16 @@ export class LakeWriter {
     carried: { file: string; slugs: readonly string[] } | null,
   ): Promise<void> {
     this.#appender.close();
-    await this.#words('slug', this.#slugs);
-    await this.#words('country', countries);
-    await this.#words('status', statuses);
+    await this.#writeDictionary('slug', this.#slugs);
+    await this.#writeDictionary('country', countries);
+    await this.#writeDictionary('status', statuses);
     if (!carried) return this.#duck.run(WRITE_OBSERVATIONS, { file });
-    await this.#words('carried', carried.slugs);
+    await this.#writeDictionary('carried', carried.slugs);
     await this.#duck.run(WRITE_OBSERVATIONS_CARRYING, { file, previous: carried.file });
   }
 
-  /** Fills the dictionary: what the numbers of a column stand for. */
-  async #words(kind: string, words: readonly (string | null)[]): Promise<void> {
+  /** Fills the dictionary of a column. */
+  async #writeDictionary(kind: string, words: readonly (string | null)[]): Promise<void> {
     const appender = await this.#duck.appender('lake_words', [VARCHAR, INTEGER, VARCHAR]);
     appender.append([words.map(() => kind), words.map((_, index) => index), words], words.length);
     appender.close();

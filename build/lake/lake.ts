@@ -1,10 +1,9 @@
 /**
- * The lake on disk: run directories that appear whole, one pointer to the last good run of each provider.
+ * The lake on disk: one directory per run of a provider, and a pointer to the last good run.
  *
- * A run is written under a name that starts with a dot and gets its own name by one rename, with its record already in
- * it; until then nobody sees it. What a crash left behind is found by the next run of the provider, recorded as failed
- * and removed. Only runs that succeeded are pointed at, and each of them is: all that takes space is written before the
- * run gets its name, and space for the record of a failed run is held from its beginning.
+ * A run is written to a hidden directory, with its record last, and becomes visible by one rename. The next run of the
+ * provider records what a crash left as failed and removes it. The pointer always names the newest run that succeeded.
+ * Everything that needs space is written before the rename; a reserve file keeps room to record a failed run.
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,17 +23,16 @@ const RUN = 'run.json';
 export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS] as const;
 const POINTER = 'current';
 const UNFINISHED = '.running-';
-/** Held while a run is under way, so that a full disk has room to be recorded on. */
+/** Occupies space during a run, so that a failure on a full disk can be recorded. */
 const RESERVE = '.reserve';
 const RESERVE_BYTES = 64 * 1024;
-/** Records without data (failed, unchanged) are small; so many tell the story of a provider. */
+/** Runs without data (failed, unchanged) that are kept. */
 const RECORDS_KEPT = 100;
 
-/** `20261120T020000Z`: sorts by time. */
+/** `20261120T020000Z`, which sorts by time. */
 export const compactTime = (instant: number): string =>
   new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 
-/** One finished run with data. */
 export interface LakeRun {
   directory: string;
   observations: string;
@@ -74,7 +72,7 @@ export class ProviderLake {
     return runRecord.parse(JSON.parse(await readFile(join(this.directory, runId, RUN), 'utf8')));
   }
 
-  /** The last good run, or null when there is none. */
+  /** The last good run, or null. */
   async current(): Promise<LakeRun | null> {
     const id = await readFile(join(this.directory, POINTER), 'utf8').catch(() => null);
     return id === null ? null : this.run(id.trim());
@@ -93,7 +91,7 @@ export class ProviderLake {
     return seriesFile.parse(JSON.parse(await readFile(join(run.directory, SERIES), 'utf8')));
   }
 
-  /** Begins a run: an id that was never used, and the hidden directory to fill. */
+  /** Starts a run: returns an unused id and the hidden directory to fill. */
   async begin(now: number): Promise<{ id: string; directory: string }> {
     await mkdir(this.directory, { recursive: true });
     const taken = new Set(await this.runIds());
@@ -111,15 +109,15 @@ export class ProviderLake {
     return { id, directory };
   }
 
-  /** Writes what stands beside the observations. */
+  /** Writes the catalogue and the facts of each series. */
   async describe(directory: string, catalogue: readonly CatalogueEntry[], series: SeriesFile): Promise<void> {
     await writeFlushed(join(directory, CATALOGUE), JSON.stringify(catalogue));
     await writeFlushed(join(directory, SERIES), JSON.stringify(series));
   }
 
   /**
-   * Ends a run: the record last, then its own name, then, for a good run with data, the pointer.
-   * @throws when the disk is full: the run then has no name and can be ended again, as failed.
+   * Ends a run: writes the record, renames the directory, and moves the pointer when the run succeeded.
+   * @throws when the disk is full. The run is then still hidden and can be finished as failed.
    */
   async finish(directory: string, record: RunRecord): Promise<void> {
     await rm(join(directory, RESERVE), { force: true });
@@ -138,17 +136,17 @@ export class ProviderLake {
   }
 
   /**
-   * Turns runs that a crash broke off into failed ones, and points at a good one that a crash kept from it. Only for the
-   * holder of the lock.
-   * @returns the records of the failed ones.
+   * Recovers from a crash: records interrupted runs as failed, moves the pointer to the newest good run, and removes
+   * temporary files. The caller holds the lock.
+   * @returns the records of interrupted runs.
    */
   async recover(now: number): Promise<RunRecord[]> {
     await this.#pointAtNewest();
     const names = await readdir(this.directory).catch(() => []);
-    const broken = names.filter((name) => name.startsWith(UNFINISHED)).sort();
+    const interrupted = names.filter((name) => name.startsWith(UNFINISHED)).sort();
     const records: RunRecord[] = [];
-    for (const name of broken) {
-      const record = this.#brokenOff(name.slice(UNFINISHED.length), now);
+    for (const name of interrupted) {
+      const record = this.#interruptedRecord(name.slice(UNFINISHED.length), now);
       await rm(join(this.directory, name), { recursive: true, force: true });
       await mkdir(join(this.directory, name));
       await this.finish(join(this.directory, name), record);
@@ -169,7 +167,7 @@ export class ProviderLake {
     if (isAhead) await replaceFile(join(this.directory, POINTER), newest.run_id);
   }
 
-  #brokenOff(runId: string, now: number): RunRecord {
+  #interruptedRecord(runId: string, now: number): RunRecord {
     const [year, month, day, hour, minute, second] = (
       /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(runId) ?? []
     )
@@ -180,11 +178,11 @@ export class ProviderLake {
       ...emptyRecord(runId, this.providerId, started),
       status: 'failed',
       finished_at: formatTimestamp(now),
-      reason: 'The process was ended before the run was.',
+      reason: 'The process ended before the run finished.',
     };
   }
 
-  /** Removes old runs: `keep` with data stay, and always the current one. */
+  /** Removes old runs. Keeps the current one and the newest `keep` with data. */
   async prune(keep: number): Promise<void> {
     const current = (await this.current())?.record.run_id;
     const records = (await this.records()).toReversed().filter((record) => record.run_id !== current);
@@ -197,7 +195,7 @@ export class ProviderLake {
   }
 }
 
-/** A record of a run that has done nothing yet. */
+/** The record of a run that has just started. */
 export function emptyRecord(runId: string, providerId: string, startedAt: number): RunRecord {
   return {
     run_id: runId,

@@ -1,4 +1,4 @@
-/** What a run changed against the last good one, figure by figure: a Parquet file, and counts for the run record. */
+/** Compares two runs of a provider observation by observation: a Parquet file, and counts for the run record. */
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { type DuckSession, readSql } from '../runtime/duckdb.ts';
@@ -7,7 +7,7 @@ import type { SeriesFile } from './series-facts.ts';
 const REVISIONS_SUMMARY = readSql(import.meta.url, 'sql/revisions-summary.sql');
 const WRITE_REVISIONS = readSql(import.meta.url, 'sql/write-revisions.sql');
 
-/** Slugs whose rows differ: changed, new and gone. */
+/** Slugs of series that were added, changed or removed. */
 export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
   const slugs = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...slugs].filter((slug) => before[slug]?.digest !== after[slug]?.digest).sort();
@@ -15,7 +15,7 @@ export function changedSeries(before: SeriesFile, after: SeriesFile): string[] {
 
 /**
  * Compares the observations of two runs.
- * @param changed the only series to look at; the rest are known to be equal. Without any, no file is written.
+ * @param changed the series to compare; all others are equal. When empty, no file is written.
  */
 export async function writeRevisions(
   duck: DuckSession,

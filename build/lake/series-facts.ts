@@ -1,16 +1,16 @@
 /**
- * What is remembered of each series of a run, beside its rows: what the quality gates compare, and a digest by which
- * the next run and the build see that nothing changed. `series.json` of a lake run holds it.
+ * The columns of a series, and the facts stored of it in `series.json` of a run: what quality gates compare, and a
+ * digest by which later runs and builds detect changes.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
-/** `projected` as a number: upstream said no, yes, nothing. */
+/** Codes of `projected`: no, yes, not stated. */
 export const OBSERVED = 0;
 export const PROJECTED = 1;
-export const UNSAID = 2;
+export const UNSTATED = 2;
 
-/** Columns of one finished series, `rows` long; a missing number is NaN. */
+/** Columns of one series; the first `rows` items are valid. A missing number is NaN. */
 export interface SeriesColumns {
   rows: number;
   country: Int32Array;
@@ -19,7 +19,7 @@ export interface SeriesColumns {
   ciLo: Float64Array;
   ciHi: Float64Array;
   projected: Uint8Array;
-  /** Index into the statuses of the run; 0 is none. */
+  /** Index into the statuses of the run; 0 is no status. */
   status: Int32Array;
 }
 
@@ -27,12 +27,12 @@ export const seriesFacts = z.object({
   rows: z.int(),
   /** Countries with a row. */
   countries: z.int(),
-  /** Newest year with a value that is not a forecast. */
+  /** Newest year with an observed value. */
   newest_year: z.int().nullable(),
   /** Of all values. */
   median: z.number().nullable(),
   unit: z.string().nullable(),
-  /** SHA-256 of the rows; equal rows give an equal digest on any machine. */
+  /** SHA-256 of the rows; the same on every machine. */
   digest: z.string(),
 });
 export type SeriesFacts = z.infer<typeof seriesFacts>;
@@ -40,7 +40,7 @@ export type SeriesFacts = z.infer<typeof seriesFacts>;
 export const seriesFile = z.record(z.string(), seriesFacts);
 export type SeriesFile = z.infer<typeof seriesFile>;
 
-/** Packs a code into a number that does not depend on which other countries there are. */
+/** Packs an ISO3 code into a number, independent of the list of countries. */
 const pack = (iso3: string): number =>
   (iso3.charCodeAt(0) << 16) | (iso3.charCodeAt(1) << 8) | iso3.charCodeAt(2);
 
@@ -57,14 +57,13 @@ function digestOf(
   for (const column of [columns.year, columns.value, columns.ciLo, columns.ciHi, columns.projected]) {
     hash.update(column.subarray(0, rows));
   }
-  const marked = columns.status.subarray(0, rows);
-  if (marked.some((status) => status !== 0)) {
-    hash.update(Array.from(marked, (status) => statuses[status] ?? '').join('\n'));
+  const coded = columns.status.subarray(0, rows);
+  if (coded.some((status) => status !== 0)) {
+    hash.update(Array.from(coded, (status) => statuses[status] ?? '').join('\n'));
   }
   return hash.digest('hex');
 }
 
-/** The middle value, or the mean of the two middle ones. */
 function medianOf(values: Float64Array): number | null {
   const sorted = values.filter((value) => !Number.isNaN(value)).sort();
   if (sorted.length === 0) return null;
@@ -73,7 +72,7 @@ function medianOf(values: Float64Array): number | null {
   return sorted.length % 2 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2;
 }
 
-/** @param projectedFrom first year that is a forecast where rows do not say. */
+/** @param projectedFrom first projected year for rows without a flag. */
 export function factsOf(
   columns: SeriesColumns,
   countries: readonly string[],

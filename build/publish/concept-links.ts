@@ -1,4 +1,4 @@
-/** The list of one-concept links of the snapshot that is served, for people to review. */
+/** Lists the same-concept links of the served snapshot, for review. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -12,13 +12,13 @@ import {
 import { CommandError } from '../runtime/command-error.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
 
-/** A link with what its two series are called. */
+/** A link with the names of both series. */
 export interface NamedLink extends ConceptLink {
   a_name: string;
   b_name: string;
 }
 
-/** @throws {CommandError} when nothing is served. */
+/** @throws {CommandError} when no snapshot is published. */
 export async function publishedConcepts(snapshotDir: string): Promise<NamedLink[]> {
   const served = await new SnapshotStorage(snapshotDir).current();
   if (!served) throw new CommandError('no snapshot is published');

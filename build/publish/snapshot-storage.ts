@@ -1,9 +1,9 @@
 /**
- * Snapshots on disk: which is served, making one so, going back, and clearing up.
+ * Snapshots on disk: building, publishing, rolling back and retention.
  *
- * A snapshot is built under a name that starts with `.building-`, gets its manifest last and its own name by one
- * rename; the pointer is then replaced by another. A crash at any moment leaves either the old pointer and some rubbish,
- * or the new pointer and a whole snapshot. The rubbish goes with the next build.
+ * A snapshot is built in a `.building-` directory, gets its manifest last, and is renamed once. Replacing the pointer
+ * file publishes it. A crash leaves either the old pointer and some garbage, or the new pointer and a complete
+ * snapshot. The next build removes the garbage.
  */
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,6 @@ import { replaceFile, syncDirectory, writeFlushed } from '../runtime/durable-fil
 const BUILDING = '.building-';
 const LOCK = '.lock';
 
-/** A snapshot with its manifest. */
 export interface Published {
   id: string;
   directory: string;
@@ -38,12 +37,12 @@ export class SnapshotStorage {
     return join(this.directory, LOCK);
   }
 
-  /** Ids of whole snapshots, oldest first. */
+  /** Ids of complete snapshots, oldest first. */
   async ids(): Promise<string[]> {
     const names = (await readdir(this.directory).catch(() => []))
       .filter((name) => SNAPSHOT_ID.test(name))
       .sort();
-    const whole = await Promise.all(
+    const isComplete = await Promise.all(
       names.map((name) =>
         readFile(join(this.directory, name, MANIFEST)).then(
           () => true,
@@ -51,16 +50,16 @@ export class SnapshotStorage {
         ),
       ),
     );
-    return names.filter((_, index) => whole[index]);
+    return names.filter((_, index) => isComplete[index]);
   }
 
-  /** The id being served, or null. */
+  /** The served id, or null. */
   async currentId(): Promise<string | null> {
     const text = await readFile(join(this.directory, CURRENT_POINTER), 'utf8').catch(() => null);
     return text?.trim() ?? null;
   }
 
-  /** @throws {CommandError} when there is no such snapshot; {Error} when its manifest cannot be read. */
+  /** @throws {CommandError} when there is no such snapshot; {Error} when its manifest is invalid. */
   async open(id: string): Promise<Published> {
     const directory = join(this.directory, id);
     if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is no snapshot id`);
@@ -70,52 +69,52 @@ export class SnapshotStorage {
     return { id, directory, manifest: manifestSchema.parse(JSON.parse(text)) };
   }
 
-  /** The snapshot being served; null when there is none or it cannot be read. */
+  /** The served snapshot; null when there is none or it cannot be read. */
   async current(): Promise<Published | null> {
     const id = await this.currentId();
     return id === null ? null : this.open(id).catch(() => null);
   }
 
-  /** Removes what crashed builds left. Only for the holder of the lock. */
+  /** Removes what crashed builds left. The caller holds the lock. */
   async clean(): Promise<void> {
     await mkdir(this.directory, { recursive: true });
-    const whole = new Set(await this.ids());
+    const complete = new Set(await this.ids());
     for (const name of await readdir(this.directory)) {
-      const half = name.startsWith(BUILDING) || name.endsWith('.tmp') || name.startsWith(`${LOCK}.`);
-      const nameless = SNAPSHOT_ID.test(name) && !whole.has(name);
-      if (half || nameless) await rm(join(this.directory, name), { recursive: true, force: true });
+      const isTemporary = name.startsWith(BUILDING) || name.endsWith('.tmp') || name.startsWith(`${LOCK}.`);
+      const isIncomplete = SNAPSHOT_ID.test(name) && !complete.has(name);
+      if (isTemporary || isIncomplete) await rm(join(this.directory, name), { recursive: true, force: true });
     }
   }
 
-  /** An empty directory to build in, invisible to gateways. */
+  /** Creates a directory to build in, invisible to gateways. */
   async begin(): Promise<string> {
     const directory = join(this.directory, `${BUILDING}${process.pid}`);
     await mkdir(directory, { recursive: true });
     return directory;
   }
 
-  /** Gives a built snapshot its manifest and its name. It is whole from then on, and not yet served. */
+  /** Writes the manifest and renames the directory. The snapshot is then complete, but not yet served. */
   async seal(directory: string, manifest: Manifest): Promise<Published> {
     for (const folder of await foldersOf(directory)) await syncDirectory(folder);
     await writeFlushed(join(directory, MANIFEST), JSON.stringify(manifest));
     await syncDirectory(directory);
-    const home = join(this.directory, manifest.id);
-    // The same content at the same time was published before: the one that stands is as good.
-    const stands = (await this.ids()).includes(manifest.id);
-    if (stands) await rm(directory, { recursive: true });
-    else await rename(directory, home);
+    const target = join(this.directory, manifest.id);
+    const exists = (await this.ids()).includes(manifest.id);
+    if (exists) await rm(directory, { recursive: true });
+    else await rename(directory, target);
     await syncDirectory(this.directory);
-    return { id: manifest.id, directory: home, manifest };
+    return { id: manifest.id, directory: target, manifest };
   }
 
-  /** Points at a whole snapshot. */
+  /** Serves a complete snapshot. */
   async point(id: string): Promise<void> {
     await this.open(id);
     await replaceFile(join(this.directory, CURRENT_POINTER), id);
   }
 
   /**
-   * Removes the oldest snapshots but `keep`, and never the last two: gateways may read the one before for a moment more.
+   * Removes all but the newest `keep` snapshots, and never the newest two: gateways may still read the previous one.
+   * @returns the removed ids.
    */
   async prune(keep: number): Promise<string[]> {
     const current = await this.currentId();
@@ -135,24 +134,24 @@ async function foldersOf(directory: string): Promise<string[]> {
 }
 
 /**
- * Makes a sealed snapshot the one being served and clears older ones away.
- * @returns the ids that were removed.
+ * Serves a sealed snapshot and removes old ones.
+ * @returns the removed ids.
  */
-export async function publish(shelf: SnapshotStorage, id: string, keep: number): Promise<string[]> {
-  await shelf.point(id);
-  return shelf.prune(keep);
+export async function publish(storage: SnapshotStorage, id: string, keep: number): Promise<string[]> {
+  await storage.point(id);
+  return storage.prune(keep);
 }
 
 /**
  * Serves an earlier snapshot again.
- * @param to its id; without it, the newest that is older than the one being served.
- * @returns the id being served from now on.
+ * @param to its id; by default the newest one older than the served one.
+ * @returns the id now served.
  * @throws {CommandError} when there is none to go back to.
  */
-export async function rollback(shelf: SnapshotStorage, to?: string): Promise<string> {
-  const current = await shelf.currentId();
-  const target = to ?? (await shelf.ids()).findLast((id) => current !== null && id < current);
+export async function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
+  const current = await storage.currentId();
+  const target = to ?? (await storage.ids()).findLast((id) => current !== null && id < current);
   if (target === undefined) throw new CommandError('there is no earlier snapshot to go back to');
-  await shelf.point(target);
+  await storage.point(target);
   return target;
 }

@@ -1,7 +1,6 @@
 /**
- * Looks a snapshot over before it is served: every figure is a row of the lake, every rank right, every file as the
- * manifest says, and nothing in it that must not leave the building. Whatever is wrong is a `SnapshotError` and the
- * snapshot is not published.
+ * Verifies a snapshot before it is served, or on request: every observation is a row of the lake, every rank is right,
+ * every file matches the manifest, and nothing withheld is in it. Any failure is a `SnapshotError`.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -28,12 +27,12 @@ import { SnapshotStorage } from './snapshot-storage.ts';
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
 const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');
 
-/** What is wrong with a snapshot. */
+/** A snapshot failed verification. */
 export class SnapshotError extends Error {
   override name = 'SnapshotError';
 }
 
-/** Holds observation files against the lake, a batch at a time. */
+/** Compares observation files with the lake, batch by batch. @throws {SnapshotError} */
 export async function verifyFigures(
   duck: DuckSession,
   directory: string,
@@ -49,15 +48,15 @@ export async function verifyFigures(
     const rows = await duck.rows(VERIFY_BATCH, { numbers: numbersOf(batch) });
     for (const { number, ...facts } of rows) {
       const id = ids.get(Number(number)) ?? '';
-      judge(id, facts, coverage.get(id)?.rows ?? 0);
+      checkCounts(id, facts, coverage.get(id)?.rows ?? 0);
     }
     done += batch.indicators.length;
     onIndicators(done);
   }
 }
 
-/** @throws {SnapshotError} unless the counts of one indicator say that all is well. */
-function judge(id: string, facts: SqlRow, covered: number): void {
+/** @throws {SnapshotError} unless the counts of one indicator are consistent. */
+function checkCounts(id: string, facts: SqlRow, covered: number): void {
   const counts = Object.entries(facts).map(([name, count]): [string, number] => [name, Number(count)]);
   const { n_rows = -1, n_expected = 0, ...faults } = Object.fromEntries(counts);
   if (n_rows !== n_expected || n_rows !== covered) {
@@ -67,7 +66,7 @@ function judge(id: string, facts: SqlRow, covered: number): void {
   if (fault) throw new SnapshotError(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
 }
 
-/** All files below a directory, as the manifest names them. */
+/** All files below a directory, as manifest paths. */
 export async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true, recursive: true });
   return entries
@@ -76,7 +75,7 @@ export async function filesBelow(directory: string): Promise<string[]> {
     .sort();
 }
 
-/** Holds every file against the manifest: none missing, none added, none changed. */
+/** Checks that no file is missing, added or changed. @throws {SnapshotError} */
 export async function verifyFiles(directory: string, files: Manifest['files']): Promise<void> {
   const found = new Set((await filesBelow(directory)).filter((path) => path !== MANIFEST));
   for (const [path, { bytes, sha256 }] of Object.entries(files)) {
@@ -90,10 +89,10 @@ export async function verifyFiles(directory: string, files: Manifest['files']): 
   if (extra !== undefined) throw new SnapshotError(`${extra} is not in the manifest`);
 }
 
-/** A run of characters that ids are made of: `a.b` does not stand in `a.b.c`. */
-const WORDS = /[A-Za-z0-9_.-]+/g;
+/** Whole ids: `a.b` does not match within `a.b.c`. */
+const IDS = /[A-Za-z0-9_.-]+/g;
 
-/** Searches every name and every readable byte for indicators that must not be published. */
+/** Searches all file names and JSON bodies for withheld indicators. @throws {SnapshotError} */
 export async function verifyWithheld(directory: string, plan: SnapshotPlan): Promise<void> {
   if (plan.withheld.length === 0) return;
   const files = await filesBelow(directory);
@@ -104,7 +103,7 @@ export async function verifyWithheld(directory: string, plan: SnapshotPlan): Pro
     if (id !== undefined && withheld.has(id)) throw new SnapshotError(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
     const text = await readFile(join(directory, path), 'utf8');
-    for (const [word] of text.matchAll(WORDS)) {
+    for (const [word] of text.matchAll(IDS)) {
       if (withheld.has(word)) throw new SnapshotError(`${path} names ${word}, which must not be published`);
     }
   }
@@ -115,27 +114,27 @@ const MEMORY_MB = 768;
 export interface Verification {
   snapshot: string;
   files: number;
-  /** Indicators whose every figure was found in the lake. */
+  /** Indicators whose every observation was found in the lake. */
   traced: number;
-  /** Indicators that have been ingested or curated anew since, so that the lake tells another edition. */
+  /** Indicators that were ingested or curated again since, so the lake has a newer edition. */
   outdated: number;
 }
 
 /**
- * Holds the served snapshot against its manifest, the lake, and what must not be published.
- * @throws {SnapshotError} with the first thing that is wrong; {CommandError} when nothing is served.
+ * Verifies the served snapshot against its manifest, the lake and the publication rules.
+ * @throws {SnapshotError} for the first failure; {CommandError} when no snapshot is published.
  */
 export async function verifyPublished(
   settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR'>,
   curated: Curated,
 ): Promise<Verification> {
-  const shelf = new SnapshotStorage(settings.SNAPSHOT_DIR);
-  const id = await shelf.currentId();
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const id = await storage.currentId();
   if (id === null) throw new CommandError('no snapshot is published');
-  const { directory, manifest } = await shelf.open(id);
+  const { directory, manifest } = await storage.open(id);
   await verifyFiles(directory, manifest.files);
   const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map());
-  const same = plan.indicators.filter(
+  const unchanged = plan.indicators.filter(
     (one) => manifest.files[observationsFile(one.id)]?.inputs === one.inputs,
   );
   const scratch = join(settings.LAKE_DIR, `.scratch-verify-${process.pid}`);
@@ -144,22 +143,23 @@ export async function verifyPublished(
     await prepareTables(
       duck,
       plan.countries.map((country) => country.iso3),
-      same,
+      unchanged,
     );
-    if (same.length > 0) {
-      await loadCountrySeries(duck, directory, same);
-      await verifyFigures(duck, directory, same, await readCoverage(duck, same), () => {});
+    if (unchanged.length > 0) {
+      await loadCountrySeries(duck, directory, unchanged);
+      await verifyFigures(duck, directory, unchanged, await readCoverage(duck, unchanged), () => {});
     }
   } finally {
     await duck.close();
   }
   const published = Object.keys(manifest.files).filter((file) => file.startsWith('observations/')).length;
-  const neverRedistributable = plan.withheld.filter((one) => !manifest.files[observationsFile(one)]);
-  await verifyWithheld(directory, { ...plan, withheld: neverRedistributable });
+  // An indicator that was published before it was withheld is legitimately in this snapshot.
+  const neverPublished = plan.withheld.filter((one) => !manifest.files[observationsFile(one)]);
+  await verifyWithheld(directory, { ...plan, withheld: neverPublished });
   return {
     snapshot: id,
     files: Object.keys(manifest.files).length,
-    traced: same.length,
-    outdated: published - same.length,
+    traced: unchanged.length,
+    outdated: published - unchanged.length,
   };
 }

@@ -1,5 +1,5 @@
--- The countries that are served, what is planned and published of each indicator, and what each country holds of it.
--- `number` is the place of an indicator's id among all ids.
+-- Enabled countries, planned indicators, the catalogue, and a row per indicator and country.
+-- `number` is the position of an indicator's id among all ids.
 CREATE TABLE enabled (iso3 VARCHAR PRIMARY KEY);
 CREATE TABLE planned (
   number INTEGER, id VARCHAR, slug VARCHAR, projected_from INTEGER, ascending BOOLEAN, no_rank BOOLEAN

@@ -1,4 +1,4 @@
--- Coverage of each country over all indicators.
+-- Coverage by country over all indicators.
 SELECT
   iso3,
   sum(n_rows)::INTEGER AS n_observations,

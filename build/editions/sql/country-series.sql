@@ -1,5 +1,5 @@
--- What each country holds of the indicators whose published files are given. Years of values, not of empty rows;
--- `latest` is the newest observed value, or, where all observed rows are empty, the newest of those.
+-- A row per indicator and country of the published $files. Years count rows with a value.
+-- `latest` is the newest observed row with a value, else the newest observed row.
 INSERT INTO country_series
 SELECT
   planned.number,

@@ -1,4 +1,4 @@
--- Coverage of each indicator that has a row.
+-- Coverage by indicator.
 SELECT
   number,
   count(*) FILTER (n_values > 0)::INTEGER AS n_countries,

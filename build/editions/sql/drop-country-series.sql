@@ -1,2 +1,2 @@
--- Everything has been read off it; the rest of the build has its memory for batches.
+-- Frees memory for the batches that follow.
 DROP TABLE country_series;

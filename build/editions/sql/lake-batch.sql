@@ -1,5 +1,5 @@
--- The rows of the indicators $numbers, which one lake file holds between the slugs $first and $last: what may be
--- published of them. The file is sorted by slug, so other row groups are not read.
+-- The publishable lake rows of the indicators $numbers, which lie between the slugs $first and $last of one lake file.
+-- The file is sorted by slug, so other row groups are not read.
 CREATE OR REPLACE TABLE lake_batch AS
 SELECT
   planned.number, lake.iso3, lake.year, lake.value, lake.ci_lo, lake.ci_hi,

@@ -1,5 +1,5 @@
--- The rows of `lake_batch` as they are published: ranks within each year, change against the year before.
--- Competition ranks (1, 2, 2, 4) among the countries with a value; the highest value is first unless `ascending`.
+-- The rows of `lake_batch` with ranks within each year and the change since the year before.
+-- Competition ranking (1, 2, 2, 4) of the countries with a value; the highest value is first unless `ascending`.
 CREATE OR REPLACE TABLE ranked_batch AS
 WITH ranked AS (
   SELECT

@@ -1,4 +1,4 @@
--- How many countries have a value in each topic.
+-- Number of countries with a value by topic.
 SELECT topic, count(DISTINCT iso3)::INTEGER AS n_countries
 FROM country_series
 JOIN planned USING (number)

@@ -1,4 +1,4 @@
--- One indicator of `ranked_batch` as a file, in the order of that table (iso3, year), which DuckDB keeps.
+-- Writes one indicator of `ranked_batch`. DuckDB keeps the table's order (iso3, year).
 COPY (
   SELECT iso3, year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
   FROM ranked_batch

@@ -1,4 +1,4 @@
--- How many figures of each series were added, changed and removed.
+-- Added, changed and removed observations by series.
 SELECT
   indicator,
   count(*) FILTER (change = 'added')::INTEGER AS added,

@@ -1,5 +1,5 @@
--- The rows of one run as plain numbers. `slug`, `country` and `status` point into lake_words; a missing number is NaN;
--- `projected` is 0 (no), 1 (yes) or 2 (upstream does not say).
+-- The rows of one run as numbers. `slug`, `country` and `status` are dictionary codes of lake_words; a missing number
+-- is NaN; `projected` is 0 (no), 1 (yes) or 2 (not stated).
 CREATE TABLE lake_rows (
   slug INTEGER, country SMALLINT, year INTEGER,
   value DOUBLE, ci_lo DOUBLE, ci_hi DOUBLE,

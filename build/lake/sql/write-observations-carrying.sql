@@ -1,4 +1,4 @@
--- As lake-write, and the last good rows of the series that could not be read this time.
+-- As write-observations.sql, plus the last good rows of series that could not be read in this run.
 COPY (
   SELECT indicator, iso3, year, value, ci_lo, ci_hi, projected, status
   FROM lake_observations

@@ -1,4 +1,4 @@
--- Small row groups: a build reads one indicator at a time and skips the groups that cannot hold it.
+-- Small row groups: a build reads a few indicators at a time and skips the other groups.
 COPY (
   SELECT indicator, iso3, year, value, ci_lo, ci_hi, projected, status
   FROM lake_observations

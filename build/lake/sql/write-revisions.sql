@@ -1,4 +1,4 @@
--- Every figure of the series in $changed that differs between two runs of one provider.
+-- The observations of the series in $changed that differ between two runs of one provider.
 COPY (
   WITH before AS (
     SELECT * FROM read_parquet($previous) WHERE list_contains($changed, indicator)

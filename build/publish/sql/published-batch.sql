@@ -1,4 +1,4 @@
--- Published files as they lie on disk.
+-- The rows of the published $files.
 CREATE OR REPLACE TABLE published_batch AS
 SELECT planned.number, published.* EXCLUDE (filename)
 FROM read_parquet($files, filename = true) AS published

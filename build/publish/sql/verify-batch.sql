@@ -1,21 +1,21 @@
--- Holds `published_batch` against `lake_batch`, ranks computed in another way than when it was made: one more than the
--- number of countries with a strictly better value. By indicator; n_rows and n_expected must be equal, the others zero.
-WITH steps AS (
+-- Compares `published_batch` with `lake_batch` by indicator. Ranks are computed independently of ranked-batch.sql:
+-- 1 + the number of countries with a better value. n_rows must equal n_expected; all other counts must be zero.
+WITH value_counts AS (
   SELECT number, year, value, count(*) AS countries
   FROM lake_batch
   JOIN planned USING (number)
   WHERE value IS NOT NULL AND NOT no_rank
   GROUP BY number, year, value
-), standing AS (
+), expected_ranks AS (
   SELECT
     number, year, value,
     1 + coalesce(sum(countries) OVER (
       PARTITION BY number, year ORDER BY CASE WHEN ascending THEN value ELSE -value END
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 0) AS rank
-  FROM steps
+  FROM value_counts
   JOIN planned USING (number)
-), held AS (
+), found AS (
   SELECT number, count(*) AS rows FROM published_batch GROUP BY number
 ), expected AS (
   SELECT number, count(*) AS rows FROM lake_batch GROUP BY number
@@ -32,9 +32,9 @@ WITH steps AS (
 ), misranked AS (
   SELECT published.number, count(*) AS rows
   FROM published_batch AS published
-  LEFT JOIN standing ON standing.number = published.number AND standing.year = published.year
-    AND standing.value = published.value
-  WHERE published.rank IS DISTINCT FROM standing.rank
+  LEFT JOIN expected_ranks AS ranks ON ranks.number = published.number AND ranks.year = published.year
+    AND ranks.value = published.value
+  WHERE published.rank IS DISTINCT FROM ranks.rank
   GROUP BY published.number
 ), misplaced AS (
   SELECT published.number, count(*) AS rows
@@ -46,13 +46,13 @@ WITH steps AS (
 )
 SELECT
   planned.number,
-  coalesce(held.rows, 0)::INTEGER AS n_rows,
+  coalesce(found.rows, 0)::INTEGER AS n_rows,
   coalesce(expected.rows, 0)::INTEGER AS n_expected,
   coalesce(untraceable.rows, 0)::INTEGER AS n_untraceable,
   coalesce(misranked.rows, 0)::INTEGER AS n_misranked,
   coalesce(misplaced.rows, 0)::INTEGER AS n_misplaced
 FROM planned
-LEFT JOIN held USING (number)
+LEFT JOIN found USING (number)
 LEFT JOIN expected USING (number)
 LEFT JOIN untraceable USING (number)
 LEFT JOIN misranked USING (number)

@@ -73,7 +73,7 @@ describe('a run that fails', () => {
     expect(await lake.record(id)).toMatchObject({
       status: 'failed',
       started_at: '2026-11-20T11:59:00+00:00',
-      reason: 'The process was ended before the run was.',
+      reason: 'The process ended before the run finished.',
     });
     expect(await readdir(join(lake.directory, id))).toEqual(['run.json']);
   });

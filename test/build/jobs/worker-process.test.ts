@@ -116,7 +116,7 @@ it('a run whose worker was killed becomes failed and its provider can be ingeste
   await until(async () => {
     expect(await runs.get('atlas', runId)).toMatchObject({
       status: 'failed',
-      reason: 'The process was ended before the run was.',
+      reason: 'The process ended before the run finished.',
     });
   });
   expect(await jobs.ingest('atlas')).toMatchObject({ state: 'queued' });
