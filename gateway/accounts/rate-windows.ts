@@ -1,4 +1,4 @@
-/** Where an account's rate windows stand: fixed UTC minutes and days, shared by its keys. */
+/** Usage of an account's rate windows: fixed UTC minutes and days, shared by its keys. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Tier } from '../metering/metering.ts';

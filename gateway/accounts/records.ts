@@ -1,4 +1,4 @@
-/** What is stored of accounts, keys, orders and ledgers, as the store gives it. All times are Unix milliseconds. */
+/** Accounts, keys, orders and ledger entries as the stores return them. All times are Unix milliseconds. */
 import type { Tier, Wallet } from '../metering/metering.ts';
 
 export type AccountState = 'active' | 'suspended' | 'closed';
@@ -16,11 +16,11 @@ export interface AccountRecord {
   verified: boolean;
   tier: Tier;
   created_at_ms: number;
-  /** `lifetime_granted` is net of claw-backs and refunds, so that granted − spent is the balance. */
+  /** `lifetime_granted` is net of claw-backs and refunds: granted − spent is the balance. */
   credits: Wallet;
 }
 
-/** Nothing here lets anyone use the key. */
+/** Contains no secret. */
 export interface KeyRecord {
   key_id: string;
   environment: string;
@@ -30,11 +30,11 @@ export interface KeyRecord {
   created_at_ms: number;
   expires_at_ms: number | null;
   revoked_at_ms: number | null;
-  /** Exact to a second. */
+  /** Precise to one second. */
   last_used_at_ms: number | null;
 }
 
-/** `invoice`: an operator or the command line marks it paid; `stripe`: Stripe does, through its webhook. */
+/** `invoice`: an operator or the command line marks the order as paid; `stripe`: the webhook does. */
 export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
 export type PaymentId = (typeof PAYMENT_IDS)[number];
 
@@ -49,14 +49,14 @@ export interface OrderRecord {
   currency: string;
   payment: PaymentId;
   created_at_ms: number;
-  /** When it came into its state. */
+  /** When it entered its current state. */
   moved_at_ms: number;
-  /** Refunded, but spent before: credits that could not be taken back. */
+  /** Credits of a refunded order that were spent and could not be taken back. */
   shortfall: number;
 }
 
 export interface LedgerEntry {
-  /** Later entries have greater ids. */
+  /** Ids increase with time. */
   id: string;
   at_ms: number;
   kind: LedgerKind;
@@ -68,7 +68,7 @@ export interface LedgerEntry {
         route: string;
         key_id: string;
         rows: number;
-        /** Of a debit that was taken back: when it was made. */
+        /** For a reversed debit: when it was made. */
         of_ms?: number;
       }
     | { order_id: string }
@@ -76,10 +76,10 @@ export interface LedgerEntry {
   reason: string | null;
 }
 
-/** What an adjustment did. A repeated `idem` gives what the first did. */
+/** Result of an adjustment. A repeated `idem` returns the first result. */
 export interface Adjustment {
   applied: number;
-  /** What a claw-back could not take, because it was spent. */
+  /** Credits that a claw-back could not take, because they were spent. */
   shortfall: number;
   balance: number;
   repeated: boolean;
@@ -103,7 +103,7 @@ export type AccountErrorCode =
   | 'too_many_keys'
   | 'unavailable';
 
-/** Why something was not done. The message is a sentence for the person who asked; nothing was changed. */
+/** A rejected operation: nothing was changed, except that `unavailable` leaves it unknown. The message is public. */
 export class AccountError extends Error {
   override name = 'AccountError';
   readonly code: AccountErrorCode;

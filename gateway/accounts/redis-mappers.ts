@@ -1,4 +1,4 @@
-/** From Redis hashes and stream entries to records. */
+/** Maps Redis hashes and stream entries to records. */
 import { fieldsToRecord } from '../../data/runtime/redis.ts';
 import type { Tier } from '../metering/metering.ts';
 import type {
@@ -22,7 +22,7 @@ function tierOf(hash: Hash): Tier {
   return numberOr(hash.paid, 0) > 0 ? 'paid' : 'free';
 }
 
-/** Null when there is no such account. */
+/** Null if the account does not exist. */
 export function accountFrom(account_id: string, hash: Hash): AccountRecord | null {
   if (!hash.state) return null;
   return {
@@ -41,7 +41,7 @@ export function accountFrom(account_id: string, hash: Hash): AccountRecord | nul
   };
 }
 
-/** The keys of an account, oldest first, from its one hash of `<key id>:<field>`. */
+/** The keys of an account, oldest first, from its hash with fields `<key id>:<name>`. */
 export function keysFrom(hash: Hash, now_ms: number): KeyRecord[] {
   const keys = Object.keys(hash)
     .filter((field) => field.endsWith(':state'))
@@ -67,7 +67,7 @@ function keyFrom(key_id: string, hash: Hash, now_ms: number): KeyRecord {
   };
 }
 
-/** Null when there is no such order. */
+/** Null if the order does not exist. */
 export function orderFrom(order_id: string, account_id: string, hash: Hash): OrderRecord | null {
   if (!hash.state) return null;
   const created_at_ms = numberOr(hash.created_at_ms, 0);
@@ -87,12 +87,12 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
   };
 }
 
-/** One stream entry: its id and its fields, alternating names and values. */
+/** From a stream entry: its id, and names and values of its fields in turn. */
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
   return ledgerEntryOf(id, fieldsToRecord(fields));
 }
 
-/** An entry by its fields, wherever they are kept. */
+/** From an entry's fields, live or archived. */
 export function ledgerEntryOf(id: string, hash: Hash): LedgerEntry {
   return {
     id,

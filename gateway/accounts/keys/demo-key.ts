@@ -1,8 +1,8 @@
 /**
- * The demo account of `npm start`: a key that works as pasted, the same one at every start.
+ * The demo account of `npm start`, with a key that stays the same across starts.
  *
- * The text of a key is known only when it is made, so it is kept in a file that only its owner can read. When the file
- * is missing, or the key in it no longer works, a new one is made.
+ * Redis stores only digests of keys, so the key is also written to a file that only its owner can read. If the file is
+ * missing or its key no longer works, a new key is created.
  */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
@@ -18,11 +18,12 @@ const TOP_UP_BELOW = 1_000;
 const BY = 'npm start';
 
 /**
- * The text of a key with credits. Idempotent; takes the account store and the directory to keep the key in (VAR_DIR).
- * @throws {AccountError} when Redis does not answer, or an operator suspended or closed the demo account.
+ * Returns a working key with credits. Idempotent.
+ * @param directory where the key file lies (VAR_DIR)
+ * @throws {AccountError} if Redis does not answer, or an operator suspended or closed the demo account.
  */
-export async function ensureDemoKey(store: AccountStore, varDir: string): Promise<string> {
-  const { account_id, credits } = await demoAccount(store);
+export async function ensureDemoKey(store: AccountStore, directory: string): Promise<string> {
+  const { account_id, credits } = await findOrCreateAccount(store);
   if (credits.balance < TOP_UP_BELOW) {
     await store.grant(account_id, {
       credits: CREDITS - credits.balance,
@@ -30,12 +31,12 @@ export async function ensureDemoKey(store: AccountStore, varDir: string): Promis
       reason: 'demo account topped up',
     });
   }
-  const file = join(varDir, 'demo-key');
+  const file = join(directory, 'demo-key');
   const keys = (await store.keys.list(account_id)).filter((key) => key.state === 'active');
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
-  const kept_id = parseKey(kept)?.key_id;
-  if (keys.some((key) => key.key_id === kept_id)) return kept;
-  // Other places that share this Redis have demo keys of their own; only a full account gives one up.
+  const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
+  const stored_id = parseKey(stored)?.key_id;
+  if (keys.some((key) => key.key_id === stored_id)) return stored;
+  // Other installations may share this Redis and have their own demo keys, so one is revoked only at the limit.
   const [oldest] = keys.filter((key) => key.label === LABEL);
   if (oldest && keys.length >= MAX_ACTIVE_KEYS) await store.keys.revoke(oldest.key_id);
   const { key } = await store.keys.mint(account_id, { label: LABEL });
@@ -43,7 +44,7 @@ export async function ensureDemoKey(store: AccountStore, varDir: string): Promis
   return key;
 }
 
-async function demoAccount(store: AccountStore): Promise<AccountRecord> {
+async function findOrCreateAccount(store: AccountStore): Promise<AccountRecord> {
   try {
     return await store.findByEmail(EMAIL);
   } catch (error) {
@@ -52,9 +53,9 @@ async function demoAccount(store: AccountStore): Promise<AccountRecord> {
   }
 }
 
-/** Whole or not at all, and never readable by others. */
+/** Writes atomically, readable by the owner only. */
 async function writeSecret(file: string, text: string): Promise<void> {
-  const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, `${text}\n`, { mode: 0o600, flag: 'wx' });
-  await rename(draft, file);
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, `${text}\n`, { mode: 0o600, flag: 'wx' });
+  await rename(temporary, file);
 }

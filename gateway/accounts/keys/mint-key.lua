@@ -1,5 +1,5 @@
--- Gives an account one more active key, unless it has as many as it may. Expired keys do not count. Of the keys that
--- are no longer active the newest are kept for show; older ones are forgotten, so that no hash grows without end.
+-- Adds an active key to an account, up to a limit. Expired keys do not count. Of the inactive keys only the newest are
+-- kept, so that the hash is bounded.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -11,13 +11,13 @@
 --   4 label
 --   5 last4
 --   6 expires_at_ms  '' for never
---   7 at_most        active keys
---   8 kept           keys that are not active
--- Returns { 'minted', forgotten key ids... } (alone also when this very key was minted before) | { 'full' }
+--   7 max_active
+--   8 max_inactive
+-- Returns { 'minted', removed key ids... } (without ids if this key was minted before) | { 'full' }
 --   | { 'unknown' } | { 'inactive', state of the account }
 
 local account, keys = unpack(KEYS)
-local now_ms, key_id, environment, label, last4, expires_at_ms, at_most, kept =
+local now_ms, key_id, environment, label, last4, expires_at_ms, max_active, max_inactive =
   tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 
 local FIELDS = { 'state', 'environment', 'label', 'last4', 'created_at_ms', 'expires_at_ms', 'last_used_ms',
@@ -48,7 +48,7 @@ for field, value in pairs(facts) do
     end
   end
 end
-if active >= at_most then
+if active >= max_active then
   return { 'full' }
 end
 
@@ -58,13 +58,13 @@ redis.call('HSET', keys, key_id .. ':state', 'active', key_id .. ':environment',
 table.sort(ended, function(a, b)
   return a.at > b.at or (a.at == b.at and a.id < b.id)
 end)
-local answer = { 'minted' }
-for i = kept + 1, #ended do
+local result = { 'minted' }
+for i = max_inactive + 1, #ended do
   local names = {}
   for _, field in ipairs(FIELDS) do
     names[#names + 1] = ended[i].id .. ':' .. field
   end
   redis.call('HDEL', keys, unpack(names))
-  answer[#answer + 1] = ended[i].id
+  result[#result + 1] = ended[i].id
 end
-return answer
+return result

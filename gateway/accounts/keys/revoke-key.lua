@@ -1,11 +1,11 @@
--- Revokes a key for good.
+-- Revokes a key.
 --
 -- KEYS
 --   1 keys  hash, with the account's hash tag
 -- ARGV
 --   1 now_ms
 --   2 key_id
--- Returns 'changed' | 'unchanged' (it was revoked before) | 'unknown'
+-- Returns 'changed' | 'unchanged' (already revoked) | 'unknown'
 
 local keys = KEYS[1]
 local now_ms, key_id = ARGV[1], ARGV[2]

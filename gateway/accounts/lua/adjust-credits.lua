@@ -1,12 +1,12 @@
--- Adds credits to a wallet, or claws them back as far as the balance goes.
+-- Adds credits to an account, or takes them back down to a balance of zero.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 ledger   stream
---   3 idem     hash: what was done under each idempotency key
+--   3 idem     hash: results by idempotency key
 -- ARGV
 --   1 now_ms
---   2 idem     the same one applies once and then answers as it first did
+--   2 idem     idempotency key: applies once, repeats return the first result
 --   3 kind     ledger kind: grant | admin_adjust
 --   4 delta    positive or negative
 --   5 by
@@ -17,7 +17,7 @@
 local account, ledger, idems = unpack(KEYS)
 local now_ms, idem, kind, delta, by, reason = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
 
-local BALANCE_AT_MOST = 9007199254740991 -- what a double counts exactly
+local MAX_BALANCE = 9007199254740991 -- largest exact integer of a double
 
 local facts = redis.call('HMGET', account, 'state', 'balance')
 if not facts[1] then
@@ -36,7 +36,7 @@ end
 
 if facts[1] == 'closed' and delta > 0 then
   return { 'closed' }
-elseif balance + delta > BALANCE_AT_MOST then
+elseif balance + delta > MAX_BALANCE then
   return { 'too_large' }
 end
 

@@ -1,16 +1,16 @@
--- Reads on in the ledger, and counts how often the balance went from its person's threshold or above to below it.
+-- Reads new ledger entries and counts how often the balance fell below the alert threshold.
 --
 -- KEYS, all with the account's hash tag
---   1 alert   hash: low_at, seen (id of the last entry that was read), crossings, told (crossings that were told)
+--   1 alert   hash: low_at, seen (id of the last entry read), crossings, told (crossings notified)
 --   2 ledger  stream
 -- ARGV
---   1 told  crossings that the person has been told of, or 0
--- Returns the number of crossings when some are not told yet, otherwise 0
+--   1 notified  crossings notified so far, or 0
+-- Returns the number of crossings if some were not notified yet, otherwise 0
 
 local alert, ledger = unpack(KEYS)
-local told_now = tonumber(ARGV[1])
+local notified = tonumber(ARGV[1])
 
-local READ_AT_MOST = 2000 -- more than an account can spend between two looks; the rest is read at the next one
+local MAX_READ = 2000 -- bounds the run time; the next call reads the rest
 
 local facts = redis.call('HMGET', alert, 'low_at', 'seen', 'crossings', 'told')
 if not facts[1] then
@@ -18,7 +18,7 @@ if not facts[1] then
 end
 local low_at, seen, crossings, told = tonumber(facts[1]), facts[2], tonumber(facts[3]), tonumber(facts[4])
 
-for _, entry in ipairs(redis.call('XRANGE', ledger, '(' .. seen, '+', 'COUNT', READ_AT_MOST)) do
+for _, entry in ipairs(redis.call('XRANGE', ledger, '(' .. seen, '+', 'COUNT', MAX_READ)) do
   seen = entry[1]
   local fields = {}
   for i = 1, #entry[2], 2 do
@@ -29,6 +29,6 @@ for _, entry in ipairs(redis.call('XRANGE', ledger, '(' .. seen, '+', 'COUNT', R
     crossings = crossings + 1
   end
 end
-told = math.max(told, told_now)
+told = math.max(told, notified)
 redis.call('HSET', alert, 'seen', seen, 'crossings', crossings, 'told', told)
 return crossings > told and crossings or 0

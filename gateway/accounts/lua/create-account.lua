@@ -1,16 +1,16 @@
--- Creates an account, with its first credits.
+-- Creates an account with its initial credits.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 ledger   stream
 -- ARGV
 --   1 now_ms
---   2 creation_id  the caller's; the same id again is the same creation
+--   2 creation_id  repeating the same id is the same creation
 --   3 email        lower case
 --   4 name
 --   5 verified     '1' or '0'
 --   6 credits      0 or more
---   7 by           who did it
+--   7 by           author
 -- Returns { 'created', balance } | { 'exists', balance }
 
 local account, ledger = unpack(KEYS)

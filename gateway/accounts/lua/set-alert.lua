@@ -1,11 +1,11 @@
--- Sets the balance below which its person wants a mail. One that is below it already is not told: nothing was crossed.
+-- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 alert    hash: low_at, seen, crossings, told
 --   3 ledger   stream
 -- ARGV
---   1 low_at  credits; 0 for no mail
+--   1 low_at  threshold in credits; 0 removes the alert
 -- Returns 'set' | 'closed' | 'unknown'
 
 local account, alert, ledger = unpack(KEYS)

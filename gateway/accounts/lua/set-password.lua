@@ -1,12 +1,12 @@
--- Gives an account a password, unless its person was erased. Ends all of its sessions.
+-- Sets the password of an account that is not erased, and ends all its sessions.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 login    hash: password, epoch
 -- ARGV
---   1 password    as it was hashed
---   2 only_first  '1': only when it has none
--- Returns 'set' | 'kept' (it had one) | 'closed' (and erased) | 'unknown'
+--   1 password    hashed
+--   2 only_first  '1': keeps an existing password
+-- Returns 'set' | 'kept' | 'closed' (erased) | 'unknown'
 
 local account, login = unpack(KEYS)
 local password, only_first = ARGV[1], ARGV[2] == '1'

@@ -1,5 +1,5 @@
--- Moves an account between its states: active <-> suspended, either -> closed. Closing revokes every key and ends every
--- session.
+-- Changes the state of an account: active <-> suspended, either -> closed. Closing revokes all keys and ends all
+-- sessions.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash

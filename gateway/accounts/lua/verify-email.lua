@@ -1,4 +1,4 @@
--- Marks the e-mail address of an account as verified and grants the credits that come with it, once.
+-- Marks the e-mail address of an account as verified and grants the credits for it, once.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash

@@ -1,8 +1,6 @@
 /**
- * Mail, through SMTP. Without a server to hand it to, each mail is written as an `.eml` file that any mail program
- * opens, and the link in it is logged: a service on one's own machine can be tried whole.
- *
- * Names of files begin with the time and hold a digest of the address, so that an erasure finds what it must delete.
+ * Mail through SMTP. Without SMTP_URL, each mail is written as an `.eml` file and its link is logged, so that sign-up
+ * can be tried without a mail server. File names contain a digest of the address, so that an erasure can delete them.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
@@ -16,21 +14,21 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
-  /** The link that the text is about; logged where no mail can be sent. */
+  /** The link in the text; logged if mails are written to files. */
   link: string | null;
 }
 
 export interface Mailer {
-  /** Said at the start: what becomes of mail. */
+  /** One sentence for the start-up banner: where mails go. */
   readonly description: string;
-  /** Hands one mail over; rejects when it was not taken. */
+  /** Rejects if the server did not accept the mail. */
   send(mail: Mail): Promise<void>;
-  /** Deletes what is kept here of mails to an address. */
+  /** Deletes stored mails to an address. */
   deleteFor(address: string): Promise<void>;
 }
 
 const SMTP_TIMEOUT_MS = 15_000;
-const DIGEST_SHOWN = 16;
+const DIGEST_LENGTH = 16;
 
 export function createMailer(
   settings: Pick<Settings, 'SMTP_URL' | 'MAIL_FROM' | 'VAR_DIR'>,
@@ -50,7 +48,7 @@ function smtpMailer(url: string, from: string): Mailer {
     socketTimeout: SMTP_TIMEOUT_MS,
   });
   return {
-    description: `Mail goes out through ${new URL(url).host}`,
+    description: `Mail is sent through ${new URL(url).host}`,
     async send({ to, subject, text }) {
       await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
     },
@@ -61,7 +59,7 @@ function smtpMailer(url: string, from: string): Mailer {
 function fileMailer(directory: string, from: string, now: () => number, log: Logger): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
-    description: `No SMTP_URL is set: mails are written to ${directory}, and their links are logged`,
+    description: `SMTP_URL is not set: mails are written to ${directory} and their links are logged`,
     async send({ to, subject, text, link }) {
       const date = new Date(now());
       const { message } = await transport.sendMail({
@@ -72,18 +70,18 @@ function fileMailer(directory: string, from: string, now: () => number, log: Log
         date,
       });
       const stamp = date.toISOString().replaceAll(/[:.]/g, '-');
-      const file = join(directory, `${stamp}-${digestWord(to)}-${randomBytes(4).toString('hex')}.eml`);
+      const file = join(directory, `${stamp}-${shortDigest(to)}-${randomBytes(4).toString('hex')}.eml`);
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await writeFile(file, message as Buffer, { mode: 0o600, flag: 'wx' });
-      log.info({ file, subject, link }, 'a mail was written; without SMTP_URL none is sent');
+      log.info({ file, subject, link }, 'mail written to a file, because SMTP_URL is not set');
     },
     async deleteFor(address) {
-      const word = `-${digestWord(address)}-`;
+      const digest = `-${shortDigest(address)}-`;
       const names = await readdir(directory).catch(() => []);
-      const theirs = names.filter((name) => name.includes(word));
-      await Promise.all(theirs.map((name) => rm(join(directory, name), { force: true })));
+      const matching = names.filter((name) => name.includes(digest));
+      await Promise.all(matching.map((name) => rm(join(directory, name), { force: true })));
     },
   };
 }
 
-const digestWord = (address: string): string => addressDigest(address).slice(0, DIGEST_SHOWN);
+const shortDigest = (address: string): string => addressDigest(address).slice(0, DIGEST_LENGTH);

@@ -1,4 +1,4 @@
-/** What mails say. Plain text: it shows everywhere, and hides no address behind another. */
+/** The mails that the service sends. Plain text is readable everywhere and cannot hide a link's target. */
 import type { Mail } from './mailer.ts';
 
 const count = new Intl.NumberFormat('en');
@@ -10,9 +10,9 @@ export const confirmAddress = (to: string, link: string): Mail => ({
   subject: 'Confirm your e-mail address',
   link,
   text: signed(
-    'Somebody, most likely you, wants an Almanac account with this e-mail address. To confirm, open:',
+    'Somebody, probably you, asked for an Almanac account with this e-mail address. To confirm, open:',
     link,
-    'The link works once, for 24 hours. If it was not you, do nothing: without it there will be no account.',
+    'The link works once, within 24 hours. If it was not you, do nothing; no account will be created.',
   ),
 });
 
@@ -21,9 +21,9 @@ export const accountExists = (to: string, link: string): Mail => ({
   subject: 'You already have an account',
   link,
   text: signed(
-    'Somebody, most likely you, wanted a new Almanac account with this e-mail address. There is one already: sign in, or ask for a new password, at:',
+    'Somebody, probably you, asked for a new Almanac account with this e-mail address. You already have one. Sign in or reset your password at:',
     link,
-    'If it was not you, do nothing: nothing was changed.',
+    'If it was not you, do nothing; nothing was changed.',
   ),
 });
 
@@ -32,9 +32,9 @@ export const resetPassword = (to: string, link: string): Mail => ({
   subject: 'Choose a new password',
   link,
   text: signed(
-    'Somebody, most likely you, wants a new password for your Almanac account. To choose one, open:',
+    'Somebody, probably you, asked for a new password for your Almanac account. To choose one, open:',
     link,
-    'The link works once, for one hour. If it was not you, do nothing: your password stays as it is.',
+    'The link works once, within one hour. If it was not you, do nothing; your password stays unchanged.',
   ),
 });
 
@@ -43,8 +43,8 @@ export const lowBalance = (to: string, link: string, balance: number, low_at: nu
   subject: `Your balance is below ${count.format(low_at)} credits`,
   link,
   text: signed(
-    `Your Almanac account has ${count.format(balance)} credits left. You asked to be told when it has fewer than ${count.format(low_at)}.`,
-    `Buy credits, or change when you are told, at:\n\n${link}`,
+    `Your Almanac account has ${count.format(balance)} credits left. You asked to be notified when it has fewer than ${count.format(low_at)}.`,
+    `Buy credits or change this alert at:\n\n${link}`,
   ),
 });
 
@@ -53,7 +53,7 @@ export const exportReady = (to: string, link: string): Mail => ({
   subject: 'Your data is ready',
   link,
   text: signed(
-    'Everything that Almanac holds about you is ready. Sign in and download it within seven days:',
+    'A copy of all data that Almanac stores about you is ready. Sign in and download it within seven days:',
     link,
   ),
 });

@@ -1,9 +1,9 @@
--- Notes an order of a credit pack; nothing is granted before it is paid.
+-- Creates an order of a credit pack. Grants nothing.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 order    hash
---   3 orders   zset of the account's order ids by creation
+--   3 orders   zset: order ids of the account by creation
 -- ARGV
 --   1 now_ms
 --   2 order_id
@@ -12,8 +12,8 @@
 --   5 credits
 --   6 price_minor
 --   7 currency
---   8 payment  how it will be paid
--- Returns { 'created' } (also when this very order was created before) | { 'unknown' } | { 'closed' }
+--   8 payment  payment method
+-- Returns { 'created' } (also if it exists already) | { 'unknown' } | { 'closed' }
 
 local account, order, orders = unpack(KEYS)
 local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency, payment = unpack(ARGV)

@@ -1,5 +1,5 @@
--- Moves an order: pending -> paid | failed | cancelled, paid -> refunded. Every move happens once.
--- Paid grants the order's credits. Refunded takes them back as far as the balance goes.
+-- Changes the state of an order: pending -> paid | failed | cancelled, paid -> refunded. Idempotent.
+-- `paid` grants the order's credits, `refunded` takes them back down to a balance of zero.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -10,12 +10,12 @@
 --   2 order_id
 --   3 to        paid | failed | cancelled | refunded
 -- Returns { 'changed' | 'unchanged', state, balance, shortfall } | { 'refused', state } | { 'unknown' } | { 'too_large' }
---   shortfall: credits of a refunded order that were spent and stay with the account
+--   shortfall: credits of a refunded order that were already spent
 
 local account, ledger, order = unpack(KEYS)
 local now_ms, order_id, to = ARGV[1], ARGV[2], ARGV[3]
 
-local BALANCE_AT_MOST = 9007199254740991 -- what a double counts exactly
+local MAX_BALANCE = 9007199254740991 -- largest exact integer of a double
 
 local facts = redis.call('HMGET', order, 'state', 'credits', 'shortfall')
 local state = facts[1]
@@ -34,7 +34,7 @@ end
 local kind, delta, shortfall = nil, 0, 0
 if to == 'paid' then
   kind, delta = 'purchase', tonumber(facts[2])
-  if balance + delta > BALANCE_AT_MOST then
+  if balance + delta > MAX_BALANCE then
     return { 'too_large' }
   end
   redis.call('HINCRBY', account, 'paid', 1)

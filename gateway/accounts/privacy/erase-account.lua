@@ -1,4 +1,4 @@
--- Takes the person out of a closed account: what names them goes, what counts stays. Repeating it changes nothing.
+-- Removes personal data from a closed account: address, name, sign-in, alert and labels of keys. Idempotent.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -7,8 +7,8 @@
 --   4 alert    hash
 -- ARGV
 --   1 now_ms
---   2 opaque  id that stands for the person from now on
--- Returns { 'erased' | 'unchanged', the opaque id } | { 'unknown' } | { 'open' } (an account is closed first)
+--   2 opaque  id that replaces the person
+-- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
 local account, keys, login, alert = unpack(KEYS)
 local now_ms, opaque = ARGV[1], ARGV[2]

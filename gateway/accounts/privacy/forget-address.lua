@@ -1,10 +1,10 @@
--- Removes the way from an e-mail address to an account, when it leads to that account.
+-- Deletes the e-mail index entry of an account.
 --
 -- KEYS
 --   1 email  string: account id
 -- ARGV
 --   1 account_id
--- Returns 1 when it was removed, otherwise 0
+-- Returns 1 if it was deleted, 0 if it is missing or belongs to another account
 
 local email = KEYS[1]
 local account_id = ARGV[1]

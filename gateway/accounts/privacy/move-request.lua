@@ -1,15 +1,15 @@
--- Moves a subject-rights request on, never back: pending -> ready, pending | ready -> done | failed.
+-- Changes the status of a privacy request: pending -> ready, pending | ready -> done | failed.
 --
 -- KEYS, all with the hash tag of requests
 --   1 request  hash
---   2 open     zset of the open ones
---   3 current  string: the open request of its kind of its account
+--   2 open     zset of open requests
+--   3 current  string: the account's open request of this kind
 -- ARGV
 --   1 now_ms
 --   2 request_id
 --   3 to    ready | done | failed
---   4 note  for done and failed: why; for ready: what was prepared
---   5 by    who did it
+--   4 note  what was prepared (ready), or why it was closed
+--   5 by    author
 -- Returns { 'changed' | 'unchanged' | 'refused', status } | { 'unknown' }
 
 local request, open, current = unpack(KEYS)

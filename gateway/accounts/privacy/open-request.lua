@@ -1,11 +1,11 @@
--- Opens a subject-rights request, unless the account has one of its kind open.
+-- Opens a privacy request unless the account has an open one of that kind.
 --
 -- KEYS, all with the hash tag of requests
 --   1 request  hash
---   2 all      zset of request ids by creation
---   3 open     zset of the open ones
---   4 of       zset of the account's
---   5 current  string: the open request of this kind of the account
+--   2 all      zset of all request ids by creation
+--   3 open     zset of open requests
+--   4 of       zset of the account's requests
+--   5 current  string: the account's open request of this kind
 -- ARGV
 --   1 now_ms
 --   2 request_id
