@@ -121,7 +121,7 @@ describe('the load generator', () => {
     server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await using generator = forkTask('load.ts');
+    await using generator = forkTask(new URL('load.ts', import.meta.url));
     const job = {
       port,
       requests,

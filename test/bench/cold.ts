@@ -26,7 +26,7 @@ export async function coldRows(session: Session): Promise<Row[]> {
   const { dir, catalogue } = await session.snapshot();
   const { key } = await session.customer();
   session.say('cold /v1/data');
-  await using floor = forkTask('floors.ts');
+  await using floor = forkTask(new URL('floors.ts', import.meta.url));
   const all = slices(catalogue);
   const share = Math.ceil(all.length * WARM_UP_SHARE);
   const [warmUp, asked] = [all.slice(0, share), all.slice(share)];

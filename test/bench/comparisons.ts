@@ -64,7 +64,7 @@ async function bareFloor(
   answer: Answer,
   stack: AsyncDisposableStack,
 ): Promise<Comparison['floors'][number]> {
-  const bare = stack.use(forkTask('floors.ts'));
+  const bare = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
   const question: FloorQuestion = { kind: 'http', answers: [fixed(measured, answer)] };
   const port = await bare.ask<FloorQuestion, number>(question);
   const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
@@ -227,7 +227,7 @@ export async function compareWithFastify(
   stack: AsyncDisposableStack,
 ): Promise<Comparison> {
   const answers = [fixed(measured, await answerOf(gateway, measured))];
-  const floor = stack.use(forkTask('floors.ts'));
+  const floor = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
   const question: FloorQuestion = { kind: 'fastify', answers, socket: session.socket, account_id, key_id };
   const port = await floor.ask<FloorQuestion, number>(question);
   const equal = candidate('Fastify + one Lua call', { port, cpu: floor.cpu }, measured);

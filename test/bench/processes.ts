@@ -165,16 +165,16 @@ export interface ForkedTask extends AsyncDisposable {
   cpu(): Promise<number | null>;
 }
 
-/** A helper process that answers one message at a time. */
-export function forkTask(script: string): ForkedTask {
-  const child = fork(join(import.meta.dirname, script), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/** Forks a script that answers one message at a time. */
+export function forkTask(script: URL): ForkedTask {
+  const child = fork(script, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return {
     async ask<Question extends object, Answer>(question: Question): Promise<Answer> {
       const listening = new AbortController();
       const settled = Promise.race([
         once(child, 'message', listening).then(([message]) => message as Answer),
         once(child, 'exit', listening).then(([code]) => {
-          throw new Error(`${script} ended with ${code}`);
+          throw new Error(`${script.pathname} ended with ${code}`);
         }),
       ]);
       child.send(question);

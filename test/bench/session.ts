@@ -51,7 +51,7 @@ export class Session implements AsyncDisposable {
   /** What every program of this run is given; one process answers, because a floor is one process. */
   readonly settings: Environment;
   readonly say: (line: string) => void;
-  readonly load: ForkedTask = forkTask('load.ts');
+  readonly load: ForkedTask = forkTask(new URL('load.ts', import.meta.url));
   #snapshot: Promise<OpenSnapshot> | null = null;
   #customer: Promise<Account> | null = null;
 

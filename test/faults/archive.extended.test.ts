@@ -1,11 +1,15 @@
-/** The faults of the archive, small: the same functions, seconds instead of minutes. */
+/** The archive part on a small scale: the functions of `npm run faults`, seconds instead of minutes. */
 import { expect, test } from 'vitest';
 import { archiveFaults } from './archive.ts';
 
-test('a few nights, a small day and a few kills: memory stays flat, and every entry is there once', async () => {
-  const told: [promise: string, ok: boolean][] = [];
+/** A latency: only `npm run faults` on a quiet machine can judge it. */
+const DEPENDS_ON_MACHINE = 'A paid call does not wait behind the archive';
+
+test('archive runs, also killed ones, keep memory flat and every entry exactly once', async () => {
+  const reported: [promise: string, ok: boolean][] = [];
   const scale = { nights: 12, callsADay: 100, debits: 10_000, days: 6, kills: 4 };
-  await archiveFaults((promise, figure, ok) => told.push([`${promise}: ${figure}`, ok]), scale);
-  expect(told.filter(([, ok]) => !ok)).toEqual([]);
-  expect(told).toHaveLength(6);
+  await archiveFaults((promise, figure, ok) => reported.push([`${promise}: ${figure}`, ok]), scale);
+  const judged = reported.filter(([promise]) => !promise.startsWith(DEPENDS_ON_MACHINE));
+  expect(judged.filter(([, ok]) => !ok)).toEqual([]);
+  expect([reported, judged].map(({ length }) => length)).toEqual([6, 5]);
 });

@@ -143,7 +143,7 @@ async function tellCost(report: Reporter, cluster: TestCluster, rounds: number):
   await using stack = new AsyncDisposableStack();
   const careless = stack.use(await openSite(cluster, 0));
   const careful = stack.use(await openSite(cluster, 1));
-  const load = stack.use(forkTask('load.ts'));
+  const load = stack.use(forkTask(new URL('../bench/load.ts', import.meta.url)));
   const ports = [(await careless.gateway()).port, (await careful.gateway()).port] as const;
   const customers = await createCustomers(storeOn(await careless.connect()), CUSTOMERS);
   const requests = customers.map(({ key }) =>

@@ -93,8 +93,8 @@ export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Pro
   const redis = await deployment.connect();
   const store = storeOn(redis);
   const customers = await createCustomers(store, CUSTOMERS);
-  await using closed = forkTask('load.ts');
-  await using open = forkTask('./open-loop.ts');
+  await using closed = forkTask(new URL('../bench/load.ts', import.meta.url));
+  await using open = forkTask(new URL('open-loop.ts', import.meta.url));
   const stage = { gateway, redis, requests: requestsOf(customers), scale, closed, open };
   const spent = async (): Promise<number> => {
     const accounts = await Promise.all(customers.map(({ account_id }) => store.get(account_id)));

@@ -163,7 +163,7 @@ async function tellCost(
   customers: readonly Customer[],
   rounds: number,
 ): Promise<void> {
-  await using load = forkTask('load.ts');
+  await using load = forkTask(new URL('../bench/load.ts', import.meta.url));
   const requests = customers.map(({ key }) =>
     requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
   );

@@ -12,12 +12,19 @@ beforeEach(async () => {
 });
 afterEach(() => queries.close());
 
+/** With another time limit: a quick query may take long on a busy machine. */
+async function reopen(limit_ms: number): Promise<void> {
+  queries.close();
+  queries = await QueryRunner.open(limit_ms);
+}
+
 const quick = async (n: number): Promise<unknown> => {
   const [chunk] = await queries.run(QUICK, { n });
   return chunk?.getColumnValues(0)[0];
 };
 
 test('values are bound by name', async () => {
+  await reopen(60_000);
   expect(await quick(7)).toBe(7);
   expect(await quick(8)).toBe(8);
 });
@@ -27,6 +34,7 @@ test('a query over its time is interrupted', async () => {
 });
 
 test('the connection of an interrupted query serves the next one', async () => {
+  await reopen(2_000);
   const slow = Array.from({ length: 4 }, () => queries.run(ENDLESS, { k: 7n }));
   for (const { status } of await Promise.allSettled(slow)) expect(status).toBe('rejected');
   expect(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(quick))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
