@@ -1,8 +1,8 @@
 /**
- * The archive on disk: where parts lie, how one appears, what is cleared away.
+ * The archive's files and directories.
  *
- * A part is written in a directory whose name begins with a dot, flushed, and gets its own name by one rename; the same
- * holds for the file of a day of usage. What nobody finished is removed by the next run.
+ * A part is written to a directory whose name begins with a dot, flushed, and published by one rename; so is the file of
+ * a day of usage. The next run removes what was not published.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,7 +17,7 @@ const IDENTITY = 'archive.json';
 const LOCK = '.lock';
 const USAGE_FILE = /^\d{4}-\d{2}-\d{2}\.parquet$/;
 
-/** Files of a part that is being written or stands. */
+/** Files of a part, published or not. */
 export interface PartFiles {
   directory: string;
   entries: string;
@@ -30,7 +30,7 @@ const filesIn = (directory: string): PartFiles => ({
   accounts: join(directory, ARCHIVED_ACCOUNTS),
 });
 
-/** `20261121T020000123Z`: sorts by time. */
+/** `20261121T020000123Z`; sorts by time. */
 const compact = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:.]/g, '');
 const NUMBER_DIGITS = 4;
 
@@ -45,12 +45,12 @@ export class ArchiveStorage {
     return join(this.directory, LOCK);
   }
 
-  /** A directory for DuckDB to spill to. */
+  /** Spill directory of DuckDB. */
   get scratch(): string {
     return join(this.directory, `.scratch-${process.pid}`);
   }
 
-  /** Makes the folders and removes what no run finished. Only for the holder of the lock. */
+  /** Creates the directories and removes unpublished files. Only for the holder of the lock. */
   async clean(): Promise<void> {
     for (const kind of KINDS) {
       const folder = join(this.directory, kind);
@@ -60,13 +60,13 @@ export class ArchiveStorage {
       }
     }
     for (const name of await readdir(this.directory)) {
-      const isRubbish = name.startsWith('.scratch-') || name.endsWith('.tmp');
-      if (isRubbish) await rm(join(this.directory, name), { recursive: true, force: true });
+      const isTemporary = name.startsWith('.scratch-') || name.endsWith('.tmp');
+      if (isTemporary) await rm(join(this.directory, name), { recursive: true, force: true });
     }
     await syncDirectory(this.directory);
   }
 
-  /** What tells this archive from every other; made with the first run. */
+  /** The archive's unique id, created by the first run. */
   async identity(): Promise<string> {
     const file = join(this.directory, IDENTITY);
     const text = await readFile(file, 'utf8').catch(() => null);
@@ -76,7 +76,7 @@ export class ArchiveStorage {
     return id;
   }
 
-  /** Names of the parts, oldest first. */
+  /** Names of the published parts, oldest first. */
   async parts(kind: PartKind): Promise<string[]> {
     const names = await readdir(join(this.directory, kind));
     return names.filter((name) => !name.startsWith('.')).sort();
@@ -86,18 +86,18 @@ export class ArchiveStorage {
     return filesIn(join(this.directory, kind, name));
   }
 
-  /** A pattern of every part's file of accounts; null while there is no part. */
+  /** A glob of the account files of all ledger parts; null when there is no part. */
   async accountFiles(): Promise<string | null> {
     const parts = await this.parts('ledger');
     return parts.length > 0 ? join(this.directory, 'ledger', '*', ARCHIVED_ACCOUNTS) : null;
   }
 
-  /** The name of a part by one of its files. */
+  /** The name of the part that a file belongs to. */
   partOf(file: string): string {
     return basename(join(file, '..'));
   }
 
-  /** Begins a part: a name after every other's, and the hidden directory to fill. */
+  /** Creates the hidden directory of a new part. Its name sorts after all others. */
   async begin(kind: PartKind, now_ms: number): Promise<{ name: string; files: PartFiles }> {
     const [last = ''] = (await this.parts(kind)).slice(-1);
     const first = `${compact(now_ms)}-${'0'.repeat(NUMBER_DIGITS)}`;
@@ -107,7 +107,7 @@ export class ArchiveStorage {
     return { name, files: filesIn(directory) };
   }
 
-  /** Gives a written part its name. It stands from then on and never changes. */
+  /** Publishes a written part. It never changes afterwards. */
   async publish(kind: PartKind, name: string): Promise<PartFiles> {
     const draft = filesIn(join(this.directory, kind, `.${name}`));
     const names = await readdir(draft.directory);
@@ -119,7 +119,7 @@ export class ArchiveStorage {
     return part;
   }
 
-  /** Dates of the days of usage that are written, `2026-11-21`, oldest first. */
+  /** Published days of usage, `2026-11-21`, oldest first. */
   async usageDays(): Promise<string[]> {
     const names = await readdir(join(this.directory, 'usage'));
     return names
@@ -135,14 +135,14 @@ export class ArchiveStorage {
   async publishUsage(date: string): Promise<void> {
     const draft = this.usageDraft(date);
     const home = join(this.directory, 'usage', `${date}.parquet`);
-    if (existsSync(home)) throw new Error(`the usage of ${date} stands already`);
+    if (existsSync(home)) throw new Error(`the usage of ${date} is already written`);
     await syncFiles([draft]);
     await rename(draft, home);
     await syncDirectory(join(this.directory, 'usage'));
   }
 }
 
-/** The next number of the same moment: for a clock that was put back, and for parts of one millisecond. */
+/** The next number of the same moment: for parts of one millisecond, and for a clock that was set back. */
 function following(name: string): string {
   const bar = name.lastIndexOf('-');
   const number = Number(name.slice(bar + 1)) + 1;

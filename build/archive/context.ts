@@ -1,11 +1,9 @@
-/** What every part of an archive run works with. */
+/** What every step of an archive run works with. */
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 import type { ArchiveStorage } from './archive-storage.ts';
-
-/** A moment of a run in which something lasting has just been done: `ledger written 20261121…`. */
-export type ArchiveStep = string;
 
 export interface ArchiveDependencies {
   redis: RedisClient;
@@ -14,19 +12,21 @@ export interface ArchiveDependencies {
   now: () => number;
   log: Logger;
   signal?: AbortSignal | undefined;
-  /** Told of every lasting step, right after it. */
-  onStep?: ((step: ArchiveStep) => void | Promise<void>) | undefined;
-  /** Entries of one part at most. A run that has more to do writes several parts, one after the other. */
+  /** Called after every durable step: `ledger written 20261121…`. */
+  onStep?: ((step: string) => void | Promise<void>) | undefined;
+  /** Most entries of one part. A run with more to archive writes several parts. */
   partEntries?: number | undefined;
 }
 
 export interface ArchiveContext extends ArchiveDependencies {
-  shelf: ArchiveStorage;
+  storage: ArchiveStorage;
+  duck: DuckSession;
+  signal: AbortSignal;
   partEntries: number;
-  onStep: (step: ArchiveStep) => void | Promise<void>;
+  onStep: (step: string) => void | Promise<void>;
 }
 
-/** What was not archived, and why: the name of an account or `audit`, and a sentence. */
+/** What stayed in Redis: an account id or `audit`, and the reason as a sentence. */
 export interface NotArchived {
   what: string;
   why: string;

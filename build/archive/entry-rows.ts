@@ -1,4 +1,4 @@
-/** Stream entries as rows of the archive: every field in its column, what has none in `more`; nothing is lost. */
+/** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
 import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
 import type { ColumnAppender } from '../runtime/column-appender.ts';
@@ -8,7 +8,7 @@ export type StreamEntry = [id: string, fields: string[]];
 
 export type Cell = string | number | bigint | null;
 
-/** An id taken apart. Sequence numbers count entries of one millisecond. */
+/** A stream id in its two parts. Sequence numbers count entries of one millisecond. */
 export interface EntryId {
   ms: bigint;
   seq: number;
@@ -19,12 +19,12 @@ export function idOf(text: string): EntryId {
   return { ms: BigInt(ms), seq: Number(seq) };
 }
 
-/** Whether one id comes after another. */
+/** Whether `a` comes after `b`. */
 export const isAfter = (a: EntryId, b: EntryId): boolean => a.ms > b.ms || (a.ms === b.ms && a.seq > b.seq);
 
 const WHOLE = /^-?\d{1,16}$/;
 
-/** What a ledger entry moves, and when; null when it cannot be read as such. */
+/** What a ledger entry moves, and when. */
 export interface LedgerMove {
   at_ms: number;
   delta: number;
@@ -40,6 +40,7 @@ function fieldsOf(fields: readonly string[]): Map<string, string> {
 const whole = (text: string | undefined): number =>
   text !== undefined && WHOLE.test(text) ? Number(text) : Number.NaN;
 
+/** Null when a number is missing or unreadable. */
 export function moveOf([, fields]: StreamEntry): LedgerMove | null {
   const found = fieldsOf(fields);
   const move = {
@@ -53,7 +54,7 @@ export function moveOf([, fields]: StreamEntry): LedgerMove | null {
 /** The time of an entry of the audit log; NaN when it has none. */
 export const timeOf = ([, fields]: StreamEntry): number => whole(fieldsOf(fields).get('at_ms'));
 
-/** The entry in the order of the columns; numbers that are none go to `more`, as they stand. */
+/** The fields in the order of the columns. A number that cannot be read goes to `more` as text. */
 function rowOf(
   columns: Readonly<Record<string, string>>,
   known: Readonly<Record<string, Cell>>,
@@ -123,7 +124,7 @@ export class RowTable {
     if (this.#rows === CHUNK_ROWS) this.#append();
   }
 
-  /** Hands over what is gathered; nothing can be added afterwards. */
+  /** Appends the last chunk. Nothing can be added afterwards. */
   close(): void {
     this.#append();
     this.#appender.close();

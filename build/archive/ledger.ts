@@ -1,170 +1,282 @@
 /**
- * Moves the ledger entries of finished days out of Redis: first what an earlier run has written and not taken over,
- * then the prefix of each account's stream that is older than the moment given, in parts of bounded size.
+ * Moves ledger entries of finished days from Redis to Parquet parts.
  *
- * An account whose chain of balances is broken, or whose live entries are not what a part holds, stays as it is and is
- * named; the others go on.
+ * A run first trims what an earlier run wrote but did not trim, then reads the prefix of each account's stream that is
+ * older than the given moment and writes it in parts of bounded size. A part is verified before it gets its name, and
+ * only then are its entries trimmed from Redis. An account whose balances do not add up, or whose live entries differ
+ * from a part, stays in Redis and is reported; the others go on.
  */
-import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
+import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { DuckSession, readSql } from '../runtime/duckdb.ts';
-import { carryLedger } from './carry-ledger.ts';
+import { readSql, type SqlRow } from '../runtime/duckdb.ts';
+import { inParallel } from '../runtime/in-parallel.ts';
+import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, NotArchived } from './context.ts';
-import { type EntryId, idOf, isAfter, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
-import { LedgerPart } from './ledger-part.ts';
-import { accountPages, withRetry } from './redis-access.ts';
+import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
+import { accountPages, readScript, runScript, withRetry } from './redis-access.ts';
 
-const ACCOUNTS_BEHIND = readSql(import.meta.url, 'sql/accounts-behind.sql');
-const ARCHIVED_THROUGH = readSql(import.meta.url, 'sql/archived-through.sql');
-const ARCHIVED_THROUGH_PAGE = readSql(import.meta.url, 'sql/archived-through-page.sql');
-const PARTS_BEYOND = readSql(import.meta.url, 'sql/parts-beyond.sql');
+const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
+const ACCOUNTS_BEHIND = sql('accounts-behind');
+const ACCOUNTS_PAGE = sql('accounts-page');
+const ARCHIVED_THROUGH = sql('archived-through');
+const ARCHIVED_THROUGH_PAGE = sql('archived-through-page');
+const DROP_ACCOUNT = sql('drop-account');
+const LEDGER_STEPS = sql('ledger-steps');
+const PARTS_BEYOND = sql('parts-beyond');
+const TABLES = sql('tables');
+const VERIFY_LEDGER = sql('verify-ledger');
+const WRITE_ACCOUNTS = sql('write-accounts');
+const WRITE_LEDGER = sql('write-ledger');
+const TRIM_LEDGER = readScript('trim-ledger');
 
-/** Redis reads them one after the other before it turns to anybody else: a paid call waits for all of them. */
-const ACCOUNTS_AT_ONCE = 20;
-const PIECE = 250;
-const ARCHIVED_AT_ONCE = 2_000;
-const MEMORY_MB = 512;
-const NOTHING: EntryId = { ms: 0n, seq: 0 };
+/** Redis answers these reads one after the other, and a paid call waits for all of them. */
+const ACCOUNTS_PER_READ = 20;
+const ENTRIES_PER_READ = 250;
+const ACCOUNTS_PER_QUERY = 1_000;
+/** A script over 250 entries blocks Redis for 0.4 ms, by Redis' own clock. */
+const ENTRIES_PER_TRIM = 250;
+const TRIMS_AT_ONCE = 4;
+const BEFORE_ALL: EntryId = { ms: 0n, seq: 0 };
 
 export interface LedgerArchived {
   /** Names of the parts that were written. */
   parts: string[];
   entries: number;
-  /** Parts of earlier runs that were taken over first. */
+  /** Parts of earlier runs that were trimmed first. */
   resumed: string[];
   left: NotArchived[];
 }
 
-/** @param before entries of this moment and later stay, Unix milliseconds. */
+/** @param before_ms Unix milliseconds; entries of this moment and later stay. */
 export async function archiveLedger(context: ArchiveContext, before_ms: number): Promise<LedgerArchived> {
   const archived: LedgerArchived = { parts: [], entries: 0, resumed: [], left: [] };
-  for (const name of await owedParts(context)) {
-    archived.left.push(...(await carryLedger(context, context.shelf.part('ledger', name))));
+  for (const name of await untrimmedParts(context)) {
+    archived.left.push(...(await trimPart(context, context.storage.part('ledger', name))));
     archived.resumed.push(name);
   }
   await new LedgerRun(context, before_ms, archived).run();
   return archived;
 }
 
-/** Parts of which Redis does not yet know everything, oldest first. */
-async function owedParts(context: ArchiveContext): Promise<string[]> {
-  const { shelf, redis } = context;
-  const accounts = await shelf.accountFiles();
+/** Parts with entries that Redis still holds, oldest first. */
+async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise<string[]> {
+  const accounts = await storage.accountFiles();
   if (accounts === null) return [];
-  const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
-  try {
-    await duck.run(ARCHIVED_THROUGH, { accounts });
-    await duck.run(ACCOUNTS_BEHIND);
-    const behind = await RowTable.open(duck, 'accounts_behind', {
-      account_id: 'VARCHAR',
-      ms: 'BIGINT',
-      seq: 'INTEGER',
-    });
-    for (let after = ''; ; ) {
-      const page = await duck.rows(ARCHIVED_THROUGH_PAGE, { after, limit: ARCHIVED_AT_ONCE });
-      const ids = page.map(({ account_id }) => String(account_id));
-      const standing = await withRetry(redis, () =>
-        Promise.all(ids.map((id) => redis.hget(redisKeys.archivedThrough(id), 'through'))),
-      );
-      for (const [index, { account_id, through }] of page.entries()) {
-        const carried = standing[index] ? idOf(standing[index]) : NOTHING;
-        if (isAfter(idOf(String(through)), carried))
-          behind.add([String(account_id), carried.ms, carried.seq]);
-      }
-      const last = ids.at(-1);
-      if (last === undefined) break;
-      after = last;
+  await duck.run(ARCHIVED_THROUGH, { accounts });
+  await duck.run(ACCOUNTS_BEHIND);
+  const behind = await RowTable.open(duck, 'accounts_behind', {
+    account_id: 'VARCHAR',
+    ms: 'BIGINT',
+    seq: 'INTEGER',
+  });
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page = await duck.rows(ARCHIVED_THROUGH_PAGE, { after, limit: ACCOUNTS_PER_QUERY });
+    const ids = page.map(({ account_id }) => String(account_id));
+    const trimmed = await withRetry(redis, () =>
+      Promise.all(ids.map((id) => redis.hget(redisKeys.archivedThrough(id), 'through'))),
+    );
+    for (const [index, { account_id, through }] of page.entries()) {
+      const last = trimmed[index] ? idOf(trimmed[index]) : BEFORE_ALL;
+      if (isAfter(idOf(String(through)), last)) behind.add([String(account_id), last.ms, last.seq]);
     }
-    behind.close();
-    if (behind.added === 0) return [];
-    const parts = await duck.rows(PARTS_BEYOND, { accounts });
-    return parts.map(({ file }) => shelf.partOf(String(file)));
-  } finally {
-    await duck.close();
+    after = ids.at(-1);
+  }
+  behind.close();
+  if (behind.added === 0) return [];
+  const parts = await duck.rows(PARTS_BEYOND, { accounts });
+  return parts.map(({ file }) => storage.partOf(String(file)));
+}
+
+/**
+ * Trims the entries of a part from Redis, as far as they are still there. Idempotent.
+ * @returns the accounts whose live entries differ from the part: from there on nothing of them was trimmed.
+ */
+async function trimPart(context: ArchiveContext, { accounts, entries }: PartFiles): Promise<NotArchived[]> {
+  const left: NotArchived[] = [];
+  for (let after = ''; ; ) {
+    const page = await context.duck.rows(ACCOUNTS_PAGE, { accounts, after, limit: ACCOUNTS_PER_QUERY });
+    const ids = page.map(({ account_id }) => String(account_id));
+    const [from] = ids;
+    const to = ids.at(-1);
+    if (from === undefined || to === undefined) return left;
+    const steps = await context.duck.rows(LEDGER_STEPS, { entries, from, to, step: ENTRIES_PER_TRIM });
+    const byAccount = Map.groupBy(steps, ({ account_id }) => String(account_id));
+    await inParallel(byAccount, TRIMS_AT_ONCE, async ([account_id, own]) => {
+      const why = await trimAccount(context, account_id, own);
+      if (why !== null) left.push({ what: account_id, why });
+    });
+    after = to;
+  }
+}
+
+/** @returns why a step was refused; null when all were trimmed. */
+async function trimAccount(
+  { redis, signal, onStep }: ArchiveContext,
+  account_id: string,
+  steps: readonly SqlRow[],
+): Promise<string | null> {
+  const keys = [redisKeys.ledger(account_id), redisKeys.archivedThrough(account_id)];
+  for (const { first, through, at_ms, entries, opening, closing } of steps) {
+    signal.throwIfAborted();
+    const values = [first, through, at_ms, entries, opening, closing].map(String);
+    const { outcome, why } = await runScript(redis, TRIM_LEDGER, keys, values);
+    if (outcome === 'refused') return why;
+    if (outcome === 'trimmed') await onStep(`ledger trimmed ${account_id} ${String(through)}`);
+  }
+  return null;
+}
+
+/** Entries on their way into one part, in a DuckDB table. */
+class LedgerPart {
+  readonly #context: ArchiveContext;
+  readonly #table: RowTable;
+  /** Entries added and credits moved by account. */
+  readonly #added = new Map<string, { entries: number; moved: number }>();
+
+  private constructor(context: ArchiveContext, table: RowTable) {
+    this.#context = context;
+    this.#table = table;
+  }
+
+  static async open(context: ArchiveContext): Promise<LedgerPart> {
+    await context.duck.run(TABLES);
+    return new LedgerPart(context, await RowTable.open(context.duck, 'ledger_entries', LEDGER_COLUMNS));
+  }
+
+  get size(): number {
+    return this.#table.added;
+  }
+
+  add(account_id: string, entry: StreamEntry, delta: number): void {
+    this.#table.add(ledgerRow(account_id, entry));
+    const sum = this.#added.get(account_id) ?? { entries: 0, moved: 0 };
+    sum.entries += 1;
+    sum.moved += delta;
+    this.#added.set(account_id, sum);
+  }
+
+  /**
+   * Writes the part, verifies it and gives it its name.
+   * @param without accounts whose entries are left out.
+   * @returns null when nothing is left to write.
+   * @throws {Error} when the written files differ from what was added; they stay unnamed.
+   */
+  async write(
+    without: ReadonlySet<string>,
+  ): Promise<{ name: string; files: PartFiles; entries: number } | null> {
+    const { storage, duck, now } = this.#context;
+    this.#table.close();
+    for (const account of without) {
+      if (this.#added.delete(account)) await duck.run(DROP_ACCOUNT, { account });
+    }
+    if (this.#added.size === 0) return null;
+    const { name, files } = await storage.begin('ledger', now());
+    await duck.run(WRITE_LEDGER, { file: files.entries });
+    await duck.run(WRITE_ACCOUNTS, { entries: files.entries, file: files.accounts });
+    const entries = await this.#verify(files);
+    return { name, files: await storage.publish('ledger', name), entries };
+  }
+
+  async #verify({ directory, entries, accounts }: PartFiles): Promise<number> {
+    const [found = {}] = await this.#context.duck.rows(VERIFY_LEDGER, { entries, accounts });
+    const sums = [...this.#added.values()];
+    const written = sums.reduce((sum, one) => sum + one.entries, 0);
+    const moved = sums.reduce((sum, one) => sum + BigInt(one.moved), 0n).toString();
+    const expected = {
+      entries: String(written),
+      accounts: String(this.#added.size),
+      moved,
+      astray: '0',
+      summed_entries: String(written),
+      summed_moved: moved,
+    };
+    const wrong = Object.entries(expected).filter(([name, value]) => String(found[name]) !== value);
+    if (wrong.length === 0) return written;
+    const what = wrong.map(([name, value]) => `${name} ${String(found[name])}, not ${value}`).join('; ');
+    throw new Error(`${directory} does not read back as what was written: ${what}`);
   }
 }
 
 /** How far an account has been read. */
-interface Reading {
+interface ReadPosition {
   account_id: string;
   balance: number;
-  /** The last entry that was read. */
+  /** Id of the last entry that was read. */
   last: string | null;
 }
 
 class LedgerRun {
-  readonly #to: ArchiveContext;
+  readonly #context: ArchiveContext;
   readonly #before_ms: number;
   readonly #archived: LedgerArchived;
   readonly #left: Set<string>;
   #part: LedgerPart | null = null;
 
   constructor(context: ArchiveContext, before_ms: number, archived: LedgerArchived) {
-    this.#to = context;
+    this.#context = context;
     this.#before_ms = before_ms;
     this.#archived = archived;
     this.#left = new Set(archived.left.map(({ what }) => what));
   }
 
   async run(): Promise<void> {
-    try {
-      for await (const ids of accountPages(this.#to.redis, ACCOUNTS_AT_ONCE)) {
-        await this.#readAccounts(ids.filter((id) => !this.#left.has(id)));
-      }
-      await this.#finishPart();
-    } finally {
-      await this.#part?.close();
+    for await (const ids of accountPages(this.#context.redis, ACCOUNTS_PER_READ)) {
+      await this.#readAccounts(ids.filter((id) => !this.#left.has(id)));
     }
+    await this.#finishPart();
   }
 
-  /** The beginnings of many accounts at once: for most there is no more. */
+  /** Reads the first entries of many accounts at once. Most accounts have no more. */
   async #readAccounts(ids: readonly string[]): Promise<void> {
-    const { redis } = this.#to;
-    const beginnings = await withRetry(redis, () =>
+    const { redis } = this.#context;
+    const heads = await withRetry(redis, () =>
       Promise.all(
         ids.map((id) =>
           Promise.all([
             redis.hgetall(redisKeys.archivedThrough(id)),
-            redis.xrange(redisKeys.ledger(id), '-', '+', 'COUNT', PIECE),
+            redis.xrange(redisKeys.ledger(id), '-', '+', 'COUNT', ENTRIES_PER_READ),
           ]),
         ),
       ),
     );
     for (const [index, account_id] of ids.entries()) {
-      const [hash = {}, piece = []] = beginnings[index] ?? [];
+      const [hash = {}, batch = []] = heads[index] ?? [];
       const balance = 'through' in hash ? ledgerArchivedThrough.parse(hash).balance : 0;
-      await this.#readAccount({ account_id, balance, last: null }, piece);
+      await this.#readAccount({ account_id, balance, last: null }, batch);
     }
   }
 
-  async #readAccount(reading: Reading, beginning: StreamEntry[]): Promise<void> {
-    const { redis, signal } = this.#to;
-    const key = redisKeys.ledger(reading.account_id);
-    for (let piece = beginning; await this.#take(reading, piece); ) {
-      signal?.throwIfAborted();
+  async #readAccount(position: ReadPosition, head: StreamEntry[]): Promise<void> {
+    const { redis, signal } = this.#context;
+    const key = redisKeys.ledger(position.account_id);
+    for (let batch = head; await this.#take(position, batch); ) {
+      signal.throwIfAborted();
       await this.#finishFullPart();
-      if (this.#left.has(reading.account_id)) return;
-      const from = `(${reading.last ?? '-'}`;
-      piece = await withRetry(redis, () => redis.xrange(key, from, '+', 'COUNT', PIECE));
+      if (this.#left.has(position.account_id)) return;
+      const from = `(${position.last ?? '-'}`;
+      batch = await withRetry(redis, () => redis.xrange(key, from, '+', 'COUNT', ENTRIES_PER_READ));
     }
     await this.#finishFullPart();
   }
 
   /** @returns whether there may be more to take. */
-  async #take(reading: Reading, piece: readonly StreamEntry[]): Promise<boolean> {
-    for (const entry of piece) {
+  async #take(position: ReadPosition, batch: readonly StreamEntry[]): Promise<boolean> {
+    for (const entry of batch) {
       const move = moveOf(entry);
       if (move && move.at_ms >= this.#before_ms) return false;
-      if (!move || move.balance !== reading.balance + move.delta) {
-        this.#leave(reading.account_id, brokenAt(entry, reading.balance));
+      if (!move || move.balance !== position.balance + move.delta) {
+        this.#leave(
+          position.account_id,
+          `entry ${entry[0]} does not follow from a balance of ${position.balance}`,
+        );
         return false;
       }
-      this.#part ??= await LedgerPart.open(this.#to.shelf);
-      this.#part.add(reading.account_id, entry, move.delta);
-      reading.balance = move.balance;
-      reading.last = entry[0];
+      this.#part ??= await LedgerPart.open(this.#context);
+      this.#part.add(position.account_id, entry, move.delta);
+      position.balance = move.balance;
+      position.last = entry[0];
     }
-    return piece.length === PIECE;
+    return batch.length === ENTRIES_PER_READ;
   }
 
   #leave(what: string, why: string): void {
@@ -173,25 +285,18 @@ class LedgerRun {
   }
 
   async #finishFullPart(): Promise<void> {
-    if ((this.#part?.size ?? 0) >= this.#to.partEntries) await this.#finishPart();
+    if ((this.#part?.size ?? 0) >= this.#context.partEntries) await this.#finishPart();
   }
 
   async #finishPart(): Promise<void> {
-    if (!this.#part) return;
-    const { shelf, now, log, onStep } = this.#to;
-    const written = await this.#part.write(shelf, now(), this.#left);
-    await this.#part.close();
+    const written = await this.#part?.write(this.#left);
     this.#part = null;
     if (!written) return;
     const { name, files, entries } = written;
-    log.info({ part: name, entries }, 'a part of the ledger is written');
+    this.#context.log.info({ part: name, entries }, 'a part of the ledger is written');
     this.#archived.parts.push(name);
     this.#archived.entries += entries;
-    await onStep(`ledger written ${name}`);
-    for (const { what, why } of await carryLedger(this.#to, files)) this.#leave(what, why);
+    await this.#context.onStep(`ledger written ${name}`);
+    for (const { what, why } of await trimPart(this.#context, files)) this.#leave(what, why);
   }
-}
-
-function brokenAt([id]: StreamEntry, balance: number): string {
-  return `entry ${id} does not follow from a balance of ${balance}`;
 }

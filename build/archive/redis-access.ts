@@ -1,18 +1,17 @@
 /**
- * Asking Redis as a batch may: again after a while when no answer came. Everything the archive asks can be asked twice:
- * it reads, or it runs a script that does what it does once.
+ * Redis access for archive and backup. Every command here is a read or an idempotent script, so one that got no answer is
+ * sent again.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 
 const TRIES = 6;
-const BACK_WITHIN_MS = 10_000;
+const RECONNECT_WITHIN_MS = 10_000;
 const PAUSE_MS = 250;
 
-/** @throws what Redis refused, at once; what came of the last try, when none was answered. */
+/** @throws a refusal of Redis at once; the error of the last try when none was answered. */
 export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -22,39 +21,27 @@ export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<A
       if (isRefused || attempt === TRIES) throw error;
     }
     await pause(PAUSE_MS * attempt);
-    await whenReady(redis, BACK_WITHIN_MS);
+    await whenReady(redis, RECONNECT_WITHIN_MS);
   }
 }
 
-export interface RepeatableScript {
-  text: string;
-  sha: string;
-}
+/** Reads `lua/<name>.lua`. */
+export const readScript = (name: string): string =>
+  readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8');
 
-/** Reads `lua/<name>.lua` of this folder. */
-export function readScript(name: string): RepeatableScript {
-  const text = readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8');
-  return { text, sha: createHash('sha1').update(text).digest('hex') };
-}
-
-/** Runs a script that does the same once, however often it arrives. */
-export function runScript(
+/** Runs a trim script; see its header. `repeated`: an earlier call has done it. */
+export async function runScript(
   redis: RedisClient,
-  { text, sha }: RepeatableScript,
+  script: string,
   keys: readonly string[],
-  values: readonly (string | number)[],
-): Promise<unknown> {
-  return withRetry(redis, async () => {
-    try {
-      return await redis.evalsha(sha, keys.length, ...keys, ...values);
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return redis.eval(text, keys.length, ...keys, ...values);
-    }
-  });
+  values: readonly string[],
+): Promise<{ outcome: 'trimmed' | 'repeated' | 'refused'; why: string }> {
+  const reply = await withRetry(redis, () => redis.eval(script, keys.length, ...keys, ...values));
+  const [outcome, why = ''] = reply as ['trimmed' | 'repeated' | 'refused', string?];
+  return { outcome, why };
 }
 
-/** All accounts, a page at a time, by creation: those made meanwhile come last. */
+/** All account ids, in pages, by creation. Accounts created meanwhile come last. */
 export async function* accountPages(redis: RedisClient, size: number): AsyncGenerator<string[]> {
   for (let from = 0; ; from += size) {
     const range = [String(from), String(from + size - 1)] as const;
@@ -64,7 +51,7 @@ export async function* accountPages(redis: RedisClient, size: number): AsyncGene
   }
 }
 
-/** The UTC day on which the first account was made; null while there is none. */
+/** The UTC day on which the first account was created; null when there is none. */
 export async function firstDay(redis: RedisClient): Promise<number | null> {
   const [, created_ms] = await withRetry(redis, () =>
     redis.zrange(redisKeys.accounts, '0', '0', 'WITHSCORES'),

@@ -1,15 +1,15 @@
 /**
- * The archive step of the night: history leaves Redis for Parquet exactly once, whatever is killed when; see
- * data/schema/archive.ts for the layout and why that holds.
+ * The archive step of the nightly run: moves ledger, audit log and usage from Redis to Parquet, each entry exactly once,
+ * also when a run is killed. `data/schema/archive.ts` describes the layout and why this holds.
  *
- * One run at a time, by a lock that a crash cannot leave behind. What a killed run wrote and Redis does not know of is
- * taken over first. A Redis belongs to one archive: a run with another directory is refused, so that history never ends
- * up in two places.
+ * A lock admits one run at a time. A Redis belongs to one archive: a run with another directory is refused, so that
+ * history never lies in two places.
  */
 import { mkdir } from 'node:fs/promises';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { CommandError } from '../runtime/command-error.ts';
+import { DuckSession } from '../runtime/duckdb.ts';
 import { ArchiveStorage } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import type { ArchiveContext, ArchiveDependencies } from './context.ts';
@@ -17,8 +17,9 @@ import { archiveLedger, type LedgerArchived } from './ledger.ts';
 import { withRetry } from './redis-access.ts';
 import { archiveUsage, type UsageArchived } from './usage.ts';
 
-/** A day of a million calls is one part; DuckDB holds so many in some 300 MB. */
+/** A day of a million calls is one part. DuckDB takes some 300 MB to hold it. */
 const PART_ENTRIES = 1_000_000;
+const MEMORY_MB = 768;
 
 export interface ArchiveSummary {
   ledger: LedgerArchived;
@@ -28,53 +29,57 @@ export interface ArchiveSummary {
 
 /**
  * Archives what is old enough.
- * @throws {LockHeldError} when another run is at it; {CommandError} when this Redis belongs to another archive.
+ * @throws {LockHeldError} when another run is active; {CommandError} when this Redis belongs to another archive.
  */
 export async function runArchive(dependencies: ArchiveDependencies): Promise<ArchiveSummary> {
-  const { settings, now } = dependencies;
-  const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
-  await mkdir(shelf.directory, { recursive: true });
-  const lock = await acquireLock(shelf.lockFile, 'the archive', { signal: dependencies.signal });
-  const context: ArchiveContext = {
-    ...dependencies,
-    signal: lock.signal,
-    shelf,
-    partEntries: dependencies.partEntries ?? PART_ENTRIES,
-    onStep: dependencies.onStep ?? (() => {}),
-  };
+  const { settings, now, signal } = dependencies;
+  const storage = new ArchiveStorage(settings.ARCHIVE_DIR);
+  await mkdir(storage.directory, { recursive: true });
+  const lock = await acquireLock(storage.lockFile, 'the archive', { signal });
   try {
-    await shelf.clean();
-    await belong(context);
-    const today = dayOf(now());
-    return {
-      ledger: await archiveLedger(context, (today - settings.LEDGER_LIVE_DAYS) * DAY_MS),
-      audit: await archiveAudit(context, (today - settings.AUDIT_LIVE_DAYS) * DAY_MS),
-      usage: await archiveUsage(context),
+    await storage.clean();
+    const duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });
+    const context: ArchiveContext = {
+      ...dependencies,
+      ...{ storage, duck, signal: lock.signal },
+      partEntries: dependencies.partEntries ?? PART_ENTRIES,
+      onStep: dependencies.onStep ?? (() => {}),
     };
+    return await archiveAll(context, dayOf(now())).finally(() => duck.close());
   } finally {
     await lock.release();
   }
 }
 
-/** The first run makes them one; every later one looks. */
-async function belong({ redis, shelf }: ArchiveContext): Promise<void> {
-  const id = await shelf.identity();
+async function archiveAll(context: ArchiveContext, today: number): Promise<ArchiveSummary> {
+  const { LEDGER_LIVE_DAYS, AUDIT_LIVE_DAYS } = context.settings;
+  await claimRedis(context);
+  return {
+    ledger: await archiveLedger(context, (today - LEDGER_LIVE_DAYS) * DAY_MS),
+    audit: await archiveAudit(context, (today - AUDIT_LIVE_DAYS) * DAY_MS),
+    usage: await archiveUsage(context),
+  };
+}
+
+/** The first run writes the archive's id to Redis; every later one compares. */
+async function claimRedis({ redis, storage }: ArchiveContext): Promise<void> {
+  const id = await storage.identity();
   await withRetry(redis, () => redis.set(redisKeys.archive, id, 'NX'));
   const known = await withRetry(redis, () => redis.get(redisKeys.archive));
   if (known === id) return;
   throw new CommandError(
-    `this Redis keeps its history in archive ${known}, and ${shelf.directory} is archive ${id}: set ARCHIVE_DIR`,
+    `this Redis keeps its history in archive ${known}, and ${storage.directory} is archive ${id}: set ARCHIVE_DIR`,
   );
 }
 
-/** What a person has to look at, in sentences; empty when all went well. */
+/** What an operator has to look at, in sentences; empty when all went well. */
 export function archiveWarnings({ ledger, audit, usage }: ArchiveSummary): string[] {
-  const left = [...ledger.left, ...audit.left].map(({ what, why }) => `${what} was left live: ${why}`);
+  const left = [...ledger.left, ...audit.left].map(({ what, why }) => `${what} stays in Redis: ${why}`);
   const { lost } = usage;
-  return lost ? [...left, `usage from ${lost.from} to ${lost.to} was gone before it was archived`] : left;
+  return lost ? [...left, `usage from ${lost.from} to ${lost.to} expired before it was archived`] : left;
 }
 
-/** What was done, in one line. */
+/** The result of a run in one line. */
 export function archiveSummaryLine({ ledger, audit, usage }: ArchiveSummary): string {
   return `archived ${ledger.entries} ledger entries, ${audit.entries} audit entries and ${usage.days.length} days of usage`;
 }

@@ -1,10 +1,10 @@
 /**
- * Writes the usage of finished days: one file a day, all accounts, once the day can no longer change. The counters stay
- * in Redis for as long as they are kept there and then go by themselves.
+ * Writes the usage of finished days: one file a day with all accounts, once the day can no longer change. The counters
+ * stay in Redis and expire there.
  */
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { DuckSession, readSql } from '../runtime/duckdb.ts';
+import { readSql } from '../runtime/duckdb.ts';
 import type { ArchiveContext } from './context.ts';
 import { type Cell, RowTable } from './entry-rows.ts';
 import { accountPages, firstDay, withRetry } from './redis-access.ts';
@@ -14,35 +14,34 @@ const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
 const WRITE_USAGE = readSql(import.meta.url, 'sql/write-usage.sql');
 
 /**
- * After this long past midnight a day is finished: a gateway that was cut off takes a debit back for half a day, out of
- * the usage of the day on which it was made, and its clock may be off by some minutes.
+ * A day is final this long after its end: a gateway that was cut off from Redis reverses debits for up to 12 hours, on
+ * the day on which they were made, and its clock may be off by minutes.
  */
-const SETTLED_AFTER_MS = 12.5 * 3_600_000;
-/** Counters are kept for 100 days from their first call on; the oldest day may be going while it is read. */
+const FINAL_AFTER_MS = 12.5 * 3_600_000;
+/** Counters expire 100 days after their first call; the oldest day may expire while it is read. */
 const KEPT_DAYS = 99;
-const ACCOUNTS_AT_ONCE = 500;
-const MEMORY_MB = 512;
+const ACCOUNTS_PER_READ = 500;
 const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 
 export interface UsageArchived {
   /** Days that were written, `2026-11-21`. */
   days: string[];
-  /** The days, first and last, whose counters had gone before they were archived; null when none had. */
+  /** First and last day whose counters expired before they were archived; null when none did. */
   lost: { from: string; to: string } | null;
 }
 
 export async function archiveUsage(context: ArchiveContext): Promise<UsageArchived> {
-  const { shelf, redis, now, signal, onStep } = context;
+  const { storage, redis, now, signal, onStep } = context;
   const archived: UsageArchived = { days: [], lost: null };
   const first = await firstDay(redis);
   if (first === null) return archived;
-  const lastDay = dayOf(now() - SETTLED_AFTER_MS) - 1;
+  const lastDay = dayOf(now() - FINAL_AFTER_MS) - 1;
   const firstKept = dayOf(now()) - KEPT_DAYS;
-  const written = await shelf.usageDays();
+  const written = await storage.usageDays();
   archived.lost = lostDays(first, firstKept - 1, written);
-  if (archived.lost) context.log.warn(archived.lost, 'usage of these days was gone before it was archived');
+  if (archived.lost) context.log.warn(archived.lost, 'usage of these days expired before it was archived');
   for (let day = Math.max(first, firstKept); day <= lastDay; day += 1) {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     const date = dateOfDay(day);
     if (written.includes(date)) continue;
     await writeDay(context, day);
@@ -52,47 +51,41 @@ export async function archiveUsage(context: ArchiveContext): Promise<UsageArchiv
   return archived;
 }
 
-/** Days after the newest written one (before it, everything was told of already) that Redis keeps no longer. */
+/** Days that expired unarchived. Days before the newest written one were reported by an earlier run. */
 function lostDays(first: number, last: number, written: readonly string[]): UsageArchived['lost'] {
   const newest = written.at(-1);
   const from = Math.max(first, newest === undefined ? first : dayOf(Date.parse(newest)) + 1);
   return from <= last ? { from: dateOfDay(from), to: dateOfDay(last) } : null;
 }
 
-async function writeDay(context: ArchiveContext, day: number): Promise<void> {
-  const { shelf, redis, log } = context;
+async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: number): Promise<void> {
   const date = dateOfDay(day);
-  const duck = await DuckSession.open({ scratch: shelf.scratch, memoryMb: MEMORY_MB });
-  try {
-    await duck.run(TABLES);
-    const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
-    let credits = 0n;
-    for await (const ids of accountPages(redis, ACCOUNTS_AT_ONCE)) {
-      const hashes = await withRetry(redis, () =>
-        Promise.all(ids.map((id) => redis.hgetall(redisKeys.usage(id, day)))),
-      );
-      for (const [index, account_id] of ids.entries()) {
-        for (const row of usageRows(account_id, hashes[index] ?? {})) {
-          table.add(row);
-          credits += row.at(-1) as bigint;
-        }
+  await duck.run(TABLES);
+  const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
+  let credits = 0n;
+  for await (const ids of accountPages(redis, ACCOUNTS_PER_READ)) {
+    const hashes = await withRetry(redis, () =>
+      Promise.all(ids.map((id) => redis.hgetall(redisKeys.usage(id, day)))),
+    );
+    for (const [index, account_id] of ids.entries()) {
+      for (const row of usageRows(account_id, hashes[index] ?? {})) {
+        table.add(row);
+        credits += row.at(-1) as bigint;
       }
     }
-    table.close();
-    const file = shelf.usageDraft(date);
-    await duck.run(WRITE_USAGE, { file });
-    const [found] = await duck.rows(VERIFY_USAGE, { file });
-    if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
-      throw new Error(`${file} does not read back as what was written`);
-    }
-    await shelf.publishUsage(date);
-    log.info({ date, rows: table.added }, 'a day of usage is written');
-  } finally {
-    await duck.close();
   }
+  table.close();
+  const file = storage.usageDraft(date);
+  await duck.run(WRITE_USAGE, { file });
+  const [found] = await duck.rows(VERIFY_USAGE, { file });
+  if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
+    throw new Error(`${file} does not read back as what was written`);
+  }
+  await storage.publishUsage(date);
+  log.info({ date, rows: table.added }, 'a day of usage is written');
 }
 
-/** One row for each route of an account's day, in the order of USAGE_COLUMNS. */
+/** One row a route, in the order of USAGE_COLUMNS, from fields `<route>|<count>`. */
 function usageRows(account_id: string, hash: Readonly<Record<string, string>>): Cell[][] {
   const routes = new Map<string, Map<string, string>>();
   for (const [field, count] of Object.entries(hash)) {
