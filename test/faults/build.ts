@@ -241,7 +241,7 @@ async function badProviders(report: Reporter): Promise<void> {
     world.tomorrow();
     upstream.publish(2);
     upstream.spoil(fault);
-    const patient = { ...SHORT, ...fault.patience };
+    const patient = { ...SHORT, ...fault.timeouts };
     const { status, reason } = await world.ingest('atlas', { upstream: patient });
     upstream.spoil(null);
     if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);

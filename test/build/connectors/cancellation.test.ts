@@ -1,4 +1,4 @@
-/** A cancelled run stops every connector between two batches and closes the upstream's stream. */
+/** A cancelled run stops a connector between two batches and closes the upstream stream. */
 import { expect, it } from 'vitest';
 import type { Connector } from '../../../build/connectors/connector.ts';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
@@ -16,7 +16,7 @@ const DESCRIPTORS: Record<string, string> = {
   'c.metadata.json': JSON.stringify({ columns: {} }),
 };
 
-/** A table that never ends; the test is cancelled while it comes. */
+/** An endless table; cancels the run after three batches. */
 function endless(header: string, row: string, cancel: () => void): Upstream & { closed: boolean } {
   const upstream = {
     closed: false,
@@ -43,7 +43,7 @@ const cases: [Connector, object, string, string][] = [
   [sdmxCsv, { files: ['d'] }, 'INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', 'I,FRA,2000,1'],
 ];
 
-it.each(cases)('$protocol', async (connector, settings, header, row) => {
+it.each(cases)('$protocol stops when cancelled', async (connector, settings, header, row) => {
   const controller = new AbortController();
   const upstream = endless(header, row, () => controller.abort(new Error('cancelled by the operator')));
   const reading = async (): Promise<void> => {

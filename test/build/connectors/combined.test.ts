@@ -58,7 +58,7 @@ const SETTINGS = {
   },
 };
 
-it('gives each series from the first part that has it, and no broken one from a later part', async () => {
+it('takes each series from the first part that has it, even a failed one', async () => {
   const { series, failed, plan } = await readAll(combined, SETTINGS, memoryUpstream(FILES));
   expect([...series.keys()]).toEqual(['A.ONE', 'A.THREE']);
   expect(series.get('A.ONE')?.rows).toEqual([{ place: 'NOR', year: '2020', value: '1' }]);
@@ -66,7 +66,7 @@ it('gives each series from the first part that has it, and no broken one from a 
   expect(plan).toBe(2);
 });
 
-it('completes the catalogue: the table adds what is not said, and its licences win', async () => {
+it('fills gaps in entries from the catalogue table, whose licences win', async () => {
   const { series } = await readAll(combined, SETTINGS, memoryUpstream(FILES));
   expect(series.get('A.ONE')?.entry).toMatchObject({
     description: 'What it is',
@@ -77,13 +77,13 @@ it('completes the catalogue: the table adds what is not said, and its licences w
   expect(series.get('A.THREE')?.entry.licence).toBeNull();
 });
 
-it('is called what the definition or the first part calls it', async () => {
+it('takes the edition from the definition or the first part', async () => {
   expect((await readAll(combined, SETTINGS, memoryUpstream(FILES))).vintage).toBeNull();
   const told = { ...SETTINGS, vintage: '2026' };
   expect((await readAll(combined, told, memoryUpstream(FILES))).vintage).toBe('2026');
 });
 
-it('refuses a part whose connector does not exist or whose settings are wrong', async () => {
+it('rejects an unknown connector and invalid settings of a part', async () => {
   const upstream = memoryUpstream({});
   await expect(readAll(combined, { parts: [{ connector: 'gopher' }] }, upstream)).rejects.toThrow(
     'no connector "gopher"; there are: ',
@@ -92,7 +92,7 @@ it('refuses a part whose connector does not exist or whose settings are wrong', 
   await expect(readAll(combined, wrong, upstream)).rejects.toThrow('indicators');
 });
 
-it('stands under its own name beside the others', () => {
+it('is registered under its protocol, like all connectors', () => {
   for (const [protocol, connector] of CONNECTORS) expect(connector.protocol).toBe(protocol);
   expect([...CONNECTORS.keys()]).toEqual(
     expect.arrayContaining(['combined', 'who-gho', 'world-bank-api', 'world-bank-csv']),

@@ -1,4 +1,4 @@
-/** CSV as batches of rows: what upstream writes arrives cell for cell, and a damaged file is never a short table. */
+/** CSV as batches of rows: cells arrive unchanged, and a damaged file is an error. */
 import { describe, expect, it } from 'vitest';
 import { type CsvOptions, columnIndex, detectDelimiter, openCsv } from '../../../build/connectors/csv.ts';
 import { memoryUpstream } from './read-connector.ts';
@@ -11,7 +11,7 @@ async function rowsOf(text: string | Uint8Array, options: CsvOptions = {}): Prom
 }
 
 describe('openCsv', () => {
-  it('gives header and rows whatever the chunks, line ends, quotes and byte order mark', async () => {
+  it('reads header and rows with any chunks, line ends, quotes and byte order mark', async () => {
     const text = '\uFEFF"Country, name",Year,"a ""quoted"" cell"\r\n"Côte\nd’Ivoire",2000,1.50\r\n\r\n,,\r\n';
     expect(await rowsOf(text)).toEqual([
       ['Country, name', 'Year', 'a "quoted" cell'],
@@ -20,7 +20,7 @@ describe('openCsv', () => {
     ]);
   });
 
-  it('reads a file without a last line break, and one that is only a header', async () => {
+  it('reads a file without a final line break, and a header alone', async () => {
     expect(await rowsOf('a,b\n1,2')).toEqual([
       ['a', 'b'],
       ['1', '2'],
@@ -34,11 +34,11 @@ describe('openCsv', () => {
     ['a|b|"x,y,z"', '|'],
     ['only', ','],
     ['"a;b;c",d', ','],
-  ])('finds the delimiter of %j', (header, delimiter) => {
+  ])('detects the delimiter of %j', (header, delimiter) => {
     expect(detectDelimiter(header)).toBe(delimiter);
   });
 
-  it('skips a preamble and finds the delimiter below it', async () => {
+  it('skips a preamble and detects the delimiter below it', async () => {
     expect(await rowsOf('Source: "x, y"\n\na;b\n1;2\n', { preamble: 2 })).toEqual([
       ['a', 'b'],
       ['1', '2'],
@@ -63,18 +63,18 @@ describe('openCsv', () => {
 
   it.each([
     ['an empty file', ''],
-    ['a row cut short', 'a,b,c\n1,2,3\n4,5'],
-    ['a row too long', 'a,b\n1,2,3\n'],
-    ['an open quote', 'a,b\n1,"2\n3,4\n'],
-  ])('refuses %s', async (_name, text) => {
+    ['a row that is too short', 'a,b,c\n1,2,3\n4,5'],
+    ['a row that is too long', 'a,b\n1,2,3\n'],
+    ['an unclosed quote', 'a,b\n1,"2\n3,4\n'],
+  ])('rejects %s', async (_name, text) => {
     await expect(rowsOf(text)).rejects.toThrow(Error);
   });
 
-  it('refuses a header that never ends', async () => {
+  it('rejects an endless header', async () => {
     await expect(rowsOf('x'.repeat(1_000_010))).rejects.toThrow('no line break in the first megabyte');
   });
 
-  it('passes on what the upstream throws half-way, and closes it when the reader stops early', async () => {
+  it('propagates upstream errors, and closes the upstream when the reader stops early', async () => {
     let closed = false;
     async function* upstream(fails: boolean): AsyncGenerator<Uint8Array> {
       try {
@@ -99,7 +99,7 @@ describe('openCsv', () => {
 });
 
 describe('columnIndex', () => {
-  it('wants the exact name, and lists the columns when it is not there', () => {
+  it('matches the exact name, and lists the columns otherwise', () => {
     expect(columnIndex(['INDICATOR', 'Indicator'], 'Indicator')).toBe(1);
     expect(() => columnIndex(['INDICATOR', 'Indicator'], 'indicator')).toThrow(
       'no column "indicator"; there are: INDICATOR, Indicator',

@@ -1,7 +1,6 @@
 /**
- * The IMF and UNDP definitions against the files they name: every cell of every datapoint file by an independent
- * reading, the boundary between actual figures and projections by country and series, and UNDP's name slugs against
- * the ISO codes of UNDP's own table.
+ * The IMF and UNDP definitions against an independent reading of the mirror: every cell of every datapoint file, the
+ * boundary between actual figures and projections, and UNDP's place slugs against UNDP's own ISO codes.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +27,7 @@ describeWithMirror('the IMF', (mirror) => {
     );
   });
 
-  it('gives every cell, text cells as gaps, and what is a projection', () => {
+  it('reads every cell, text as gaps, and marks projections', () => {
     const last = new Map(
       table(join(directory, 'ddf--notes.csv')).map((row) => [
         `${row.country} ${row.concept}`,
@@ -57,13 +56,13 @@ describeWithMirror('the IMF', (mirror) => {
     expect(projected).toBeGreaterThan(30_000);
   });
 
-  it('has a curated name, unit and topic for each series, all names different', () => {
+  it('has a unique curated name, a unit and a topic for each series', () => {
     const overlays = [...read.series.values()].map(({ entry }) => curated.overlay('imf', entry));
     expect(overlays.filter(({ name, unit, topic }) => !name || !unit || !topic)).toEqual([]);
     expect(new Set(overlays.map(({ name }) => name)).size).toBe(overlays.length);
   });
 
-  it('never ranks what is in national currency or on a base of its own', () => {
+  it('never ranks series in national currency or on an index base', () => {
     const ranked = [...read.series.values()]
       .map(({ entry }) => curated.overlay('imf', entry))
       .filter(({ no_rank }) => !no_rank);
@@ -74,7 +73,7 @@ describeWithMirror('the IMF', (mirror) => {
 describeWithMirror('UNDP', (mirror) => {
   const directory = join(mirror, 'undp-hdi');
 
-  it('gives every cell, and each name slug lands on the country that UNDP itself gives it', async () => {
+  it('reads every cell, and resolves each place as UNDP does', async () => {
     const curated = await loadCurated('data');
     const definition = curated.providers.get('undp');
     const { series } = await readAll(findConnector('ddf'), definition?.source, directoryUpstream(directory));

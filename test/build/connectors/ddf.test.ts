@@ -1,4 +1,4 @@
-/** DDFcsv as data sets really have it. Whole providers are held cell by cell elsewhere. */
+/** DDFcsv. The `*-mirror` tests compare whole providers cell by cell. */
 import { describe, expect, it } from 'vitest';
 import { ddf } from '../../../build/connectors/ddf.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
@@ -41,7 +41,7 @@ const FILES = {
 const SETTINGS = { geo: 'country', time: 'year', missing: ['n/a', '--'], notes: { path: 'ddf--notes.csv' } };
 
 describe('DDFcsv', () => {
-  it('gives every series by place and year, from several files and from columns', async () => {
+  it('reads every series by place and year, from several files and from columns', async () => {
     const { series, plan, vintage } = await readAll(ddf, SETTINGS, memoryUpstream(FILES));
     expect(vintage).toBe('2.3.2, 2026-02-27T07:43:11.278Z');
     expect(plan).toBe(3);
@@ -56,7 +56,7 @@ describe('DDFcsv', () => {
     expect(series.get('index')?.rows).toEqual([{ place: 'afg', year: '2017', value: '100' }]);
   });
 
-  it('describes them in plain text, and tells those of one name apart by their units', async () => {
+  it('describes series in plain text, and distinguishes equal names by their units', async () => {
     const { series } = await readAll(ddf, SETTINGS, memoryUpstream(FILES));
     expect(series.get('gdp')?.entry).toEqual({
       slug: 'gdp',
@@ -72,12 +72,12 @@ describe('DDFcsv', () => {
     expect(series.get('growth')?.entry).toMatchObject({ name: 'Growth', unit: '%' });
   });
 
-  it('leaves out what the definition excludes', async () => {
+  it('omits excluded series', async () => {
     const { series } = await readAll(ddf, { ...SETTINGS, exclude: ['gdp'] }, memoryUpstream(FILES));
     expect([...series.keys()]).toEqual(['index', 'growth']);
   });
 
-  it('fails one series alone when its file cannot be read', async () => {
+  it('fails only the series of an unreadable file', async () => {
     const { 'points/more gdp.csv': _, ...files } = FILES;
     const { series, failed } = await readAll(ddf, SETTINGS, memoryUpstream(files));
     expect(failed.get('gdp')).toContain('404');
@@ -88,7 +88,7 @@ describe('DDFcsv', () => {
     ['no package', {}, /404/],
     ['a package that is not JSON', { 'datapackage.json': '<html>' }, /datapackage\.json: /],
     [
-      'no datapoints by that key',
+      'no datapoints with that key',
       { 'datapackage.json': JSON.stringify({ resources: [resource('c.csv', 'concept', ['concept'])] }) },
       /no datapoints by country, year/,
     ],
@@ -97,7 +97,7 @@ describe('DDFcsv', () => {
       { ...FILES, 'ddf--notes.csv': 'country,concept\nafg,gdp\n' },
       /no column "estimates_start_after"/,
     ],
-  ])('fails as a whole on %s', async (_, files, message) => {
+  ])('fails the provider on %s', async (_, files, message) => {
     await expect(readAll(ddf, SETTINGS, memoryUpstream(files))).rejects.toThrow(message);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { describePackage, type PackageOptions, readPackages as read } from './packages.ts';
 
-describe('a package that cannot be read', () => {
+describe('an unreadable package', () => {
   const csv = 'code,year,v\nA,1,1\n';
   const good = {
     'g/datapackage.json': describePackage({ fields: ['code', 'year', 'v'], more: { name: 'g' } }),
@@ -15,36 +15,48 @@ describe('a package that cannot be read', () => {
   });
 
   it.each([
-    ['is not there', {}, '404'],
-    ['is not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
-    ['has no resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
-    ['has no table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
+    ['missing', {}, '404'],
+    ['not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
+    ['without resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
+    ['without a table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
     [
-      'leaves its directory',
+      'with a path outside its directory',
       bad({ fields: ['code', 'year', 'v'], resource: { path: '../g/data.csv' } }),
       'not below its package',
     ],
     [
-      'is on another host',
+      'with a path on another host',
       bad({ fields: ['code', 'year', 'v'], resource: { path: 'https://x.test/d.csv' } }),
       'not below its package',
     ],
-    ['has no place', bad({ fields: ['x', 'year', 'v'] }), 'no place column found; say which of: x, year, v'],
-    ['has no year', bad({ fields: ['code', 'x', 'v'] }), 'no year column found; say which of: code, x, v'],
     [
-      'has no value',
+      'without a place column',
+      bad({ fields: ['x', 'year', 'v'] }),
+      'no place column found; say which of: x, year, v',
+    ],
+    [
+      'without a year column',
+      bad({ fields: ['code', 'x', 'v'] }),
+      'no year column found; say which of: code, x, v',
+    ],
+    [
+      'without a value column',
       bad({ fields: ['code', 'year', { name: 'v', type: 'string' }] }),
       'no value column found',
     ],
-    ['lost a column', bad({ fields: ['code', 'year', 'v', 'w'] }), 'no column "w"; there are: code, year, v'],
-    ['breaks off', bad({ fields: ['code', 'year', 'v'] }, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
-  ])('%s: it fails, the others stay', async (_name, files, reason) => {
+    [
+      'without a column of its schema',
+      bad({ fields: ['code', 'year', 'v', 'w'] }),
+      'no column "w"; there are: code, year, v',
+    ],
+    ['truncated', bad({ fields: ['code', 'year', 'v'] }, 'code,year,v\nA,1,1\nB'), 'Invalid Record Length'],
+  ])('%s fails alone', async (_name, files, reason) => {
     const { series, failed } = await read({ ...good, ...files }, { packages: ['b', 'g'] });
     expect([...failed.values()].join()).toContain(reason);
     expect(series.get('g')?.rows).toEqual([{ place: 'A', year: '1', value: '1' }]);
   });
 
-  it('is the whole run when there is no other', async () => {
+  it('fails the provider when it is the only one', async () => {
     await expect(read({})).rejects.toThrow('404');
   });
 });
@@ -58,7 +70,7 @@ describe('slugs', () => {
     'b/data.csv': rows,
   };
 
-  it('never let two series meet in one', async () => {
+  it('are unique within a package', async () => {
     const { failed, series } = await read({ ...one, ...two }, { packages: ['a', 'b'] });
     expect([...failed]).toEqual([
       ['a-total', 'two series would be called "a-total": give one a slug of its own'],
@@ -69,7 +81,7 @@ describe('slugs', () => {
     expect([...apart.series.keys()]).toEqual(['a-total', 'a-number']);
   });
 
-  it('are claimed over all packages', async () => {
+  it('are unique over all packages', async () => {
     const packages = [
       { path: 'b', slug: 'same' },
       { path: 'b', slug: 'same' },
@@ -80,10 +92,10 @@ describe('slugs', () => {
 
 describe('settings', () => {
   it.each([
-    ['a word it does not know', { pakages: [] }],
-    ['a pattern that is none', { roles: { ci_lo: ['('] } }],
-    ['names without a place for them', { each: { path: 'x', names: ['a'] } }],
-  ])('refuse %s', (_name, settings) => {
+    ['an unknown setting', { pakages: [] }],
+    ['an invalid pattern', { roles: { ci_lo: ['('] } }],
+    ['names without a placeholder', { each: { path: 'x', names: ['a'] } }],
+  ])('reject %s', (_name, settings) => {
     expect(frictionless.settings.safeParse(settings).success).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
-/** Data packages, constructed here: one file is enough of a definition, and every setting does what it says. */
+/** Frictionless packages: defaults, every setting, unreadable packages, slug conflicts. */
 import { describe, expect, it } from 'vitest';
 import { describePackage, readPackages as read } from './packages.ts';
 
-describe('a long table', () => {
+describe('a long table with one series', () => {
   const fields = [
     { name: 'Country Name', type: 'string' },
     { name: 'Country Code', type: 'string' },
@@ -10,7 +10,7 @@ describe('a long table', () => {
     { name: 'Value', type: 'number', description: 'What <i>it</i> measures' },
   ];
 
-  it('needs no settings at all', async () => {
+  it('needs no settings', async () => {
     const { series, vintage, failed } = await read({
       'datapackage.json': describePackage({
         fields,
@@ -49,7 +49,7 @@ describe('a long table', () => {
     ]);
   });
 
-  it('reads a package for each of many names, says how many, and takes units out of names', async () => {
+  it('reads one package per name, announces their number, and takes units from names', async () => {
     const one = (name: string) => ({
       [`in/${name}/datapackage.json`]: describePackage({
         fields,
@@ -82,7 +82,7 @@ describe('a wide table', () => {
     { name: 'note', type: 'string' },
   ];
 
-  it('gives each column that is not text as a series, bounds joined, missing texts null', async () => {
+  it('reads each column that is not text as a series, with bounds and missing values', async () => {
     const { series } = await read({
       'datapackage.json': describePackage({
         fields,
@@ -105,7 +105,7 @@ describe('a wide table', () => {
     ]);
   });
 
-  it('follows the definition: columns, slugs, properties of its own, strip, status, flags, empty cells', async () => {
+  it('applies the definition: columns, slugs, properties, strip, status, flags, empty cells', async () => {
     const { series } = await read(
       {
         'dir ü/x, y!/datapackage.json': describePackage({ fields, more: { topics: ['a', 'a'] } }),
@@ -166,7 +166,7 @@ describe('a long table of several series', () => {
       'FRA,2001,b,,%,women,3,\nFRA,2001,,nothing,kg,all,9,\n',
   };
 
-  it('gives the series that its rows name, gathered, with their names and units', async () => {
+  it('reads the series that its rows name, with names and units', async () => {
     const settings = { series: { code: 'item', name: 'item_label', unit: 'unit' }, pin: { sex: 'all' } };
     const { series } = await read(files, settings);
     expect([...series.values()]).toEqual([
@@ -193,7 +193,7 @@ describe('a long table of several series', () => {
     ]);
   });
 
-  it('wants to know which column holds the figures, and fails as a whole when broken', async () => {
+  it('requires one value column, and fails when truncated', async () => {
     const settings = { series: { code: 'item' }, pin: { sex: ['all', 'women'] } };
     await expect(read(files, { ...settings, packages: ['.'] })).rejects.toThrow(
       'one column of figures is wanted',
@@ -203,8 +203,8 @@ describe('a long table of several series', () => {
   });
 });
 
-describe('how the CSV is written', () => {
-  it('takes the dialect, the encoding and the numbers from the package', async () => {
+describe('CSV dialects', () => {
+  it('reads dialect, encoding and number format from the package', async () => {
     const fields = ['code', 'year', { name: 'v', type: 'number', decimalChar: ',', groupChar: '.' }];
     const resource = { encoding: 'iso-8859-1', dialect: { delimiter: ';', quoteChar: "'", header: false } };
     const { series } = await read({
@@ -214,7 +214,7 @@ describe('how the CSV is written', () => {
     expect(series.get('pack')?.rows).toEqual([{ place: 'Côte', year: '2000', value: '1234.5' }]);
   });
 
-  it('reads a resource of several files as one, and picks the named resource', async () => {
+  it('reads a resource with several files, and selects the named resource', async () => {
     const fields = [{ name: 'code' }, { name: 'year' }, { name: 'v' }];
     const resources = [
       { name: 'text', path: 'readme.md', format: 'md' },

@@ -1,7 +1,4 @@
-/**
- * The API connectors on the real HTTP client, against a server that misbehaves: what the client mends, what the
- * connector waits out, and what must cost one series and no more.
- */
+/** API connectors on the real HTTP client against a faulty server: what is retried, and what fails one series only. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,9 +76,9 @@ const readWho = (): ReturnType<typeof readAll> => {
 };
 
 const passing: [string, Fault['do']][] = [
-  ['HTTP 500 half-way', { status: 500, body: 'oops' }],
+  ['HTTP 500 on a later page', { status: 500, body: 'oops' }],
   ['HTTP 429 with Retry-After', { status: 429, headers: { 'retry-after': '1' }, body: '' }],
-  ['a connection that breaks half-way', 'cut'],
+  ['a connection that closes early', 'cut'],
 ];
 const lasting: [string, Fault['do'], string][] = [
   ['a redirect loop', 'loop', 'redirects'],
@@ -90,12 +87,12 @@ const lasting: [string, Fault['do'], string][] = [
     { status: 302, headers: { location: 'http://10.0.0.1/' }, body: '' },
     'private',
   ],
-  ['HTML in place of JSON', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
-  ['HTTP 500 without end', { status: 500, body: '' }, 'HTTP 500'],
-  ['a connection that always breaks', 'cut', 'tried 3 times'],
+  ['HTML instead of JSON', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
+  ['a lasting HTTP 500', { status: 500, body: '' }, 'HTTP 500'],
+  ['a connection that always closes early', 'cut', 'tried 3 times'],
 ];
 
-it.each(passing)('%s that passes is mended without a trace', async (_, spoil) => {
+it.each(passing)('recovers from %s', async (_, spoil) => {
   server.fail({ on: /indicator\/A\.A.*page=2/, times: 1, do: spoil });
   server.fail({ on: /LIFE.*skip=2/, times: 1, do: spoil });
   const bank = await readBank();
@@ -107,7 +104,7 @@ it.each(passing)('%s that passes is mended without a trace', async (_, spoil) =>
   expect(who.series.get('LIFE')?.rows).toHaveLength(4);
 });
 
-it.each(lasting)('%s costs its own series and no other', async (_, spoil, reason) => {
+it.each(lasting)('%s fails its series and no other', async (_, spoil, reason) => {
   const mend = [
     server.fail({ on: /indicator\/A\.A.*page=2/, do: spoil }),
     server.fail({ on: /LIFE.*skip=2/, do: spoil }),
@@ -122,7 +119,7 @@ it.each(lasting)('%s costs its own series and no other', async (_, spoil, reason
   expect([...who.series.keys()]).toEqual(['MORT']);
 });
 
-it('throttling that comes as HTTP 400 is the connector’s to wait out', async () => {
+it('the connector retries throttling with HTTP 400', async () => {
   server.fail({ on: /indicator\/B\.A.*page=1/, times: 2, do: { status: 400, body: 'Request Error' } });
   const { failed, series } = await readBank();
   expect([...failed]).toEqual([]);
@@ -130,10 +127,10 @@ it('throttling that comes as HTTP 400 is the connector’s to wait out', async (
 });
 
 it.each<[string, Fault['do'], string]>([
-  ['cut off by the server', 'cut', 'tried 3 times'],
-  ['shortened in silence', 'shorten', 'End of central directory'],
-  ['of another kind', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
-])('a zip %s costs its own series', async (_, spoil, reason) => {
+  ['truncated with an error', 'cut', 'tried 3 times'],
+  ['truncated silently', 'shorten', 'End of central directory'],
+  ['replaced by HTML', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
+])('a zip %s fails its series only', async (_, spoil, reason) => {
   upstream = open('zip/');
   const mend = server.fail({ on: /bad/, do: spoil });
   const { failed, series } = await readAll(worldBankCsv, { files: ['good.zip', 'bad.zip'] }, upstream);
@@ -142,7 +139,7 @@ it.each<[string, Fault['do'], string]>([
   expect([...failed.values()].join()).toContain(reason);
 });
 
-it('asks again with validators, and an unchanged upstream is seen as such', async () => {
+it('detects an unchanged upstream by its validators', async () => {
   await readBank();
   const files = upstream.fetched();
   await upstream.close();

@@ -27,7 +27,7 @@ afterAll(async () => {
   await unseen?.stop();
 });
 
-it('lists the indicators of all of them, each under its provider', async () => {
+it('lists their indicators by provider', async () => {
   const { json } = await service.get('/v1/indicators?sort=source');
   expect(json.data.map(({ id }: { id: string }) => id)).toEqual([
     'charts.forest-area',
@@ -43,7 +43,7 @@ it('lists the indicators of all of them, each under its provider', async () => {
   ]);
 });
 
-it('serves their figures and ranks, gaps and forecasts included', async () => {
+it('serves their figures and ranks, with gaps and forecasts', async () => {
   const { key } = await service.account();
   const { json } = await service.get('/v1/data?indicator=eurostat.NAMA_10_PC', { key });
   const none = { ci_lo: null, ci_hi: null };
@@ -61,7 +61,7 @@ it('serves their figures and ranks, gaps and forecasts included', async () => {
   ]);
 });
 
-it('says how fresh each of them is', async () => {
+it('serves their freshness', async () => {
   const { json } = await service.get('/v1/meta/freshness');
   expect(
     json.data.map((one: Record<string, unknown>) => [

@@ -34,7 +34,7 @@ describe('a new provider is one definition file', () => {
     return { record, catalogue, rows };
   }
 
-  it('Eurostat: one file and its places', async () => {
+  it('reads Eurostat from a file name and a place scheme', async () => {
     const { record, catalogue, rows } = await ingest('eurostat');
     expect(catalogue).toMatchObject([{ slug: 'NAMA_10_PC', unit: 'CP_EUR_HAB' }]);
     expect(record.vintage).toBe('22/05/26 11:00:00');
@@ -50,7 +50,7 @@ describe('a new provider is one definition file', () => {
     );
   });
 
-  it('OECD: one file and its indicator dimension; the whole population is found', async () => {
+  it('reads the OECD from a file name and an indicator dimension, and pins the total', async () => {
     const { record, catalogue, rows } = await ingest('oecd');
     expect(catalogue.map(({ slug, name, unit }) => [slug, name, unit])).toEqual([
       ['LE', 'Life expectancy at birth', 'Years'],
@@ -64,7 +64,7 @@ describe('a new provider is one definition file', () => {
     expect(record.rejects.other_dimension).toMatchObject({ rows: 1, samples: ['SEX=F'] });
   });
 
-  it('a Frictionless package: nothing but its address', async () => {
+  it('reads a Frictionless package from its URL', async () => {
     const { record, catalogue, rows } = await ingest('co2');
     expect(
       catalogue.map(({ slug, name, unit, source, licence }) => [slug, name, unit, source, licence]),
@@ -83,7 +83,7 @@ describe('a new provider is one definition file', () => {
     expect(record.rejects.unknown_place).toMatchObject({ rows: 2, samples: ['ATLANTIS'] });
   });
 
-  it('a grapher chart: its name; forecasts join, regions are counted', async () => {
+  it('reads a grapher chart from its name, pairs forecasts, and counts regions', async () => {
     const { record, catalogue, rows } = await ingest('charts');
     expect(catalogue).toMatchObject([
       { slug: 'forest-area', name: 'Forest area', unit: '%', source: 'FAO (2025)' },
@@ -97,11 +97,11 @@ describe('a new provider is one definition file', () => {
     expect(record.rejects.aggregate_place?.samples).toEqual(['OWID_WRL']);
   });
 
-  it('asked again, an unchanged upstream is an unchanged run', async () => {
+  it('ends a run of an unchanged upstream as unchanged', async () => {
     expect((await ingestProvider(unseen.dependencies, 'co2')).status).toBe('unchanged');
   });
 
-  it('a definition that does not suit its connector fails with what is wrong', async () => {
+  it('names the wrong setting of a definition', async () => {
     const source = { file: 'x' };
     const wrong = definitionFile('wrong', unseen.played.url, {
       connector: 'sdmx-csv',

@@ -12,8 +12,8 @@ const FILES = {
 };
 const value = { name: 'N', unit: 'kg' };
 
-describe('a package with figures', () => {
-  it('is read as JSON, by dotted paths', async () => {
+describe('an npm package with figures', () => {
+  it('reads JSON by dotted paths', async () => {
     const settings = {
       package: '@scope/figures',
       tables: [{ file: 'rows.json', format: 'json', rows: 'all', year: 'when' }],
@@ -29,7 +29,7 @@ describe('a package with figures', () => {
     expect(series.get('n')?.entry).toMatchObject({ slug: 'n', name: 'N', unit: 'kg', description: null });
   });
 
-  it('is read as CSV', async () => {
+  it('reads CSV', async () => {
     const settings = {
       package: '@scope/figures',
       tables: [{ file: 'rows.csv', format: 'csv', year: 'when' }],
@@ -40,7 +40,7 @@ describe('a package with figures', () => {
     expect(series.get('n')?.rows).toEqual([{ place: 'France', year: '1955', value: '1.5' }]);
   });
 
-  it('is read as a module that exports a map from place to figure', async () => {
+  it('reads a module that exports a map from place to figure', async () => {
     const settings = {
       package: '@scope/figures',
       tables: [{ file: 'map.js', format: 'module', rows: 'data', year: { fixed: 2021 } }],
@@ -54,7 +54,7 @@ describe('a package with figures', () => {
     ]);
   });
 
-  it('says when the package is not installed, as in an installation for production', async () => {
+  it('reports a package that is not installed', async () => {
     const settings = {
       package: '@scope/figures',
       tables: [{ file: 'rows.json', format: 'json', year: 'when' }],
@@ -67,7 +67,7 @@ describe('a package with figures', () => {
     );
   });
 
-  it('says when its content is another than its definition says', async () => {
+  it('reports content that contradicts the definition', async () => {
     const settings = {
       package: '@scope/figures',
       tables: [{ file: 'rows.json', format: 'json', rows: 'none', year: 'when' }],

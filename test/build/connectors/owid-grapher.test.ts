@@ -1,4 +1,4 @@
-/** Grapher charts, constructed here: columns against metadata, forecasts, bounds, codes, credits, broken charts. */
+/** Grapher charts: metadata matching, forecasts, bounds, place codes, credits, unreadable charts. */
 import { describe, expect, it } from 'vitest';
 import { matchColumns, owidGrapher } from '../../../build/connectors/owid-grapher.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
@@ -21,7 +21,7 @@ describe('matching headers with metadata', () => {
     return headers.map((header) => found.get(header)?.titleShort ?? undefined);
   };
 
-  it('1: by key, short name, short and long title, whatever case and spaces', () => {
+  it('1: by key, short name, short and long title, ignoring case and spaces', () => {
     const columns = {
       'Key one': titled('One'),
       two: titled('Two', { shortName: 'short_two' }),
@@ -49,18 +49,18 @@ describe('matching headers with metadata', () => {
     ]);
   });
 
-  it('2: by position, when names that match stand in place', () => {
+  it('2: by position, when all name matches agree with it', () => {
     const columns = { A: titled('A'), 'Meat, pig': titled('Pig meat'), C: titled('C') };
     expect(match(['A', 'Pork', 'C'], columns)).toEqual(['A', 'Pig meat', 'C']);
   });
 
-  it('2: not by position when a name stands elsewhere, nor when the numbers differ', () => {
+  it('2: not by position when a name match disagrees, nor when the counts differ', () => {
     const columns = { C: titled('C'), 'Meat, pig': titled('Pig meat'), A: titled('A') };
     expect(match(['A', 'Pork', 'C'], columns)).toEqual(['A', undefined, 'C']);
     expect(match(['A', 'Pork'], columns)).toEqual(['A', undefined]);
   });
 
-  it('3: by all its words, when only one entry has them', () => {
+  it('3: by words, when only one entry contains them all', () => {
     const columns = {
       'Share from solar': titled('First'),
       'Share from wind': titled('Second'),
@@ -71,7 +71,7 @@ describe('matching headers with metadata', () => {
 });
 
 describe('a chart', () => {
-  it('is one series under its own name, with credits and plain words', async () => {
+  it('is one series named after the chart, with credits and plain text', async () => {
     const { series, vintage } = await read({
       'c.csv':
         'Entity,Code,Year,V\nFrance,FRA,2000,1.50\nFrance,FRA,2001,\nAfrica,,2000,2\nKosovo,OWID_KOS,-500,3\n',
@@ -114,7 +114,7 @@ describe('a chart', () => {
     ]);
   });
 
-  it('joins forecasts and bounds to their series, in any order of columns', async () => {
+  it('pairs forecasts and bounds with their series, in any column order', async () => {
     const { series } = await read({
       'c.csv':
         'Entity,Code,Year,P (Projected),P,Q,Q_lower,Q_upper\n' +
@@ -136,7 +136,7 @@ describe('a chart', () => {
     ]);
   });
 
-  it('follows the definition: slugs, tags, left-out columns, bounds, metadata, empty cells', async () => {
+  it('applies the definition: slugs, tags, skipped columns, bounds, metadata, empty cells', async () => {
     const { series } = await read(
       {
         'd/c.csv': 'Entity,Code,Year,a,b,lo,hi\nFrance,FRA,2000,1,2,3,4\nFrance,FRA,2001,,2,,\n',
@@ -164,7 +164,7 @@ describe('a chart', () => {
     ]);
   });
 
-  it('asks for the full data by their display names, and encodes the name of a chart', async () => {
+  it('requests full data with display names, and encodes the chart name', async () => {
     const upstream = memoryUpstream({
       'a b.csv': 'Entity,Code,Year,V\nFrance,FRA,2000,1\n',
       'a b.metadata.json': chart({}),
@@ -177,39 +177,39 @@ describe('a chart', () => {
   });
 });
 
-describe('a chart that cannot be read', () => {
+describe('an unreadable chart', () => {
   const good = { 'g.csv': 'Entity,Code,Year,V\nFrance,FRA,2000,1\n', 'g.metadata.json': chart({ V: {} }) };
 
   it.each([
-    ['is not there', {}, '404'],
+    ['missing', {}, '404'],
     [
-      'is daily',
+      'with days instead of years',
       { 'c.csv': 'Entity,Code,Day,V\nFrance,FRA,2000-01-01,1\n', 'c.metadata.json': chart({}) },
       'no column "Year"',
     ],
     [
-      'has no place',
+      'without a code column',
       { 'c.csv': 'Country,Year,V\nFrance,2000,1\n', 'c.metadata.json': chart({}) },
       'no column "Code"',
     ],
-    ['has metadata that are none', { 'c.csv': '', 'c.metadata.json': '<html>' }, 'JSON'],
+    ['with invalid metadata', { 'c.csv': '', 'c.metadata.json': '<html>' }, 'JSON'],
     [
-      'breaks off',
+      'truncated',
       { 'c.csv': 'Entity,Code,Year,V\nFrance,FRA,2000,1\nFra', 'c.metadata.json': chart({}) },
       'Invalid Record Length',
     ],
-  ])('%s: it fails, the others stay', async (_name, files, reason) => {
+  ])('%s fails alone', async (_name, files, reason) => {
     const { series, failed } = await read({ ...good, ...files }, { charts: ['c', 'g'] });
     expect([...failed.values()].join()).toContain(reason);
     expect(series.get('g')?.rows).toHaveLength(1);
   });
 
-  it('names every series that a broken file would have given', async () => {
+  it('reports every series of a truncated file', async () => {
     const files = { ...good, 'c.csv': 'Entity,Code,Year,A,B\nx,,2000,1,2\nx,', 'c.metadata.json': chart({}) };
     expect([...(await read(files, { charts: ['c', 'g'] })).failed.keys()]).toEqual(['c-a', 'c-b']);
   });
 
-  it('is the whole run when no chart can be read, without asking for hundreds', async () => {
+  it('fails the provider when no chart is readable, after a few requests', async () => {
     const upstream = memoryUpstream({});
     const charts = Array.from({ length: 100 }, (_, n) => `c${n}`);
     await expect(readAll(owidGrapher, { charts }, upstream)).rejects.toThrow('404');

@@ -1,6 +1,6 @@
 /**
- * Our World in Data against its own files, cell by cell. The files are read here by hand (csv-parse's synchronous API
- * and JSON), sharing nothing with the connectors; which columns belong together is written out below, chart by chart.
+ * Our World in Data against an independent reading of its files, cell by cell. The tables below state which columns
+ * belong together.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const table = (file: string): Row[] => parse(readFileSync(file), { columns: true
 const source = (id: string): unknown => parseYaml(readFileSync(`data/providers/${id}.yaml`, 'utf8')).source;
 const cell = (row: Row, column: string): string | null => (row[column] === '' ? null : (row[column] ?? null));
 
-/** A chart of several columns: each is a series, under the column's name in lower case with hyphens. */
+/** The series of a chart with several columns. */
 const ofOneChart = (slug: string, chart: string, unit: string, columns: string[]) =>
   Object.fromEntries(
     columns.map((column): [string, [string, string, string]] => [
@@ -26,7 +26,7 @@ const ofOneChart = (slug: string, chart: string, unit: string, columns: string[]
     ]),
   );
 
-/** Slug → chart, column and unit, as a person reads them in the CSV and its metadata. */
+/** Slug → chart, column and unit. */
 const CHARTS: Record<string, [string, string, string]> = {
   'access-to-clean-fuels-and-technologies-for-cooking': [
     'access-to-clean-fuels-and-technologies-for-cooking',
@@ -87,13 +87,13 @@ describeWithMirror('the grapher charts', (mirror) => {
     read = await readAll(owidGrapher, source('owid'), directoryUpstream(directory));
   });
 
-  it('gives the series of every chart, and no other', () => {
+  it('reads the series of every chart, and no others', () => {
     expect(read.failed.size).toBe(0);
     expect([...read.series.keys()].sort()).toEqual(Object.keys(CHARTS).sort());
   });
 
   it.each(Object.entries(CHARTS))(
-    '%s: every row, value, gap and forecast, and the unit',
+    '%s: reads every row, value, gap and forecast, and the unit',
     (slug, [chart, column, unit]) => {
       const series = read.series.get(slug);
       expect(series?.entry.unit).toBe(unit);
@@ -110,14 +110,14 @@ describeWithMirror('the grapher charts', (mirror) => {
     },
   );
 
-  it('marks the forecasts of the population, and nothing before 2024', () => {
+  it('marks population forecasts from 2024 on', () => {
     const rows = read.series.get('population-total')?.rows ?? [];
     expect(rows.filter((row) => row.projected).length).toBe(19_712);
     expect(Math.min(...rows.filter((row) => row.projected).map((row) => Number(row.year)))).toBe(2024);
   });
 });
 
-/** What is joined, by slug of the value: upstream's bound columns, lower first by the numbers they hold. */
+/** Slug → the columns of the lower and upper bound, by their figures. */
 const BOUNDS: Record<string, [string, string]> = {
   'government-transparency': ['gov_transparency_upper', 'gov_transparency_lower'],
 };
@@ -130,13 +130,13 @@ describeWithMirror('the archived data sets', (mirror) => {
     read = await readAll(frictionless, source('owid-datasets'), directoryUpstream(directory));
   });
 
-  it('has a definition for each of them', () => {
+  it('lists every data set in the definition', () => {
     const { packages } = source('owid-datasets') as { packages: { path: string }[] };
     expect(packages.map(({ path }) => path).sort()).toEqual(sets.sort());
     expect(read.failed.size).toBe(0);
   });
 
-  it.each(sets)('%s: every row, value, gap and bound', (set) => {
+  it.each(sets)('%s: reads every row, value, gap and bound', (set) => {
     const { packages } = source('owid-datasets') as { packages: { path: string; slug: string }[] };
     const base = packages.find(({ path }) => path === set)?.slug ?? '';
     const file = readdirSync(join(directory, set)).find((name) => name.endsWith('.csv')) ?? '';
@@ -161,7 +161,7 @@ describeWithMirror('the archived data sets', (mirror) => {
     }
   });
 
-  it('pairs bounds so that the lower one is lower', () => {
+  it('pairs bounds in ascending order', () => {
     const rows = read.series.get('government-transparency')?.rows ?? [];
     expect(rows).toHaveLength(3_875);
     const ordered = rows.every(
@@ -170,7 +170,7 @@ describeWithMirror('the archived data sets', (mirror) => {
     expect(ordered).toBe(true);
   });
 
-  it('lets no markup into a description', () => {
+  it('removes markup from descriptions', () => {
     const marked = [...read.series.values()].filter(({ entry }) =>
       /<\/?[a-z]+[ >]|href=/i.test(entry.description ?? ''),
     );

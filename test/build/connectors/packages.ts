@@ -1,4 +1,4 @@
-/** Frictionless packages for tests: a descriptor in one line, and the connector over files written there. */
+/** Frictionless packages for tests. */
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
@@ -8,7 +8,7 @@ export interface PackageOptions {
   resource?: object;
 }
 
-/** A `datapackage.json` of one table with these fields. */
+/** A `datapackage.json` with one table. */
 export const describePackage = ({ fields, more = {}, resource = {} }: PackageOptions): string =>
   JSON.stringify({
     name: 'pack',
@@ -25,6 +25,6 @@ export const describePackage = ({ fields, more = {}, resource = {} }: PackageOpt
     ...more,
   });
 
-/** Reads packages out of files written in the test. */
+/** Reads packages from files in memory. */
 export const readPackages = (files: Record<string, string | Uint8Array>, settings: object = {}) =>
   readAll(frictionless, settings, memoryUpstream(files));

@@ -1,4 +1,4 @@
-/** Provider words as plain text, and slugs that can stand in an indicator id. */
+/** Upstream markup as plain text, and slugs that are valid in an indicator id. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeToSlug, plainText, toSlug } from '../../../build/connectors/plain-text.ts';
@@ -15,11 +15,11 @@ describe('plainText', () => {
     ['a<script>alert(1)</script>b', 'a b'],
     ['&bogus; &#0; &#x110000;', '&bogus; &#0; &#x110000;'],
     ['  a \t b\r\n\r\n\r\n\r\nc ', 'a b\n\nc'],
-  ])('reads %j', (text, plain) => {
+  ])('converts %j', (text, plain) => {
     expect(plainText(text)).toBe(plain);
   });
 
-  it('has nothing to say of nothing', () => {
+  it('makes empty text null', () => {
     expect([plainText(null), plainText(undefined), plainText(''), plainText(' <br> ')]).toEqual([
       null,
       null,
@@ -39,7 +39,7 @@ describe('toSlug', () => {
     expect(toSlug(name)).toBe(slug);
   });
 
-  it('always makes the second half of an indicator id', () => {
+  it('always makes a valid second half of an indicator id', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (name) => {
         expect(`p.${toSlug(name)}`).toMatch(INDICATOR_ID);
@@ -48,7 +48,7 @@ describe('toSlug', () => {
     );
   });
 
-  it('keeps a code that can stand as it is', () => {
+  it('keeps a code that is already valid', () => {
     expect(codeToSlug('CME_MRY0T4')).toBe('CME_MRY0T4');
     expect(codeToSlug('a/b')).toBe('a-b');
   });

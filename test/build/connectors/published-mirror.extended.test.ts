@@ -1,7 +1,7 @@
 /**
- * What is published of OWID, UNICEF, the IMF and UNDP against the upstream files, through the whole chain: ingestion,
- * build and gateway, or Parquet where a series is only shown. The expectation is made here from the files alone (csv-parse) and from lists of places that the
- * upstreams themselves give: OWID's own codes for its names, UNDP's own ISO codes for its slugs.
+ * Published figures of OWID, UNICEF, the IMF and UNDP against their upstream files, through ingestion, build and gateway
+ * (or Parquet, for display-only series). Expectations come from the files alone, and from the place codes that OWID and
+ * UNDP publish themselves.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const number = (text: string | undefined): number | null => (text ? Number(text)
 const sorted = (rows: Figure[]): Figure[] =>
   rows.toSorted((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1));
 
-describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) => {
+describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) => {
   let root: string;
   let built: MirrorBuild;
   let connection: DuckDBConnection;
@@ -75,7 +75,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
       .filter((id) => id.startsWith(`${provider}.`))
       .sort();
 
-  /** Open ones as a client gets them, those that are only shown as they lie in the snapshot. */
+  /** The figures of an open series from the API, of a display-only one from the snapshot. */
   async function published(id: string): Promise<Figure[]> {
     const record = catalogue.indicators.find((indicator) => indicator.record.id === id)?.record;
     if (record?.access_tier === 'open') return answered(id);
@@ -91,13 +91,13 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     return rows.map((row) => [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected]);
   }
 
-  /** A place code as OWID writes it, on the spine. */
+  /** The ISO code of an OWID place code, if it is a country. */
   const owidPlace = (code: string): string | null => {
     const iso3 = code === 'OWID_KOS' ? 'XKX' : code;
     return spine.has(iso3) ? iso3 : null;
   };
 
-  it('OWID charts: every cell of every country', async () => {
+  it('publishes every cell of every country of the OWID charts', async () => {
     const charts: Record<string, [string, string]> = {
       'child-mortality': ['child-mortality', 'Under-five mortality rate (selected)'],
       'share-of-individuals-using-the-internet': [
@@ -137,9 +137,9 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     }
   });
 
-  it('OWID data sets: every cell of every country, by the codes that OWID gives those names', async () => {
+  it('publishes every cell of every country of the OWID data sets, by OWID place codes', async () => {
     const codes = new Map<string, string>([
-      // Names of these older sets that OWID has changed since.
+      // Names in these older sets that OWID has since changed.
       ['Swaziland', 'SWZ'],
       ['Macedonia', 'MKD'],
       ['Czech Republic', 'CZE'],
@@ -192,7 +192,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     }
   });
 
-  it('IMF: every cell, text as a gap, the forecasts of each country and series', async () => {
+  it('publishes every IMF cell, text as gaps, and the forecasts of each country and series', async () => {
     const last = new Map(
       (await table('imf-weo', 'ddf--notes.csv')).map((row) => [
         `${row.country} ${row.concept}`,
@@ -217,7 +217,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     }
   });
 
-  it('UNDP: every cell, by the ISO codes of its own table', async () => {
+  it('publishes every UNDP cell, by the ISO codes of UNDP', async () => {
     const iso3 = new Map(
       (await table('undp-hdi', 'etl', 'source', 'HDR21-22_complete_time_series.csv')).map((row) => [
         row.country,
@@ -235,7 +235,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     expect(await published('undp.hdi')).toEqual(sorted(expected));
   });
 
-  it('UNICEF: every figure of the whole population, with its bounds, once', async () => {
+  it('publishes every UNICEF figure of the whole population once, with its bounds', async () => {
     const folder = ['sdmx', 'unicef', 'data'];
     const files = (await readdir(join(mirror, ...folder))).filter((name) => name.endsWith('.csv'));
     const rows = (await Promise.all(files.map((name) => table(...folder, name)))).flat();
@@ -260,7 +260,7 @@ describeWithMirror('what is published of OWID, UNICEF, IMF and UNDP', (mirror) =
     }
   });
 
-  it('holds nothing back by name only: no byte of a withheld series, until its rule is changed', async () => {
+  it('contains no byte of a withheld series until its rule changes', async () => {
     const withheld = [
       'owid.share-electricity-renewables',
       'owid-datasets.life-satisfaction',

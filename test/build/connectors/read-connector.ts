@@ -1,7 +1,4 @@
-/**
- * Upstreams for the connector tests: a directory, or files written in the test. They follow the contract of `Upstream`
- * (references are relative URLs; a query is dropped) and have no network in them.
- */
+/** Runs a connector over a directory or over files in memory, and collects what it yields. */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +23,7 @@ export function directoryUpstream(directory: string): Upstream {
   };
 }
 
-/** Files by name. Each is handed out in chunks of seven bytes, so that nothing depends on where a chunk ends. */
+/** Files by name, streamed in chunks of seven bytes to test chunk boundaries. */
 export function memoryUpstream(files: Record<string, string | Uint8Array>): Upstream & { asked: string[] } {
   const asked: string[] = [];
   const find = (reference: string): Uint8Array => {
@@ -47,7 +44,7 @@ export function memoryUpstream(files: Record<string, string | Uint8Array>): Upst
   };
 }
 
-/** A definition of which the connectors under test look at nothing. */
+/** A definition whose content does not matter to the connectors under test. */
 const definition = providerDefinition.parse({
   id: 'test',
   name: 'Test',
@@ -72,7 +69,7 @@ export interface ReadProvider {
   plan: number | null;
 }
 
-/** Everything a connector gives, checked against the contract: announced first, contiguous, slugs used once. */
+/** Reads everything, and checks the contract: series are announced first, contiguous, and have unique slugs. */
 export async function readAll<Settings>(
   connector: Connector<Settings>,
   settings: z.input<Connector<Settings>['settings']> | unknown,

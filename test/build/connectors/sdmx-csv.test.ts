@@ -1,4 +1,4 @@
-/** SDMX-CSV 1.0 and 2.0, constructed here after the field guides and after what UNICEF, Eurostat and the OECD serve. */
+/** SDMX-CSV 1.0 and 2.0, after the field guides and the responses of UNICEF, Eurostat and the OECD. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
@@ -12,7 +12,7 @@ const read = (csv: string | Record<string, string>, settings: object = {}) =>
 
 const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n`;
 
-describe('the forms of a message', () => {
+describe('message formats', () => {
   it('1.0 with DATAFLOW first', async () => {
     const { series } = await read(
       lines(
@@ -30,7 +30,7 @@ describe('the forms of a message', () => {
     });
   });
 
-  it('1.0 as Eurostat serves it: small ids, LAST UPDATE, OBS_FLAG, no indicator', async () => {
+  it('1.0 of Eurostat: lower-case ids, LAST UPDATE, OBS_FLAG, no indicator', async () => {
     const { series, vintage } = await read(
       lines(
         'DATAFLOW,LAST UPDATE,freq,unit,na_item,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG,CONF_STATUS',
@@ -64,7 +64,7 @@ describe('the forms of a message', () => {
     });
   });
 
-  it('2.0 with labels=name: a column of labels after each id, whatever its case', async () => {
+  it('2.0 with labels=name: a label column after each code column', async () => {
     const { series } = await read(
       lines(
         'STRUCTURE,STRUCTURE_ID,STRUCTURE_NAME,ACTION,geo,Country,unit,Unit of measure,TIME_PERIOD,Time,OBS_VALUE,Observation value,OBS_FLAG,Status',
@@ -77,7 +77,7 @@ describe('the forms of a message', () => {
     });
   });
 
-  it('as UNICEF serves it: code and label columns that differ by case only, bounds, no DATAFLOW', async () => {
+  it('UNICEF: code and label columns that differ by case only, bounds, no DATAFLOW', async () => {
     const { series } = await read(
       lines(
         'REF_AREA,Geographic area,INDICATOR,Indicator,SEX,Sex,UNIT_MEASURE,Unit of measure,TIME_PERIOD,OBS_VALUE,LOWER_BOUND,UPPER_BOUND,OBS_STATUS,Observation Status',
@@ -102,7 +102,7 @@ describe('the forms of a message', () => {
     });
   });
 
-  it('2.0 actions: deleted figures are withdrawn, rows of attributes alone are no figures', async () => {
+  it('2.0 actions: deleted figures are withdrawn, rows with attributes only are skipped', async () => {
     const { series } = await read(
       lines(
         'STRUCTURE[;],STRUCTURE_ID,ACTION,INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE,ATTR[en;fr]',
@@ -129,13 +129,13 @@ describe('dimensions', () => {
   const kept = (rows: { value: unknown; other_dimension?: string }[] | undefined) =>
     rows?.map(({ value, other_dimension }) => (other_dimension === undefined ? value : other_dimension));
 
-  it('are pinned to the whole where there is one and the definition is silent', async () => {
+  it('are pinned to the total by default', async () => {
     const { series } = await read(table);
     expect(kept(series.get('I')?.rows)).toEqual(['SEX=F', 'AGE=Y15', '3']);
     expect(kept(series.get('J')?.rows)).toEqual(['4']);
   });
 
-  it('are pinned by the definition, for all files or for one', async () => {
+  it('are pinned by the definition, for all files or one', async () => {
     expect(kept((await read(table, { pin: { SEX: '_T', AGE: ['Y15'] } })).series.get('I')?.rows)).toEqual([
       'SEX=F',
       '2',
@@ -146,7 +146,7 @@ describe('dimensions', () => {
     expect(kept(one.series.get('I')?.rows)).toEqual(['AGE=Y15', 'AGE=Y15', '3']);
   });
 
-  it('make series of their own, the whole without a suffix', async () => {
+  it('make one series per code, the total without a suffix', async () => {
     const { series } = await read(table, {
       indicator: ['INDICATOR', 'SEX'],
       total: ['_T'],
@@ -157,7 +157,7 @@ describe('dimensions', () => {
     expect(series.get('I-F')?.entry.name).toBe('I, F');
   });
 
-  it('whose codes make one slug are not mixed', async () => {
+  it('whose codes map to the same slug fail', async () => {
     const { series, failed } = await read(
       lines('INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', 'a/b,FRA,2000,1', 'a b,FRA,2001,2', 'c,FRA,2000,3'),
     );
@@ -165,7 +165,7 @@ describe('dimensions', () => {
     expect(failed.get('a-b')).toBe('a/b and a b would both be called "a-b"');
   });
 
-  it('that are pinned and nowhere to be found are an error, not an unpinned series', async () => {
+  it('that are pinned but in no file are an error', async () => {
     await expect(read(table, { pin: { SEXE: '_T' } })).rejects.toThrow('pinned, but in no file: SEXE');
     await expect(read(table, { files: [{ path: 'd.csv', pin: { sex: '_T' } }] })).rejects.toThrow(
       'no column sex',
@@ -181,7 +181,7 @@ describe('units and powers of ten', () => {
       `I,DEU,${b},-.05,`,
     );
 
-  it('keeps the figures and says the scale in the unit', async () => {
+  it('keeps the figures and adds the scale to the unit', async () => {
     const { series } = await read(table('USD,6,2000', 'USD,6,2000'));
     expect(series.get('I')).toMatchObject({
       entry: { unit: 'USD (millions)' },
@@ -191,7 +191,7 @@ describe('units and powers of ten', () => {
     expect((await read(table('USD,0,2000', 'USD,0,2000'))).series.get('I')?.entry.unit).toBe('USD');
   });
 
-  it('multiplies when the definition asks, to the double that the decimal means', async () => {
+  it('multiplies exactly when the definition says so', async () => {
     const { series } = await read(table('USD,6,2000', 'USD,-2,2000'), { multiplier: 'apply' });
     expect(series.get('I')).toMatchObject({
       entry: { unit: 'USD' },
@@ -202,7 +202,7 @@ describe('units and powers of ten', () => {
     });
   });
 
-  it('fails a series of several units or scales, and says what to do', async () => {
+  it('fails a series with several units or scales, and says what to pin', async () => {
     expect((await read(table('USD,6,2000', 'EUR,6,2000'))).failed.get('I')).toBe(
       "several units (USD, EUR): pin the unit's dimension to one",
     );
@@ -215,7 +215,7 @@ describe('units and powers of ten', () => {
 describe('files', () => {
   const header = 'INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE';
 
-  it('that share a series are one series, contiguous', async () => {
+  it('that share a series are merged, contiguously', async () => {
     const { series } = await read({
       a: lines(header, 'I,FRA,2000,1', 'J,FRA,2000,2'),
       b: lines(header, 'I,DEU,2000,3'),
@@ -224,7 +224,7 @@ describe('files', () => {
     expect(series.get('J')?.rows.map((row) => row.value)).toEqual(['2']);
   });
 
-  it('can be a whole series each, under a name of the definition', async () => {
+  it('can each be one series named by the definition', async () => {
     const files = [{ path: 'data/X?format=csv', slug: 'mine', name: 'Mine', unit: 'u', tags: ['t'] }];
     const { series } = await read({ 'data/X': lines(header, 'I,FRA,2000,1', 'J,DEU,2000,2') }, { files });
     expect(series.get('mine')).toMatchObject({
@@ -233,7 +233,7 @@ describe('files', () => {
     });
   });
 
-  it('take columns by the names that the definition gives, and a year out of a date', async () => {
+  it('use the column names of the definition, and extract the year from a date', async () => {
     const { series } = await read(lines('S,W,WHEN,FIGURE,LO,HI,ST', 'I,FRA,2014-12-31,n.a.,1,2,PRED'), {
       indicator: 'S',
       place: 'W',
@@ -258,7 +258,7 @@ describe('files', () => {
     ]);
   });
 
-  it('that break off take the series they touched with them, and no other', async () => {
+  it('that are truncated fail the series they contain, and no other', async () => {
     const { series, failed } = await read({
       a: lines(header, 'I,FRA,2000,1', 'K,FRA,2000,1'),
       b: `${header}\r\nI,DEU,2000,3\r\nI,DE`,
@@ -277,7 +277,7 @@ describe('files', () => {
     ],
     ['no time', 'INDICATOR,REF_AREA,OBS_VALUE', 'no column TIME_PERIOD'],
     ['nothing', '', 'the file is empty'],
-  ])('with %s are a changed layout', async (_name, csv, reason) => {
+  ])('with %s fail the provider', async (_name, csv, reason) => {
     await expect(read(csv)).rejects.toThrow(reason);
   });
 });

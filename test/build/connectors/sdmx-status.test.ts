@@ -1,4 +1,4 @@
-/** Observation statuses of SDMX as words, and which of them are forecasts. */
+/** SDMX observation statuses in words, and which of them are forecasts. */
 import { describe, expect, it } from 'vitest';
 import { describeStatus, isForecast } from '../../../build/connectors/sdmx-message.ts';
 
@@ -16,7 +16,7 @@ describe('statuses', () => {
     ['LT', 'less than', false],
     ['7', '7', false],
     ['F7', 'F7', false],
-  ])('%j is %j', (code, words, forecast) => {
+  ])('%j means %j', (code, words, forecast) => {
     expect(describeStatus(code)).toBe(words);
     expect(isForecast(code, forecasts)).toBe(forecast);
   });

@@ -1,4 +1,4 @@
-/** The spool sorts mixed rows by series, in memory or on disk, and leaves nothing behind. */
+/** The spool groups rows by series, in memory or on disk, and removes its files. */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe('SeriesSpool', () => {
     );
   });
 
-  it('can be read twice, knows nothing of other keys, and removes its files', async () => {
+  it('can be read twice, yields nothing for unknown keys, and removes its files', async () => {
     expect(readdirSync(place)).toEqual([]);
     const spool = new SeriesSpool<number>(2, place);
     for (const n of [1, 2, 3, 4, 5]) spool.add('x', n);

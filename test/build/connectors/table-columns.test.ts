@@ -1,4 +1,4 @@
-/** Which columns of a wide table belong together, by pattern and by definition. */
+/** Pairing of value, forecast and bound columns, by pattern and by definition. */
 import { describe, expect, it } from 'vitest';
 import { pairColumns, rolePatterns } from '../../../build/connectors/table-columns.ts';
 
@@ -18,14 +18,14 @@ describe('pairColumns', () => {
     ['Death rate', 'Lower bound of death rate', 'ci_lo'],
     ['Death rate', 'Upper bound: Death rate', 'ci_hi'],
     ['Death  rate', 'Death rate (upper)', 'ci_hi'],
-  ])('joins to %j the column %j as %s', (base, partner, role) => {
+  ])('pairs %j with %j as %s', (base, partner, role) => {
     const expected = [{ ...none, column: base, value: base, [role]: partner }];
     expect(pairColumns([base, partner], defaults)).toEqual(expected);
     expect(pairColumns([partner, base], defaults)).toEqual(expected);
   });
 
   it.each(['Lower secondary completion', 'upper', 'x_lower', 'Lower bound of nothing'])(
-    'leaves %j alone: no other column is its series',
+    'keeps %j as a series of its own without a partner',
     (column) => {
       expect(pairColumns([column, 'other'], defaults)).toEqual([
         { ...none, column, value: column },
@@ -34,20 +34,20 @@ describe('pairColumns', () => {
     },
   );
 
-  it('takes a forecast without an observed column for a series of forecasts', () => {
+  it('reads a forecast column without an observed one as a series', () => {
     expect(pairColumns(['Deaths (Projected)'], defaults)).toEqual([
       { ...none, column: 'Deaths (Projected)', projected: 'Deaths (Projected)' },
     ]);
   });
 
-  it('lets the definition decide against the patterns', () => {
+  it('prefers the definition over the patterns', () => {
     const explicit = new Map([['t', { ci_lo: 't_upper', ci_hi: 't_lower' }]]);
     expect(pairColumns(['t', 't_upper', 't_lower'], defaults, explicit)).toEqual([
       { ...none, column: 't', value: 't', ci_lo: 't_upper', ci_hi: 't_lower' },
     ]);
   });
 
-  it('refuses a pattern that is no regular expression', () => {
+  it('rejects an invalid regular expression', () => {
     expect(rolePatterns.safeParse({ ci_lo: ['('] }).success).toBe(false);
   });
 });

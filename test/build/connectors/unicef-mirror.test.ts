@@ -1,7 +1,4 @@
-/**
- * UNICEF's answers against an independent reading: csv-parse by column name, every row of every file, bounds included,
- * with the parts of the population that are left out counted as such.
- */
+/** UNICEF's responses against an independent reading: every row with its bounds, and rows for other parts of the population. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -27,7 +24,7 @@ describeWithMirror('UNICEF', (mirror) => {
     upstream = files.flatMap((file: Buffer): Row[] => parse(file, { columns: true }));
   });
 
-  it('gives every row of the ten files', () => {
+  it('reads every row of the ten files', () => {
     expect(read.failed.size).toBe(0);
     expect(upstream).toHaveLength(1_015);
     for (const [slug, series] of read.series) {

@@ -1,6 +1,6 @@
 /**
- * Shapes of real providers that no definition here has met yet, each read by the least definition that a data engineer
- * would write for it, or refused with the name of what is missing.
+ * Formats of real providers that have no definition here: each is read with a minimal definition, or rejected with a
+ * message that names what is missing.
  */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import { memoryUpstream, readAll } from './read-connector.ts';
 
 type Files = Record<string, string | Uint8Array>;
 
-/** `slug: place year value, …` of every series. */
+/** Each series as `place year value, …` by slug. */
 async function readShort<Settings>(connector: Connector<Settings>, source: object, files: Files) {
   const { series, failed } = await readAll(connector, source, memoryUpstream(files));
   expect([...failed]).toEqual([]);
@@ -41,7 +41,7 @@ const pack = (resource: object, table: string | Uint8Array, more: object = {}): 
 const fields = (...names: string[]) => ({ fields: names.map((name) => ({ name })) });
 
 describe('Frictionless packages', () => {
-  it('with semicolons, decimal commas, digit groups and missing values, as the package says', async () => {
+  it('reads semicolons, decimal commas, digit groups and missing values that the package states', async () => {
     const schema = {
       missingValues: ['', 'k. A.', '..'],
       fields: [
@@ -57,7 +57,7 @@ describe('Frictionless packages', () => {
     });
   });
 
-  it('that say nothing of it: the definition does', async () => {
+  it('reads encoding, preamble and decimal comma that the definition states', async () => {
     const table = Buffer.from('Quelle: Amt\nland;jahr;wert\nC\xf4te d\x92Ivoire;2020;1,5\n', 'latin1');
     const source = {
       packages: ['werte.csv'],
@@ -71,7 +71,7 @@ describe('Frictionless packages', () => {
   it.each([
     ['gzip', (text: string) => gzipSync(text)],
     [
-      'a zip with notes beside the table',
+      'a zip with a notes file',
       (text: string) =>
         zipOf([
           { name: 'Metadata_set.csv', body: 'note\n' },
@@ -80,7 +80,7 @@ describe('Frictionless packages', () => {
     ],
     ['a byte order mark', (text: string) => `\uFEFF${text}`],
     ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
-  ])('packed or written as %s', async (how, write) => {
+  ])('reads %s', async (how, write) => {
     const schema = fields('iso3', 'year', 'value');
     const files = pack(
       { schema, ...(how === 'UTF-16' ? { encoding: 'utf-16le' } : {}) },
@@ -89,7 +89,7 @@ describe('Frictionless packages', () => {
     expect(await readShort(frictionless, {}, files)).toEqual({ set: 'FRA 2020 1' });
   });
 
-  it('without a schema, or without a package at all: header and first rows say what is text', async () => {
+  it('infers text columns without a schema or a package', async () => {
     const table = 'Country Code,Region,Year,GDP,Note\nFRA,Europe,2020,2.6,\nDEU,Europe,2020,3.8,x\n';
     const expected = 'FRA 2020 2.6, DEU 2020 3.8';
     expect(await readShort(frictionless, {}, pack({}, table))).toEqual({ set: expected });
@@ -98,7 +98,7 @@ describe('Frictionless packages', () => {
     expect(await readShort(frictionless, source, files)).toEqual({ gdp: expected });
   });
 
-  it('with a column for each year, plain, of DataBank, or of several series at once', async () => {
+  it('reads a column per year: plain, DataBank headers, or several series', async () => {
     const plain = pack(
       { schema: fields('Country', 'Code', '2019', '2020') },
       'Country,Code,2019,2020\nFrance,FRA,1,2\n',
@@ -118,7 +118,7 @@ describe('Frictionless packages', () => {
     });
   });
 
-  it('with dates for years, when the definition says which part is the year', async () => {
+  it('extracts years from dates by the definition', async () => {
     const files = pack({ schema: fields('iso3', 'date', 'value') }, 'iso3,date,value\nFRA,2020-01-01,1\n');
     const source = { year_pattern: '^(\\d{4})-01-01$' };
     expect(await readShort(frictionless, source, files)).toEqual({ set: 'FRA 2020 1' });
@@ -126,26 +126,31 @@ describe('Frictionless packages', () => {
 
   it.each([
     [
-      'has no years',
+      'without a year column',
       { 'x.csv': 'iso3,value\nFRA,1\n' },
       {},
       'no year column found; say which of: iso3, value',
     ],
     [
-      'has no such years',
+      'without matching year columns',
       { 'x.csv': 'iso3,1990\nFRA,1\n' },
       { year_columns: '^y(?<year>\\d{4})$' },
       'year_columns fits no column',
     ],
     [
-      'is in no known encoding',
+      'with an unknown encoding',
       { 'x.csv': 'iso3,year,v\nFRA,1,1\n' },
       { encoding: 'klingon' },
       'unknown encoding "klingon"',
     ],
-    ['is damaged gzip', { 'x.csv': gzipSync('iso3,year,v\nFRA,1,1\n').subarray(0, 20) }, {}, 'damaged gzip'],
     [
-      'is a zip of several tables',
+      'with damaged gzip',
+      { 'x.csv': gzipSync('iso3,year,v\nFRA,1,1\n').subarray(0, 20) },
+      {},
+      'damaged gzip',
+    ],
+    [
+      'with several tables in a zip',
       {
         'x.csv': zipOf([
           { name: 'a.csv', body: 'a' },
@@ -155,16 +160,13 @@ describe('Frictionless packages', () => {
       {},
       'expected one table in the archive, found: a.csv, b.csv',
     ],
-  ] as [string, Files, object, string][])(
-    'a table that %s is refused by name',
-    async (_, files, more, reason) => {
-      const reading = readAll(frictionless, { packages: ['x.csv'], ...more }, memoryUpstream(files));
-      await expect(reading).rejects.toThrow(reason);
-    },
-  );
+  ] as [string, Files, object, string][])('rejects a table %s', async (_, files, more, reason) => {
+    const reading = readAll(frictionless, { packages: ['x.csv'], ...more }, memoryUpstream(files));
+    await expect(reading).rejects.toThrow(reason);
+  });
 });
 
-it('SDMX-CSV 2.0 of Eurostat, gzip, labels beside codes, decimal point, flags', async () => {
+it('reads SDMX-CSV 2.0 of Eurostat: gzip, label columns, flags', async () => {
   const table = [
     'STRUCTURE,STRUCTURE_ID,STRUCTURE_NAME,freq,Time frequency,unit,Unit of measure,geo,Geopolitical entity,TIME_PERIOD,Time,OBS_VALUE,Observation value,OBS_FLAG,Observation status (Flag) V2 structure,CONF_STATUS,Confidentiality status (flag)',
     'dataflow,ESTAT:TPS00001(1.0),Population on 1 January,A,Annual,NR,Number,EL,Greece,2023,,10413982,,p,provisional,,',
@@ -185,7 +187,7 @@ it('SDMX-CSV 2.0 of Eurostat, gzip, labels beside codes, decimal point, flags', 
   ]);
 });
 
-it('DDF with files by country and by geo, and a byte order mark before the package', async () => {
+it('reads DDF with files by country and by geo, and a byte order mark', async () => {
   const resource = (path: string, primaryKey: string[], value: string) => ({
     path,
     schema: { fields: [...primaryKey, value].map((name) => ({ name })), primaryKey },
@@ -210,7 +212,7 @@ it('DDF with files by country and by geo, and a byte order mark before the packa
   });
 });
 
-it('a grapher chart by day, and its place columns by other names', async () => {
+it('reads a grapher chart by day with other place columns', async () => {
   const files = {
     'c.metadata.json': JSON.stringify({ chart: { title: 'C' }, columns: {} }),
     'c.csv': 'Country,ISO,Day,Value\nFrance,FRA,2020-01-01,1\n',
@@ -232,7 +234,7 @@ describe('services', () => {
     }
   }
 
-  it('OData like the WHO’s, with a filter in its address and no list of indicators', async () => {
+  it('read OData with a filter and without a list of indicators', async () => {
     const row = { IndicatorCode: 'X', SpatialDimType: 'COUNTRY', SpatialDim: 'FRA', TimeDim: 2020 };
     const route: Route = ({ pathname }) =>
       pathname === '/X'
@@ -260,7 +262,7 @@ describe('services', () => {
     return json([paging, [row]]);
   };
 
-  it('of the World Bank’s protocol without the metadata route: no licence is known, the figures come', async () => {
+  it('read the World Bank protocol without the metadata route, with an unknown licence', async () => {
     const { series } = await played(bank, worldBankApi, { indicators: ['SP.POP.TOTL'] });
     expect(series.get('SP.POP.TOTL')).toMatchObject({
       entry: { name: 'Population, total', licence: null },

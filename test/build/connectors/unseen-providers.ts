@@ -1,6 +1,6 @@
 /**
- * Providers that the repository has never seen, each with the least definition that works: what they serve, a local
- * server that plays them, a curated directory made at run time, a lake and a snapshot directory of their own.
+ * Fictitious providers, each with a minimal definition: their files, a fake server, and temporary directories for
+ * curated data, lake and snapshots.
  */
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ import { loadCurated } from '../../../data/curated/curated.ts';
 import { filesRoute } from '../fakes/files.ts';
 import { type FakeUpstream, startFakeUpstream } from '../fakes/server.ts';
 
-/** What each unseen provider serves. */
+/** The files of each provider. */
 const FILES: Record<string, string> = {
-  // Eurostat's form of SDMX-CSV 1.0.
+  // SDMX-CSV 1.0 of Eurostat.
   'eurostat/data/nama_10_pc/A.CP_EUR_HAB.B1GQ.': [
     'DATAFLOW,LAST UPDATE,freq,unit,na_item,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG,CONF_STATUS',
     'ESTAT:NAMA_10_PC(1.0),22/05/26 11:00:00,A,CP_EUR_HAB,B1GQ,EL,2023,21640.5,p,',
@@ -24,7 +24,7 @@ const FILES: Record<string, string> = {
     'ESTAT:NAMA_10_PC(1.0),22/05/26 11:00:00,A,CP_EUR_HAB,B1GQ,EA20,2024,41000,,',
     '',
   ].join('\r\n'),
-  // The OECD's form of SDMX-CSV 2.0, with labels.
+  // SDMX-CSV 2.0 of the OECD, with labels.
   'oecd/data/health.csv': [
     'STRUCTURE,STRUCTURE_ID,STRUCTURE_NAME,ACTION,REF_AREA,Reference area,MEASURE,Measure,SEX,Sex,UNIT_MEASURE,Unit of measure,TIME_PERIOD,Time period,OBS_VALUE,Observation value,OBS_STATUS,Observation status',
     'DATAFLOW,OECD.ELS:DF_LE(1.0),Life expectancy,I,FRA,France,LE,Life expectancy at birth,_T,Total,Y,Years,2022,2022,82.3,,A,Normal value',
@@ -91,7 +91,7 @@ export const DEFINITIONS: Record<string, Definition> = {
   charts: { connector: 'owid-grapher', places: ['iso3', 'owid'], source: { charts: ['forest-area'] } },
 };
 
-/** YAML takes JSON as it is. */
+/** JSON is valid YAML. */
 export const definitionFile = (id: string, origin: string, definition: Definition): string =>
   JSON.stringify({
     id,
@@ -114,7 +114,7 @@ export interface UnseenProviders {
   stop(): Promise<void>;
 }
 
-/** Starts the server and writes the definitions into a curated directory that has no other provider. */
+/** Starts the server and writes the definitions into an otherwise empty set of providers. */
 export async function startUnseenProviders(): Promise<UnseenProviders> {
   const played = await startFakeUpstream([filesRoute(FILES)]);
   const root = await mkdtemp(join(tmpdir(), 'almanac-new-provider-'));

@@ -1,7 +1,4 @@
-/**
- * The WHO's exports, every row of all 61, against a plain reading of the same files, twice: as the CSV that they are,
- * and served as OData by the test's own server.
- */
+/** All rows of the WHO's 61 exports against an independent reading, as CSV and served as OData by a fake server. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -19,7 +16,7 @@ const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '
 
 type Row = Record<string, string>;
 
-/** What must have arrived of one row, whatever it was marked as: place, year, value, bounds, as doubles. */
+/** Place, year, value and bounds of a row, with figures as doubles. */
 function expectedOf(row: Row): string {
   const double = (text: string | undefined): string => (text ? String(Number(text)) : 'null');
   const shown = GAPS.has((row['Display Value'] ?? '').trim().toLowerCase())
@@ -64,7 +61,7 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
     expect(rows.filter((row) => row.ci_lo !== null)).toHaveLength(203_589);
   }
 
-  it('arrive row for row as CSV', async () => {
+  it('are read row by row as CSV', async () => {
     const { source, mirror: over } = definition;
     const provider = await readAll(
       whoGho,
@@ -75,7 +72,7 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
     compare(provider);
   });
 
-  it('arrive row for row as OData, page by page', async () => {
+  it('are read row by row as OData', async () => {
     const service = await startFakeUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
     const provider = await readAll(whoGho, definition.source, httpUpstream(service.url)).finally(
       service.stop,

@@ -85,7 +85,7 @@ it.each([
   ['the OData service', asService, Number],
   ['the CSV export', asExport, String],
 ])(
-  '%s: bounds, gaps, texts, groups, year ranges, withdrawn rows and other parts, each as such',
+  '%s: reads bounds, gaps, texts, groups, year ranges, withdrawn rows and other parts of the population',
   async (_, read, number) => {
     const { series, failed } = await read({ indicators: ['LIFE'], pin: { SEX: 'BTSX' } });
     expect(failed.size).toBe(0);
@@ -111,24 +111,21 @@ it.each([
 it.each([
   ['the OData service', asService],
   ['the CSV export', asExport],
-])(
-  '%s: a split dimension makes a series of each code; the pinned code keeps the bare slug',
-  async (_, read) => {
-    const { series } = await read({
-      pin: { SEX: 'BTSX' },
-      indicators: [
-        { code: 'LIFE', split: 'SEX' },
-        { code: 'PARTS', split: 'SEX' },
-      ],
-    });
-    expect([...series.keys()].sort()).toEqual(['LIFE', 'LIFE_FMLE', 'LIFE_MLE', 'PARTS_FMLE', 'PARTS_MLE']);
-    expect(series.get('LIFE_FMLE')?.entry.name).toBe('Life expectancy at birth (years), female');
-    expect(series.get('LIFE_FMLE')?.rows).toHaveLength(1);
-    expect(series.get('LIFE')?.rows.every((one) => one.other_dimension === undefined)).toBe(true);
-  },
-);
+])('%s: a split dimension makes a series per code; the pinned code keeps the bare slug', async (_, read) => {
+  const { series } = await read({
+    pin: { SEX: 'BTSX' },
+    indicators: [
+      { code: 'LIFE', split: 'SEX' },
+      { code: 'PARTS', split: 'SEX' },
+    ],
+  });
+  expect([...series.keys()].sort()).toEqual(['LIFE', 'LIFE_FMLE', 'LIFE_MLE', 'PARTS_FMLE', 'PARTS_MLE']);
+  expect(series.get('LIFE_FMLE')?.entry.name).toBe('Life expectancy at birth (years), female');
+  expect(series.get('LIFE_FMLE')?.rows).toHaveLength(1);
+  expect(series.get('LIFE')?.rows.every((one) => one.other_dimension === undefined)).toBe(true);
+});
 
-it('fails a series whose rows differ by a dimension that nobody decided on', async () => {
+it('fails a series whose rows differ by a dimension that is neither pinned nor split', async () => {
   const { series, failed } = await asExport({ indicators: ['AGES', 'LIFE'], pin: { SEX: 'BTSX' } });
   expect(failed.get('AGES')).toBe(
     'rows differ by AGEGROUP (YEARS0-4 and none), which is neither pinned nor split',
@@ -136,7 +133,7 @@ it('fails a series whose rows differ by a dimension that nobody decided on', asy
   expect([...series.keys()]).toEqual(['LIFE']);
 });
 
-it('keeps rows without the dimension only, where the definition pins it to nothing', async () => {
+it('accepts only rows without a dimension that is pinned to nothing', async () => {
   const indicators = [{ code: 'AGES', pin: { AGEGROUP: [] } }];
   const { series } = await asExport({ indicators, pin: { SEX: 'BTSX' } });
   expect(series.get('AGES')?.rows.map((one) => [one.year, one.other_dimension])).toEqual([
@@ -145,7 +142,7 @@ it('keeps rows without the dimension only, where the definition pins it to nothi
   ]);
 });
 
-it('calls the edition by the newest date of its rows, or as the definition says', async () => {
+it('takes the edition from the newest row date, or from the definition', async () => {
   expect((await asService({ indicators: ['LIFE'], pin: { SEX: 'BTSX' } })).vintage).toBe('2018-07-01');
   const told = await asExport({ indicators: ['LIFE'], pin: { SEX: 'BTSX' }, vintage: '2018-07' });
   expect(told.vintage).toBe('2018-07');
@@ -175,9 +172,9 @@ it.each([
   ],
   ['an error object', json({ error: { code: '400', message: 'bad skip' } }), 'refused: bad skip'],
   ['a page of HTML', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML or XML'],
-  ['a body that ends half-way', 'shorten', 'not JSON, or cut off'],
-  ['HTTP 500 half-way', { status: 500, body: '' }, 'HTTP 500'],
-])('%s fails the series, gives nothing of it, and no other', async (_, spoiled, reason) => {
+  ['a truncated body', 'shorten', 'not JSON, or cut off'],
+  ['HTTP 500 on a later page', { status: 500, body: '' }, 'HTTP 500'],
+])('%s fails the series without any of its rows, and no other series', async (_, spoiled, reason) => {
   const mend = service.fail({ on: /LIFE\?\$skip=4/, do: spoiled as never });
   const { series, failed } = await asService({
     indicators: ['LIFE', { code: 'PARTS', split: 'SEX' }],
@@ -188,7 +185,7 @@ it.each([
   expect([...series.keys()]).toEqual(['PARTS_MLE', 'PARTS_FMLE']);
 });
 
-it('fails a page that repeats the one before', async () => {
+it('fails on a page that repeats the one before', async () => {
   const first = (await (await fetch(`${service.url}LIFE`)).json()) as object;
   const body = JSON.stringify({ ...first, '@odata.nextLink': 'LIFE?$skip=99' });
   const mend = service.fail({ on: /LIFE\?\$skip=2/, do: { body } });
@@ -198,7 +195,7 @@ it('fails a page that repeats the one before', async () => {
   expect(failed.get('LIFE')).toContain('repeats the page before');
 });
 
-it('refuses a CSV of another layout', async () => {
+it('rejects a CSV with another layout', async () => {
   const upstream = memoryUpstream({ 'LIFE.csv': 'a,b\n1,2\n' });
   await expect(readAll(whoGho, { format: 'csv', indicators: ['LIFE'] }, upstream)).rejects.toThrow(
     'not a data-coded export; its columns: a, b',

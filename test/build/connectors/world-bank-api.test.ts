@@ -25,20 +25,22 @@ const indicator = (code: string, more: Partial<FakeIndicator> = {}): FakeIndicat
   figures,
   ...more,
 });
-const PLAYED = new Map(
+const INDICATORS = new Map(
   [
     indicator('A.GOOD'),
     indicator('B.GOOD', { licence: 'IEA terms', updated: '2026-09-01' }),
     indicator('C.NONE', { figures: [], licence: null }),
   ].map((one) => [one.code, one]),
 );
-const find = (code: string): FakeIndicator | null => PLAYED.get(code) ?? null;
+const find = (code: string): FakeIndicator | null => INDICATORS.get(code) ?? null;
 
 let modern: FakeUpstream;
 let old: FakeUpstream;
 beforeAll(async () => {
-  modern = await startFakeUpstream([worldBankRoute(find, [...PLAYED.keys()])]);
-  old = await startFakeUpstream([worldBankRoute(find, [...PLAYED.keys()], { mark: true, strings: true })]);
+  modern = await startFakeUpstream([worldBankRoute(find, [...INDICATORS.keys()])]);
+  old = await startFakeUpstream([
+    worldBankRoute(find, [...INDICATORS.keys()], { mark: true, strings: true }),
+  ]);
 });
 afterAll(async () => {
   await modern.stop();
@@ -57,7 +59,7 @@ const EXPECTED = figures.map(({ iso3, id, year, value, status }) => ({
   status: status || null,
 }));
 
-it('reads all pages in order: doubles, nulls, statuses, and the edition', async () => {
+it('reads all pages in order: values, nulls, statuses, and the edition', async () => {
   const { series, failed, vintage, plan } = await read(modern);
   expect(failed.size).toBe(0);
   expect(plan).toBe(2);
@@ -76,11 +78,11 @@ it('reads all pages in order: doubles, nulls, statuses, and the edition', async 
   expect(vintage).toBe('2026-09-01');
 });
 
-it('reads the old manners alike: a byte order mark, paging numbers as strings', async () => {
+it('reads responses with a byte order mark and paging numbers as strings', async () => {
   expect((await read(old)).series.get('A.GOOD')?.rows).toEqual(EXPECTED);
 });
 
-it('takes the whole database when no indicators are listed, and "no data" for an empty series', async () => {
+it('reads the whole database without a list of indicators; "no data" is an empty series', async () => {
   const { series, failed } = await read(modern, { indicators: undefined, per_page: 2 });
   expect([...series.keys()]).toEqual(['A.GOOD', 'B.GOOD', 'C.NONE']);
   expect(failed.size).toBe(0);
@@ -88,18 +90,18 @@ it('takes the whole database when no indicators are listed, and "no data" for an
   expect(series.get('C.NONE')?.entry.licence).toBeNull();
 });
 
-it('asks for the years that the definition names', async () => {
+it('requests the years of the definition', async () => {
   const { series } = await read(modern, { date: '2024:2030' });
   expect(series.get('A.GOOD')?.rows.map((row) => row.year)).toEqual(['2024', '2024', '2024']);
 });
 
-it('takes a refusal that comes as HTTP 200 for a refusal, and goes on', async () => {
+it('fails a series on a refusal with HTTP 200, and continues', async () => {
   const { series, failed } = await read(modern, { indicators: ['NO.SUCH', 'A.GOOD'] });
   expect(failed.get('NO.SUCH')).toContain('Invalid value: The provided parameter value is not valid');
   expect([...series.keys()]).toEqual(['A.GOOD']);
 });
 
-it('waits out throttling that comes as HTTP 400, a bounded number of times', async () => {
+it('retries throttling with HTTP 400 a bounded number of times', async () => {
   const throttled = { status: 400, body: '<fault>Request Error</fault>' };
   modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, times: 2, do: throttled });
   const { series, failed } = await read(modern);
@@ -121,20 +123,20 @@ const row = {
 };
 
 it.each([
-  ['the server repeats page 1', pageOf(1, 3, 9, [row]), 'asked for page 2 and got page 1'],
-  ['the next page holds the rows of the one before', null, 'repeats the page before'],
+  ['a repeated page 1', pageOf(1, 3, 9, [row]), 'asked for page 2 and got page 1'],
+  ['a page with the rows of the one before', null, 'repeats the page before'],
   ['fewer rows than announced', pageOf(2, 2, 9, [row]), '5 rows came of 9 announced'],
   [
     'rows of another indicator',
     pageOf(2, 3, 9, [{ ...row, indicator: { id: 'X' } }]),
     'a row of X instead of',
   ],
-  ['rows that are none', pageOf(2, 3, 9, ['x']), 'without date or value'],
-  ['rows that are no list', pageOf(2, 3, 9, { a: 1 }), 'the rows are no list'],
+  ['rows of the wrong type', pageOf(2, 3, 9, ['x']), 'without date or value'],
+  ['rows that are not a list', pageOf(2, 3, 9, { a: 1 }), 'the rows are no list'],
   ['an object instead of a pair', json({ page: 2 }), 'no paging'],
   ['a page of HTML with status 200', { body: '<!doctype html><p>Sorry' }, 'HTML or XML instead of JSON'],
-  ['a body that ends half-way', 'shorten', 'not JSON, or cut off'],
-  ['a connection that breaks half-way', 'cut', ''],
+  ['a truncated body', 'shorten', 'not JSON, or cut off'],
+  ['a connection that closes early', 'cut', ''],
   ['an empty body', { body: '' }, 'an empty response'],
   ['HTTP 500', { status: 500, body: 'oops' }, 'HTTP 500'],
 ])('%s fails the series and no other', async (_, spoiled, reason) => {
@@ -163,7 +165,7 @@ it.each([
   expect(series.get('B.GOOD')?.rows).toEqual(EXPECTED);
 });
 
-it('fails a series whose licence cannot be asked for, lest an excepted one gets out', async () => {
+it('fails a series with an unknown licence, because it may be excepted', async () => {
   const mend = modern.fail({ on: /series\/B\.GOOD\/metadata/, do: { status: 503, body: '' } });
   const { series, failed } = await read(modern);
   mend();
@@ -171,7 +173,7 @@ it('fails a series whose licence cannot be asked for, lest an excepted one gets 
   expect(failed.get('B.GOOD')).toContain('HTTP 503');
 });
 
-it('fails as a whole when nothing of the provider answers', async () => {
+it('fails the provider when no request succeeds', async () => {
   const mend = modern.fail({ on: /./, do: { status: 502, body: '' } });
   await expect(read(modern)).rejects.toThrow('HTTP 502');
   mend();

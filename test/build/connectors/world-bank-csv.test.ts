@@ -6,7 +6,7 @@ import { memoryUpstream, readAll } from './read-connector.ts';
 
 const NAME = 'API_SP.POP.TOTL_DS2_en_csv_v2_1.csv';
 
-/** A download as the World Bank writes it: byte order mark, four lines above, CRLF, a comma at the end of each line. */
+/** A World Bank download: byte order mark, preamble of four lines, CRLF, a trailing comma on each line. */
 function download(rows: string[][], updated = '2025-04-15', years = ['2022', '2023', '2024']): string {
   const line = (cells: string[]): string => `${cells.map((cell) => `"${cell}"`).join(',')},\r\n`;
   const head = `\uFEFF${line(['Data Source', 'World Development Indicators'])}\r\n${line(['Last Updated Date', updated])}\r\n`;
@@ -30,7 +30,7 @@ const zipped = (csv: string, name = NAME): Buffer =>
     { name: `Metadata_Country_${name}`, body: '"Country Code","Region",\r\n' },
   ]);
 
-it('reads a zip: preamble, byte order mark, CRLF and trailing comma off, empty cells as gaps', async () => {
+it('reads a zip: strips preamble, byte order mark, CRLF and trailing comma; empty cells are gaps', async () => {
   const csv = download([population('NOR', '5457127', '5519594', ''), population('WLD', '1e3', '', '')]);
   const { series, vintage } = await readAll(
     worldBankCsv,
@@ -60,13 +60,13 @@ it('reads a zip: preamble, byte order mark, CRLF and trailing comma off, empty c
   expect(vintage).toBe('2025-04-15');
 });
 
-it('takes empty cells for absent rows where the definition says so', async () => {
+it('treats empty cells as absent rows where the definition says so', async () => {
   const upstream = memoryUpstream({ 'a.zip': zipped(download([population('NOR', '', '7', '')])) });
   const { series } = await readAll(worldBankCsv, { files: ['a.zip'], empty: 'absent' }, upstream);
   expect(series.get('SP.POP.TOTL')?.rows).toEqual([{ place: 'NOR', year: '2023', value: '7' }]);
 });
 
-it('reads an unpacked file with the notes beside it, and a bulk file without preamble with its licences', async () => {
+it('reads an unpacked file with its metadata file, and a bulk file without preamble', async () => {
   const bulk =
     'Country Name,Country Code,Indicator Name,Indicator Code,1960 [YR1960]\nNorway,NOR,Energy use (kg),EG.USE,4\n';
   const upstream = memoryUpstream({
@@ -88,7 +88,7 @@ it('reads an unpacked file with the notes beside it, and a bulk file without pre
   });
 });
 
-it('gives a topic download series by series, although its rows go country by country', async () => {
+it('regroups a topic download by series', async () => {
   const other = (code: string, value: string): string[] => [code, code, 'Rural', 'SP.RUR', value, '', ''];
   const csv = download([
     population('NOR', '1', '2', '3'),
@@ -104,7 +104,7 @@ it('gives a topic download series by series, although its rows go country by cou
   ]);
 });
 
-it('never mixes vintages: the first listed file that has a series gives all of it', async () => {
+it('never mixes editions: the first listed file with a series owns it', async () => {
   const upstream = memoryUpstream({
     'new.zip': zipped(download([population('NOR', '', '', '3')], '2025-01-01')),
     'old.zip': zipped(download([population('NOR', '1', '2', '99')], '2017-01-01')),
@@ -116,7 +116,7 @@ it('never mixes vintages: the first listed file that has a series gives all of i
   expect(vintage).toBe('2025-01-01');
 });
 
-it('keeps another database apart, and hands on a country that occurs twice as it is', async () => {
+it('separates another database by suffix, and keeps a country that occurs twice', async () => {
   const csv = download([population('ROU', '1', '2', '3'), population('ROU', '4', '5', '6')]);
   const name = NAME.replace('DS2', 'DS57');
   const { series } = await readAll(
@@ -134,7 +134,7 @@ it('keeps another database apart, and hands on a country that occurs twice as it
   ]);
 });
 
-it('asks the download route once for each code', async () => {
+it('requests the download route once per code', async () => {
   const good = zipped(download([population('NOR', '1', '2', '3')]));
   const upstream = memoryUpstream({ 'en/indicator/SP.POP.TOTL': good });
   const reference = 'en/indicator/{code}?downloadformat=csv';
@@ -146,7 +146,7 @@ it('asks the download route once for each code', async () => {
 });
 
 it.each([
-  ['a page of HTML', Buffer.from('<html>Service unavailable</html>'), 'HTML'],
+  ['an HTML page', Buffer.from('<html>Service unavailable</html>'), 'HTML'],
   ['an empty file', Buffer.alloc(0), 'empty'],
   ['a refusal', Buffer.from('[{"message":[]}]'), 'not a download'],
   [
@@ -164,8 +164,8 @@ it.each([
     'one table',
   ],
   ['another layout', zipped('Place,Year,Value\nNOR,2020,1\n'), 'not a World Bank download'],
-  ['a row cut off', zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)), 'Quote Not Closed'],
-  ['no rows at all', zipped(download([])), 'no rows'],
+  ['a truncated row', zipped(download([population('NOR', '1', '2', '3')]).slice(0, -12)), 'Quote Not Closed'],
+  ['no rows', zipped(download([])), 'no rows'],
   ['an unknown column', zipped(download([], '2025-01-01', ['2020', 'Flag'])), 'unexpected column "Flag"'],
 ])('%s fails its own indicator and no other', async (_, bytes, reason) => {
   const good = zipped(download([population('NOR', '1', '2', '3')]));
@@ -177,7 +177,7 @@ it.each([
   expect([...failed.values()][0]).toContain(reason);
 });
 
-it('fails when there is nothing to read', async () => {
+it('fails when the definition lists no files', async () => {
   await expect(readAll(worldBankCsv, {}, memoryUpstream({}))).rejects.toThrow('lists no files');
 });
 

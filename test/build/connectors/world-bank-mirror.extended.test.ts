@@ -1,6 +1,6 @@
 /**
- * The World Bank's own layouts in the mirror, cell by cell against a plain reading of the same files: 25 zips of 2025,
- * 17 unpacked downloads of 2017, three topic downloads of 2021, and the long set served by the test's own API.
+ * The World Bank's layouts in the mirror against an independent reading, cell by cell: 25 zips of 2025, 17 unpacked
+ * downloads of 2017, three topic downloads of 2021, and the long set served by a fake API.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { contextFor, directoryUpstream, type ReadProvider, readAll } from './rea
 
 const DATA = fileURLToPath(new URL('../../../data', import.meta.url));
 
-/** Every cell of a download by indicator code, as `place|year|text`, empty cells as `null`. */
+/** Every cell of a download by indicator code, as `place|year|text`, with empty cells as `null`. */
 function plainReading(text: string): Map<string, string[]> {
   const lines: string[][] = parseCsv(text.slice(text.indexOf('"Country Name"')), {
     relax_column_count: true,
@@ -42,7 +42,7 @@ function plainReading(text: string): Map<string, string[]> {
   return cells;
 }
 
-/** Finds figures of countries that the curated bounds would refuse. */
+/** Whether a country's figure is outside the curated bounds. */
 const isOutside =
   (
     { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY }: IndicatorOverlay,
@@ -71,7 +71,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     return [...expected.values()].reduce((sum, rows) => sum + values(rows), 0);
   }
 
-  it('25 zips: 288,326 values, the archive database under a slug of its own', async () => {
+  it('reads 25 zips: 288,326 values, the archive database under its own slugs', async () => {
     const zips = readdirSync(join(directory, 'api-csv-2025')).map((name) => `api-csv-2025/${name}`);
     const expected = new Map<string, string[]>();
     for (const zip of zips) {
@@ -89,7 +89,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect(Number(twice('USA')[0]?.value)).toBeGreaterThan(2_000);
   });
 
-  it('17 unpacked downloads of 2017: 208,544 values', async () => {
+  it('reads 17 unpacked downloads of 2017: 208,544 values', async () => {
     const names = readdirSync(join(directory, 'api-csv-2017'));
     const files = names.map((name) => `api-csv-2017/${name}/${name}.csv`);
     const expected = new Map<string, string[]>();
@@ -103,7 +103,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect(provider.vintage).toBe('2017-09-18');
   });
 
-  it('three topic downloads of 2021, of which the definition lists all', async () => {
+  it('reads the three topic downloads of 2021', async () => {
     const { files } = definition.mirror.source.parts[1].source;
     const topics = files.filter((file: unknown) => typeof file === 'object');
     const expected = new Map<string, string[]>();
@@ -117,7 +117,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect([...provider.series.values()].every(({ entry }) => entry.source !== null)).toBe(true);
   });
 
-  it('the definition lists every zip and every package that lies in the mirror', () => {
+  it('lists every zip and package of the mirror in the definition', () => {
     const [long, downloads] = definition.mirror.source.parts;
     const packages = readdirSync(join(directory, 'datahub-wdi-long', 'indicators')).sort();
     expect(long.source.each.names).toEqual(packages);
@@ -127,7 +127,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     );
   });
 
-  it('all layouts together: 354 series, the newest edition of each, licences by series', async () => {
+  it('combines all layouts: 354 series, the newest edition of each, licences by series', async () => {
     const combined = createCombinedConnector(findConnector);
     const source = combinedSettings.parse(definition.mirror.source);
     const counts = new Map<string, number>();
@@ -151,7 +151,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       }
     }
     expect(licences.size).toBe(354);
-    // The bounds are of what is possible: they catch the archive's sums and not one figure of a true series.
+    // The bounds exclude the archive's sums, and no figure of any other series.
     expect(outside.filter((row) => !row.includes('.DS57'))).toEqual([]);
     expect(outside.length).toBeGreaterThan(4_000);
     const reviewed = parseCsv(
@@ -180,7 +180,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     ]);
   });
 
-  it('keeps back the 31 series that the World Bank excepts, with their licence and without it, and no other', async () => {
+  it('withholds exactly the 31 series that the World Bank excepts, with and without their licence', async () => {
     const curated = await loadCurated(DATA);
     const series: Record<string, string>[] = parseCsv(
       readFileSync(join(directory, 'wdi-metadata-2019', 'WDISeries.csv')),
@@ -203,7 +203,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect(keptBack(false)).toEqual(excepted);
   });
 
-  it('the long set through the API: every row of twenty indicators, as doubles', async () => {
+  it('reads every row of twenty indicators of the long set through the API', async () => {
     const indicators = definition.source.indicators
       .filter((code: string) => longSetIndicator(mirror, code))
       .slice(0, 20);

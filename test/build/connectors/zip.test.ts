@@ -26,7 +26,7 @@ async function readEntry(bytes: Uint8Array, name: string, limits?: ZipLimits): P
 const spooled = async (): Promise<string[]> =>
   (await readdir(tmpdir())).filter((name) => name.startsWith('almanac-zip-'));
 
-it('gives every file by its name, more than once', async () => {
+it('reads every file by name, repeatedly', async () => {
   const zip = await openZip(
     chunked(
       zipOf([
@@ -42,7 +42,7 @@ it('gives every file by its name, more than once', async () => {
   await zip.close();
 });
 
-it('leaves nothing behind, opened or refused', async () => {
+it('removes its temporary files', async () => {
   const before = await spooled();
   await readEntry(zipOf([{ name: 'a', body: 'x' }]), 'a');
   await expect(openZip(chunked(Buffer.from('no zip')))).rejects.toThrow(ZipError);
@@ -52,42 +52,42 @@ it('leaves nothing behind, opened or refused', async () => {
 it.each([
   ['half of it', 0.5],
   ['all but the last byte', 0.999_999],
-])('refuses an archive that is cut off: %s', async (_, share) => {
+])('rejects a truncated archive: %s', async (_, share) => {
   const whole = zipOf([{ name: 'a.csv', body: 'figures '.repeat(500) }]);
   const part = whole.subarray(0, Math.floor(whole.length * share));
   await expect(readEntry(part, 'a.csv')).rejects.toThrow(ZipError);
 });
 
-it('stops a bomb at its directory, before it is inflated', async () => {
+it('rejects a zip bomb before inflating it', async () => {
   const bomb = zipOf([{ name: 'a.csv', body: Buffer.alloc(50_000_000) }]);
   await expect(readEntry(bomb, 'a.csv')).rejects.toThrow(
     /inflates \d+ bytes to 50000000, more than 250 times/,
   );
 });
 
-it('stops an entry that inflates to more than it claims', async () => {
+it('stops an entry that inflates to more than it declares', async () => {
   const liar = zipOf([{ name: 'a.csv', body: Buffer.alloc(50_000_000), claimed_bytes: 1_000 }]);
   await expect(readEntry(liar, 'a.csv')).rejects.toThrow(/too many bytes/);
 });
 
-it('stops many entries that together go past the cap', async () => {
+it('rejects entries that together exceed the size limit', async () => {
   const entry = { body: Buffer.alloc(900_000) };
   const many = zipOf([1, 2, 3].map((number) => ({ ...entry, name: `${number}.csv` })));
   const limits = { ...ZIP_LIMITS, inflated_bytes: 2_000_000 };
   await expect(readEntry(many, '1.csv', limits)).rejects.toThrow('"3.csv" takes the archive past 2000000');
 });
 
-it('stops a download that is larger than allowed', async () => {
+it('stops a download that exceeds the size limit', async () => {
   const limits = { ...ZIP_LIMITS, archive_bytes: 100 };
   await expect(readEntry(Buffer.alloc(200), 'a', limits)).rejects.toThrow('larger than 100 bytes');
 });
 
-it('finds damage by the checksum', async () => {
+it('detects damage by the checksum', async () => {
   const damaged = zipOf([{ name: 'a.csv', body: 'figures', crc: 1 }]);
   await expect(readEntry(damaged, 'a.csv')).rejects.toThrow('its CRC-32 does not fit');
 });
 
-it('passes over names that point outside and over folders', async () => {
+it('skips folders and names that point outside the archive', async () => {
   const bytes = zipOf([
     { name: '../../etc/passwd', body: 'no' },
     { name: '/root.csv', body: 'no' },

@@ -1,20 +1,20 @@
 /**
- * What must become of each row of a provider's files, worked out from the curated tables as they lie on disk, in code
- * that shares nothing with ingestion: the rows that are kept, those left out by reason, the series that cannot be had.
+ * The expected outcome of each row of a provider's files, computed from the curated tables independently of ingestion:
+ * stored rows, rejected rows by reason, failed series.
  */
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 
-/** One row of one series as its file has it. */
+/** One row of one series in an upstream file. */
 export interface FileRow {
   place: string;
   year: string;
-  /** Null is a published gap; a text stands where a number should. */
+  /** Null is a published gap; text is a malformed number. */
   value: number | string | null;
   low: number | null;
   high: number | null;
-  /** Settled by the provider's own layout, before anything else is looked at. */
-  aside?: 'withdrawn' | 'other_dimension' | 'aggregate_place';
+  /** A reason that the provider's format states; it precedes all others. */
+  excluded?: 'withdrawn' | 'other_dimension' | 'aggregate_place';
 }
 
 export interface ExpectedRow {
@@ -26,14 +26,11 @@ export interface ExpectedRow {
 }
 
 export interface ExpectedRows {
-  /** By series, in order of country and year. */
+  /** Stored rows by series, ordered by country and year. */
   kept: Map<string, ExpectedRow[]>;
-  /** Rows left out one by one, by reason. */
+  /** Rejected rows by reason. */
   rejected: Map<string, number>;
-  /**
-   * Rows left out with series that hold two different figures for one country and year; none beside the rejects where
-   * most rows have no known place or no year and not one could be kept.
-   */
+  /** Rows lost with failed series: those with contradicting figures, and those without any readable row. */
   failed: Map<string, number>;
 }
 
@@ -41,7 +38,7 @@ type Place = { iso3: string } | { reason: string };
 const table = (file: string): Record<string, string>[] =>
   parse(readFileSync(file), { columns: true, bom: true });
 
-/** Looks codes up as `data/README.md` says: the schemes in their order, the spine's own codes under `iso3`. */
+/** Resolves codes as `data/README.md` specifies: schemes in order, with the countries' own codes under `iso3`. */
 export function placesOf(schemes: readonly string[]): (code: string) => Place {
   const places = new Map<string, Place>();
   const spine = table('data/countries.csv').map(({ iso3 = '' }) => ({ scheme: 'iso3', code: iso3, iso3 }));
@@ -57,9 +54,9 @@ export function placesOf(schemes: readonly string[]): (code: string) => Place {
 
 type Bounds = readonly [min: number, max: number];
 
-/** The row as it is kept, or the reason why it is not. */
+/** The stored row, or the reason for its rejection. */
 function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bounds): ExpectedRow | string {
-  if (row.aside) return row.aside;
+  if (row.excluded) return row.excluded;
   const place = placeOf(row.place);
   if ('reason' in place) return place.reason;
   if (!/^\d{4}$/.test(row.year)) return 'bad_year';
@@ -69,10 +66,7 @@ function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bound
   return { iso3: place.iso3, year: Number(row.year), value, low, high };
 }
 
-/**
- * Accounts for every row.
- * @param bounds curated bounds by series, where it has any
- */
+/** @param bounds curated bounds by series */
 export function expectRows(
   series: ReadonlyMap<string, readonly FileRow[]>,
   schemes: readonly string[],

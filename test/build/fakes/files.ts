@@ -1,4 +1,4 @@
-/** A route that serves files written in the test, by their decoded path; a query does not change the answer. */
+/** A route that serves files in memory by decoded path, ignoring the query. */
 import type { Answer, Route } from './server.ts';
 
 export function filesRoute(

@@ -1,4 +1,4 @@
-/** The least `Upstream` that speaks HTTP: no retries, no cache, so that a test sees what the connector itself does. */
+/** A minimal `Upstream` over HTTP, without retries and cache. */
 import type { Upstream } from '../../../build/upstream/upstream.ts';
 
 class HttpStatus extends Error {

@@ -1,8 +1,8 @@
 /**
- * A local HTTP server that plays upstreams: their routes, paging and headers, and on demand their misbehaviour.
+ * A fake upstream server with routes and injectable faults.
  *
- * A route answers with a body, headers and a status; the server adds ETag and Last-Modified and honours conditional
- * requests. A fault is laid over the answers of every request that its pattern matches, a given number of times.
+ * A route returns body, headers and status; the server adds ETag and Last-Modified and handles conditional requests. A
+ * fault replaces or changes the responses of matching requests.
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,17 +14,17 @@ export interface Answer {
   body: string | Uint8Array;
 }
 
-/** Answers one request, or returns null when the route is not its own. */
+/** Responds to a request, or returns null for another path. */
 export type Route = (url: URL) => Answer | null | Promise<Answer | null>;
 
 export interface Fault {
   /** Matched against path and query. */
   on: RegExp;
-  /** How many requests it spoils. Default: all. */
+  /** How many requests it affects. Default: all. */
   times?: number;
   /**
-   * `cut` sends half of the body and closes the connection; `shorten` sends half of it as if it were whole;
-   * `loop` redirects to itself. Everything else replaces the answer.
+   * `cut` sends half of the body and closes the connection; `shorten` sends half with a matching Content-Length; `loop`
+   * redirects to itself. Anything else replaces the response.
    */
   do: 'cut' | 'shorten' | 'loop' | Answer | ((answer: Answer) => Answer);
 }
@@ -34,7 +34,7 @@ export interface FakeUpstream {
   url: string;
   /** Path and query of every request, in order. */
   requests: string[];
-  /** Spoils later answers until the returned function is called. */
+  /** Injects a fault until the returned function is called. */
   fail(fault: Fault): () => void;
   stop(): Promise<void>;
 }
@@ -55,7 +55,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   else response.write(body.subarray(0, body.length / 2), () => response.destroy());
 }
 
-/** Starts a server that asks the routes in order. */
+/** Starts a server that tries the routes in order. */
 export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeUpstream> {
   const requests: string[] = [];
   const faults: { fault: Fault; left: number }[] = [];

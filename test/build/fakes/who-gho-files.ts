@@ -1,7 +1,6 @@
 /**
- * The WHO's exports in the mirror, sorted into series by a plain reading of the definition's `pin` and `split`: a row
- * of another code than the pinned ones is of another part of the population, each code of a split dimension is a series
- * under its own slug, the pinned one under the bare slug.
+ * An independent reading of the WHO's exports in the mirror: rows by series, according to the definition's `pin` and
+ * `split`.
  */
 import { readFileSync } from 'node:fs';
 import { parse as parseYaml } from 'yaml';
@@ -16,11 +15,11 @@ interface Indicator {
   split?: string | string[];
 }
 
-/** Texts that the exports show for a figure that there is none of. */
+/** Texts that the exports display for a missing figure. */
 const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '...', '.', '-', '–']);
 const figure = (text: string | undefined): number | null => (text ? Number(text) : null);
 
-function asideOf(row: Row, pins: Pins, split: readonly string[]): FileRow['aside'] {
+function findExclusion(row: Row, pins: Pins, split: readonly string[]): FileRow['excluded'] {
   if (row.PUBLISHSTATE?.startsWith('VOID')) return 'withdrawn';
   const isOther = Object.entries(pins).some(
     ([dimension, kept]) =>
@@ -30,13 +29,13 @@ function asideOf(row: Row, pins: Pins, split: readonly string[]): FileRow['aside
   return row.COUNTRY ? undefined : 'aggregate_place';
 }
 
-/** Where the numeric column is empty, what is shown may be a number all the same: the size of warnings, `30`. */
+/** Where the numeric column is empty, the displayed text may still be a number, such as a warning size of `30`. */
 function valueShown(shown: string): number | string | null {
   if (GAPS.has(shown.toLowerCase())) return null;
   return /^\d+(\.\d+)?$/.test(shown) ? Number(shown) : shown;
 }
 
-function readRow(row: Row, aside: FileRow['aside']): FileRow {
+function readRow(row: Row, excluded: FileRow['excluded']): FileRow {
   const shown = (row['Display Value'] ?? '').trim();
   const read: FileRow = {
     place: row.COUNTRY ?? '',
@@ -45,10 +44,10 @@ function readRow(row: Row, aside: FileRow['aside']): FileRow {
     low: figure(row.Low),
     high: figure(row.High),
   };
-  return aside ? { ...read, aside } : read;
+  return excluded ? { ...read, excluded } : read;
 }
 
-/** Every row of every export, by the slug of its series. */
+/** All rows by slug. */
 export function readWho(mirror: string): Map<string, FileRow[]> {
   const { pin, indicators } = parseYaml(readFileSync('data/providers/who-gho.yaml', 'utf8')).source as {
     pin: Pins;
@@ -66,7 +65,7 @@ export function readWho(mirror: string): Map<string, FileRow[]> {
       );
       const slug = [code, ...parts].join('_');
       const rows = series.get(slug) ?? [];
-      rows.push(readRow(row, asideOf(row, pins, split)));
+      rows.push(readRow(row, findExclusion(row, pins, split)));
       series.set(slug, rows);
     }
   }

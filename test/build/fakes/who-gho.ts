@@ -1,6 +1,6 @@
 /**
- * The WHO's OData service, playing the figures of its older CSV exports: dimensions in three slots with their type in
- * front of the code, next links that name the true service, a list of indicators.
+ * A fake of the WHO's OData service that serves rows of the older CSV exports: dimensions in three slots with prefixed
+ * codes, next links to the real service, a list of indicators.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ function slots(row: Row): object {
   return Object.fromEntries(pairs);
 }
 
-/** One row of an export as the service would give it. */
+/** One row of an export in the service's format. */
 export function odataOf(row: Row, id: number): object {
   const parent = PARENTS.find((name) => row[name]) ?? 'REGION';
   const [begin = '', end = begin] = (row.YEAR ?? '').split('-');
@@ -62,7 +62,7 @@ export function odataOf(row: Row, id: number): object {
     TimeDimensionValue: row.YEAR,
     TimeDimensionBegin: begin === '' ? null : `${begin}-01-01T00:00:00+01:00`,
     TimeDimensionEnd: end === '' ? null : `${end}-12-31T00:00:00+01:00`,
-    // The service itself has no such field; it is here so that withdrawn rows are seen to stay out.
+    // Not in the real service; added to test withdrawn rows.
     PublishState: row.PUBLISHSTATE,
   };
 }
@@ -102,7 +102,7 @@ export function ghoRoute(
   };
 }
 
-/** The exports of the mirror. */
+/** The WHO exports in the mirror. */
 export function mirrorRows(mirror: string): { rowsOf(code: string): Row[] | null; codes: string[] } {
   const folder = join(mirror, 'who-gho/etl/source');
   return {

@@ -1,4 +1,4 @@
-/** The World Bank's figures in the mirror, each series from the first edition that has it, read by csv-parse alone. */
+/** An independent reading of the World Bank's figures in the mirror: each series from the first edition that has it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -11,7 +11,7 @@ const cell = (place = '', year = '', value = ''): FileRow => ({
   value: value === '' ? null : Number(value),
 });
 
-/** The long set: a file each, `Country Name,Country Code,Year,Value`. */
+/** The long set: a file per series, `Country Name,Country Code,Year,Value`. */
 function readLong(directory: string, names: readonly string[]): [string, FileRow[]][] {
   return names.map((name) => {
     const text = readFileSync(join(directory, name, 'data.csv'), 'utf8');
@@ -24,7 +24,7 @@ function readLong(directory: string, names: readonly string[]): [string, FileRow
 function readWide(path: string): Map<string, FileRow[]> {
   const isZip = path.endsWith('.zip');
   const text = isZip ? textInZip(readFileSync(path), 'API_') : readFileSync(path, 'utf8');
-  // Of another database of theirs, so another series than the one of the same code.
+  // From another database, so not the same series.
   const suffix = path.includes('co2_emissions') ? '.DS57' : '';
   const [header = [], ...rows]: string[][] = parse(text.slice(text.indexOf('"Country Name"')), {
     relax_column_count: true,
@@ -41,7 +41,7 @@ function readWide(path: string): Map<string, FileRow[]> {
   return series;
 }
 
-/** By the World Bank's own code. */
+/** All rows by the World Bank's code. */
 export function readWorldBank(mirror: string): Map<string, FileRow[]> {
   const directory = join(mirror, 'world-bank');
   const [long, downloads] = parseYaml(readFileSync('data/providers/world-bank.yaml', 'utf8')).mirror.source

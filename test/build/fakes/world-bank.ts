@@ -1,15 +1,15 @@
 /**
- * The World Bank's API v2 as it answers: `[paging, rows]`, refusals with HTTP 200, "no data" as `pages: 0` and null,
- * a byte order mark, paging numbers as strings where the old versions had them.
+ * A fake of the World Bank's API v2: `[paging, rows]`, refusals with HTTP 200, "no data" as `pages: 0` and null; on
+ * request with a byte order mark, and paging numbers as strings.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { type Answer, json, type Route } from './server.ts';
 
-export interface PlayedFigure {
+export interface FakeFigure {
   iso3: string;
-  /** The API's own two-letter code, which is all that some aggregates have. */
+  /** The API's two-letter code; some aggregates have no other. */
   id: string;
   year: string;
   value: number | null;
@@ -24,11 +24,11 @@ export interface FakeIndicator {
   topics: string[];
   licence: string | null;
   updated: string;
-  figures: PlayedFigure[];
+  figures: FakeFigure[];
 }
 
-interface Manners {
-  /** Puts a byte order mark before every answer. */
+interface FormatOptions {
+  /** Prepends a byte order mark to every response. */
   mark?: boolean;
   /** Writes paging numbers as strings. */
   strings?: boolean;
@@ -38,12 +38,12 @@ const REFUSAL = [
   { message: [{ id: '120', key: 'Invalid value', value: 'The provided parameter value is not valid' }] },
 ];
 
-function paging(url: URL, total: number, manners: Manners, more: object = {}): [object, number, number] {
+function paging(url: URL, total: number, format: FormatOptions, more: object = {}): [object, number, number] {
   const perPage = Number(url.searchParams.get('per_page') ?? 50);
   const pages = Math.ceil(total / perPage);
   const page = total === 0 ? 0 : Number(url.searchParams.get('page') ?? 1);
   const numbers = { page, pages, per_page: total === 0 ? 0 : perPage, total };
-  const written = manners.strings
+  const written = format.strings
     ? Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]))
     : numbers;
   return [{ ...written, ...more }, (page - 1) * perPage, page * perPage];
@@ -59,7 +59,7 @@ const describe = (one: FakeIndicator): object => ({
   topics: one.topics.map((value, index) => ({ id: String(index + 1), value: `${value} ` })),
 });
 
-const valueRow = (one: FakeIndicator, figure: PlayedFigure): object => ({
+const valueRow = (one: FakeIndicator, figure: FakeFigure): object => ({
   indicator: { id: one.code, value: one.name },
   country: { id: figure.id, value: figure.iso3 },
   countryiso3code: figure.iso3,
@@ -77,21 +77,21 @@ function metadata(one: FakeIndicator): object {
   return { page: 1, pages: 1, per_page: '5000', total: 1, source: [{ id: '2', concept }] };
 }
 
-/** @param base the path that the API lies under, such as `/v2/` */
+/** @param base the path of the API, such as `/v2/` */
 export function worldBankRoute(
   find: (code: string) => FakeIndicator | null,
   listed: readonly string[],
-  manners: Manners = {},
+  format: FormatOptions = {},
   base = '/',
 ): Route {
   const write = (value: unknown): Answer => {
     const answer = json(value);
-    return manners.mark ? { ...answer, body: `\uFEFF${answer.body}` } : answer;
+    return format.mark ? { ...answer, body: `\uFEFF${answer.body}` } : answer;
   };
   const values = (url: URL, one: FakeIndicator): Answer => {
     const [from, to] = (url.searchParams.get('date') ?? '0:9999').split(':');
     const figures = one.figures.filter(({ year }) => year >= (from ?? '') && year <= (to ?? from ?? ''));
-    const [head, start, end] = paging(url, figures.length, manners, {
+    const [head, start, end] = paging(url, figures.length, format, {
       sourceid: '2',
       lastupdated: one.updated,
     });
@@ -103,7 +103,7 @@ export function worldBankRoute(
     const path = url.pathname.slice(base.length).split('/').map(decodeURIComponent);
     const code = path.at(-1) === 'metadata' ? path.at(-2) : path.at(-1);
     if (path[0] === 'source' && path[2] === 'indicator') {
-      const [head, start, end] = paging(url, listed.length, manners);
+      const [head, start, end] = paging(url, listed.length, format);
       const rows = listed.slice(start, end).map((each) => {
         const one = find(each);
         return one && describe(one);
@@ -113,12 +113,12 @@ export function worldBankRoute(
     const one = find(code ?? '');
     if (one === null) return write(REFUSAL);
     if (path[0] === 'country') return values(url, one);
-    if (path[0] === 'indicator') return write([paging(url, 1, manners)[0], [describe(one)]]);
+    if (path[0] === 'indicator') return write([paging(url, 1, format)[0], [describe(one)]]);
     return path[0] === 'sources' ? write(metadata(one)) : null;
   };
 }
 
-/** The figures of the long set as the API would give them. */
+/** An indicator of the long set in the mirror. */
 export function longSetIndicator(mirror: string, code: string): FakeIndicator | null {
   const folder = join(mirror, 'world-bank/datahub-wdi-long/indicators', code.toLowerCase());
   if (!existsSync(folder)) return null;

@@ -1,13 +1,10 @@
-/**
- * Small zips for tests, honest and dishonest: entries deflated, with sizes and names as told. And a plain reading of
- * honest ones that shares no code with the connectors.
- */
+/** Builds zips for tests, with wrong sizes and checksums on request, and reads zips independently of the connectors. */
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
   name: string;
   body: string | Uint8Array;
-  /** What the directory claims, where it lies. */
+  /** A false size in the directory. */
   claimed_bytes?: number;
   crc?: number;
 }
@@ -74,7 +71,7 @@ export function zipOf(entries: readonly ZipEntry[]): Buffer {
   return Buffer.concat([...locals, directory, end]);
 }
 
-/** The text of the first entry whose name begins so, found through the archive's directory. */
+/** The text of the first entry whose name starts with `beginning`. */
 export function textInZip(archive: Buffer, beginning: string): string {
   let at = archive.readUInt32LE(archive.lastIndexOf('PK\x05\x06') + 16);
   while (archive.readUInt32LE(at) === CENTRAL) {

@@ -41,11 +41,11 @@ describe('numbers', () => {
     '١٢',
     Number.NaN,
     Number.POSITIVE_INFINITY,
-  ])('%j is refused', (raw) => {
+  ])('%j is rejected', (raw) => {
     expect(readFigure(raw)).toBe(BAD);
   });
 
-  it('every finite double survives its own text', () => {
+  it('every finite double round-trips through its text', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(readFigure(String(value))).toBe(Number(String(value)));

@@ -19,7 +19,7 @@ const open = (maxFileBytes = 1000, signal = new AbortController().signal): Direc
   new DirectoryUpstream(root, { maxFileBytes, signal });
 
 describe('a mirror directory', () => {
-  it('gives files by relative URL, decoded and without the query', async () => {
+  it('decodes relative URLs and ignores their query', async () => {
     const upstream = open();
     expect(await upstream.text('some%20name/%C3%A9.csv?page=1')).toBe('content');
     const chunks: Uint8Array[] = [];
@@ -47,12 +47,12 @@ describe('a mirror directory', () => {
     await expect(open().text('link')).rejects.toThrow('is outside the mirror');
   });
 
-  it('says what is not there, and what is too large', async () => {
+  it('reports a missing file as 404, and a file that is too large', async () => {
     await expect(open().text('gone.csv')).rejects.toMatchObject({ status: 404 });
     await expect(open(3).text('some%20name/%C3%A9.csv')).rejects.toThrow('too large');
   });
 
-  it('knows a changed file by size and time, and a missing one that comes', async () => {
+  it('detects changed size or time, and a missing file that appears', async () => {
     const upstream = open();
     await upstream.text('some%20name/%C3%A9.csv');
     await upstream.text('later.csv').catch(() => {});
@@ -66,7 +66,7 @@ describe('a mirror directory', () => {
     expect(await open().unchanged([])).toBe(false);
   });
 
-  it('stops when it is cancelled', async () => {
+  it('stops when cancelled', async () => {
     await expect(
       open(1000, AbortSignal.abort(new Error('enough'))).text('some%20name/%C3%A9.csv'),
     ).rejects.toThrow('enough');

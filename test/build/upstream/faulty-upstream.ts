@@ -1,7 +1,4 @@
-/**
- * A provider over HTTP that serves a small DDFcsv data set well, and on demand does one of the things that providers do
- * to those who read them. Each fault says what the run must come to and which words name its cause.
- */
+/** A provider over HTTP that serves a small DDFcsv data set, with faults on demand. Each fault states the expected outcome. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { UpstreamOptions } from '../../../build/upstream/open-upstream.ts';
@@ -10,20 +7,20 @@ import { cells, ddfFiles, type Series } from '../world.ts';
 
 export interface UpstreamFault {
   name: string;
-  /** Does it, given the body that would have been sent. */
+  /** Sends the faulty response, given the correct body. */
   spoil: (request: IncomingMessage, response: ServerResponse, body: string) => void;
   status: RunRecord['status'];
-  /** Names the cause. */
+  /** The expected reason. */
   reason: RegExp;
-  /** How soon the client gives up, where that is what is played; everything else may take its time. */
-  patience?: UpstreamOptions;
+  /** Timeouts of the client, for faults that need them. */
+  timeouts?: UpstreamOptions;
 }
 
 const PAGE =
   '<!DOCTYPE html>\n<html><head><title>Sorry</title></head><body>Down for maintenance</body></html>';
 const isFigures = (request: IncomingMessage): boolean => request.url?.includes('datapoints') ?? false;
 
-/** Spoils the files of figures only; the rest is as ever. */
+/** Changes the datapoint files only. */
 const inFigures =
   (change: (body: string) => string): UpstreamFault['spoil'] =>
   (request, response, body) =>
@@ -36,29 +33,29 @@ function redirect(to: string, reason: RegExp): UpstreamFault {
 
 const oneLineLess = (body: string): string => body.slice(0, body.lastIndexOf('\n', body.length - 2) + 1);
 
-/** @param neighbour a port of this machine on which another service listens. */
+/** @param neighbour the port of another service on this machine */
 export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   {
-    name: 'is down',
+    name: 'is unreachable',
     spoil: (request) => void request.socket.destroy(),
     status: 'failed',
     reason: /datapackage\.json: .*(closed|ECONNRESET|socket).*\(tried 3 times\)/i,
   },
   {
-    name: 'answers 503',
+    name: 'responds with 503',
     spoil: (_, response) => void response.writeHead(503).end(),
     status: 'failed',
     reason: /HTTP 503 \(tried 3 times\)/,
   },
   {
-    name: 'never answers',
+    name: 'never responds',
     spoil: () => {},
     status: 'failed',
     reason: /Headers Timeout Error \(tried 3 times\)/,
-    patience: { headersTimeoutMs: 150 },
+    timeouts: { headersTimeoutMs: 150 },
   },
   {
-    name: 'drips',
+    name: 'sends too slowly',
     spoil: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length });
       let at = 0;
@@ -67,10 +64,10 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     },
     status: 'failed',
     reason: /datapackage\.json: too slow: \d+ bytes in \d+ s/,
-    patience: { minThroughput: { bytesPerS: 1_000_000, graceMs: 40 } },
+    timeouts: { minThroughput: { bytesPerS: 1_000_000, graceMs: 40 } },
   },
   {
-    name: 'breaks off half-way',
+    name: 'closes the connection early',
     spoil: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length });
       response.write(body.slice(0, body.length / 2), () => response.destroy());
@@ -79,17 +76,17 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     reason: /the response ended early: .*\(tried 3 times\)/,
   },
   {
-    name: 'announces more than it sends',
+    name: 'sends fewer bytes than Content-Length',
     spoil: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length + 1000 });
       response.write(body);
     },
     status: 'failed',
     reason: /the response ended early: Body Timeout Error \(tried 3 times\)/,
-    patience: { bodyTimeoutMs: 150 },
+    timeouts: { bodyTimeoutMs: 150 },
   },
   {
-    name: 'announces less than it sends, so that a line is missing',
+    name: 'sends more bytes than Content-Length',
     spoil: (request, response, body) => {
       const whole = isFigures(request) ? oneLineLess(body) : body;
       request.socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(whole)}\r\n\r\n${body}`);
@@ -105,7 +102,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     reason: /datapackage\.json: an HTML page instead of data/,
   },
   {
-    name: 'sends an HTML page that says it is CSV',
+    name: 'sends an HTML page as text/csv',
     spoil: (request, response, body) =>
       void response.writeHead(200, { 'content-type': 'text/csv' }).end(isFigures(request) ? PAGE : body),
     status: 'failed',
@@ -118,7 +115,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     reason: /no column "geo"; there are: country, time, one/,
   },
   {
-    name: 'sends another kind of file',
+    name: 'sends another file format',
     spoil: (_, response) => void response.end('{"resources": [{"name": "figures"}]}'),
     status: 'failed',
     reason: /datapackage\.json: resources\.0\.path/,
@@ -133,7 +130,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
     reason: /^Held against the last good run: rows fell by 5\d\.\d %/,
   },
   {
-    name: 'redirects in a circle',
+    name: 'redirects in a loop',
     spoil: (request, response) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
     status: 'failed',
     reason: /more than 5 redirects/,
@@ -148,21 +145,21 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   redirect('file:///etc/passwd', /redirects to "file:\/\/\/etc\/passwd": refused/),
 ];
 
-/** What the provider publishes: ten places, ten years, two series. */
+/** The provider's series: ten places, ten years. */
 export const published = (edition: number): Record<string, Series> => ({
   one: { name: 'One', unit: 'things', cells: cells(10, (place, year) => place + year / 10 + edition) },
   two: { name: 'Two', cells: cells(10, (place, year) => place * year) },
 });
 
 export interface FaultyUpstream {
-  /** Stands in for every origin. */
+  /** The mirror URL. */
   url: string;
-  /** A port on which a neighbour listens that nobody may be led to. */
+  /** The port of a service that must not receive requests. */
   neighbour: number;
-  /** How often somebody was. */
+  /** Requests that the neighbour received. */
   visits: () => number;
   publish: (edition: number) => void;
-  /** Null: as it should be. */
+  /** Null: no fault. */
   spoil: (fault: UpstreamFault | null) => void;
   stop: () => Promise<void>;
 }
@@ -214,5 +211,5 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   };
 }
 
-/** Tries again at once. */
+/** Three attempts without delays. */
 export const SHORT: UpstreamOptions = { retry: { attempts: 3, random: () => 0, sleep: async () => {} } };

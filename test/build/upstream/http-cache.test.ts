@@ -1,14 +1,14 @@
-/** Copies of upstream files: asked for again with their validators, and taken as they are when a run broke off. */
+/** The HTTP cache: revalidation between runs, and resumption of an interrupted run. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { open, read, scripted } from './scripted-server.ts';
 
-describe('a run that was broken off', () => {
+describe('an interrupted run', () => {
   const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);
   const asked = (): (string | undefined)[] => scripted.requests.map(({ url }) => url?.split('?')[1]);
 
-  it('is continued at the page where it was, within the hour, and not after a run that ended', async () => {
+  it('resumes at the next page within an hour, and not after a run that ended', async () => {
     scripted.handler = (request, response) =>
       response.writeHead(200).end(`${request.url} ${scripted.requests.length}`);
     // Never closed, as after a crash.
@@ -23,8 +23,8 @@ describe('a run that was broken off', () => {
     expect(asked().slice(3)).toEqual(['page=1', 'page=2', 'page=3']);
   });
 
-  // Repeated, because files are dated by another clock than ours, up to a few milliseconds apart.
-  it('is continued after a cancellation, and begun anew after an hour or an error', {
+  // Repeated, because the file system's clock differs from ours by some milliseconds.
+  it('resumes after a cancellation, and restarts after an hour or an error', {
     repeats: 100,
   }, async () => {
     scripted.handler = (_, response) => response.writeHead(200).end('page');
@@ -55,7 +55,7 @@ describe('conditional requests', () => {
       'if-modified-since',
       'Sat, 01 Nov 2025 00:00:00 GMT',
     ],
-  ])('are made with %s, and a 304 is answered from the copy at hand', async (_, headers, name, value) => {
+  ])('are made with %s, and a 304 is served from the cache', async (_, headers, name, value) => {
     scripted.handler = (request, response) => {
       if (request.headers[name] === value) response.writeHead(304, headers).end();
       else response.writeHead(200, headers).end('content');
@@ -65,7 +65,7 @@ describe('conditional requests', () => {
     expect(scripted.requests.map((request) => request.headers[name])).toEqual([undefined, value]);
   });
 
-  it('tell in one round whether anything has changed, and fetch what has only once', async () => {
+  it('detect a change, and fetch the changed file only once', async () => {
     let version = 1;
     scripted.handler = (request, response) => {
       const etag = request.url?.endsWith('b.csv') ? `"b${version}"` : '"a"';
@@ -90,7 +90,7 @@ describe('conditional requests', () => {
     await third.close(true);
   });
 
-  it('cannot be made for a file without validators: it counts as changed', async () => {
+  it('treat a file without validators as changed', async () => {
     scripted.handler = (_, response) => response.end('x');
     const upstream = open();
     await upstream.text('a.csv');
@@ -98,7 +98,7 @@ describe('conditional requests', () => {
     await upstream.close(true);
   });
 
-  it('leave no copy of what a whole run no longer reads', async () => {
+  it('delete copies that a complete run no longer reads', async () => {
     scripted.handler = (_, response) => response.writeHead(200, { etag: '"x"' }).end('x');
     await read('a.csv');
     await read('b.csv');

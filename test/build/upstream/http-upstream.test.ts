@@ -10,8 +10,8 @@ import { RETRY_DEFAULTS, retryAfterMs, retryDelayMs, TransientError } from '../.
 import { UpstreamError } from '../../../build/upstream/upstream.ts';
 import { read, scripted } from './scripted-server.ts';
 
-describe('what passes is tried again', () => {
-  it.each([408, 429, 500, 502, 503, 504])('%d, with growing waits', async (status) => {
+describe('transient failures are retried', () => {
+  it.each([408, 429, 500, 502, 503, 504])('retries status %d with exponential delays', async (status) => {
     scripted.handler = (_, response, count) => {
       if (count <= 3) response.writeHead(status).end('no');
       else response.end('yes');
@@ -20,7 +20,7 @@ describe('what passes is tried again', () => {
     expect(scripted.waits).toEqual([250, 500, 1000]);
   });
 
-  it('a connection that is refused half-way through the headers', async () => {
+  it('retries a connection that closes before the headers', async () => {
     scripted.handler = (request, response, count) => {
       if (count === 1) request.socket.destroy();
       else response.end('yes');
@@ -28,13 +28,13 @@ describe('what passes is tried again', () => {
     expect(await read('a.csv')).toBe('yes');
   });
 
-  it('not for ever: the error says how often', async () => {
+  it('stops after five attempts and states their number', async () => {
     scripted.handler = (_, response) => response.writeHead(503).end();
     await expect(read('a.csv')).rejects.toThrow(/\/data\/a\.csv: HTTP 503 \(tried 5 times\)/);
     expect(scripted.requests).toHaveLength(5);
   });
 
-  it('no sooner than Retry-After asks, and not at all when it asks for too long', async () => {
+  it('waits for Retry-After, and stops when it exceeds the limit', async () => {
     scripted.handler = (_, response, count) => {
       if (count === 1) response.writeHead(429, { 'retry-after': '7' }).end();
       else response.end('yes');
@@ -47,13 +47,13 @@ describe('what passes is tried again', () => {
     expect(scripted.requests).toHaveLength(1);
   });
 
-  it.each([400, 401, 403, 404, 410])('%d is not tried again', async (status) => {
+  it.each([400, 401, 403, 404, 410])('does not retry status %d', async (status) => {
     scripted.handler = (_, response) => response.writeHead(status).end();
     await expect(read('a.csv')).rejects.toMatchObject({ name: 'UpstreamError', status });
     expect(scripted.requests).toHaveLength(1);
   });
 
-  it('waits as long as the attempt and the dice say', () => {
+  it('computes the delay from the attempt and full jitter', () => {
     const failure = new TransientError('no', 503, null);
     const options = { ...RETRY_DEFAULTS, attempts: 20, random: () => 0.999 };
     expect([0, 1, 5, 12].map((attempt) => retryDelayMs(failure, attempt, options))).toEqual([
@@ -65,8 +65,8 @@ describe('what passes is tried again', () => {
   });
 });
 
-describe('a download that breaks off', () => {
-  /** Calls when the client has bytes of the download on disk. */
+describe('an interrupted download', () => {
+  /** Calls back once the client has written bytes of the download to disk. */
   function afterSaving(then: () => void): void {
     const copies = join(scripted.directory, 'copies');
     const [part] = readdirSync(copies).filter((name) => name.endsWith('.part'));
@@ -75,7 +75,7 @@ describe('a download that breaks off', () => {
   }
   const whole = 'abcdefghijklmnopqrstuvwxyz'.repeat(4000);
 
-  it('is continued where it broke, when the server proves that the file is the same', async () => {
+  it('is resumed when If-Range shows that the file is unchanged', async () => {
     scripted.handler = (request, response, count) => {
       const headers = { etag: '"v1"', 'accept-ranges': 'bytes' };
       const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
@@ -97,9 +97,9 @@ describe('a download that breaks off', () => {
   });
 
   it.each([
-    ['the server says nothing of ranges', {}],
-    ['its validator is weak', { etag: 'W/"v1"', 'accept-ranges': 'bytes' }],
-  ])('begins anew when %s', async (_, headers) => {
+    ['the server does not support ranges', {}],
+    ['the validator is weak', { etag: 'W/"v1"', 'accept-ranges': 'bytes' }],
+  ])('restarts when %s', async (_, headers) => {
     scripted.handler = (_request, response, count) => {
       response.writeHead(200, { ...headers, 'content-length': whole.length });
       if (count === 1) response.write(whole.slice(0, 50_000), () => setImmediate(() => response.destroy()));
@@ -109,7 +109,7 @@ describe('a download that breaks off', () => {
     expect(scripted.requests[1]?.headers.range).toBeUndefined();
   });
 
-  it('begins anew when the file has changed meanwhile', async () => {
+  it('restarts when the file has changed', async () => {
     scripted.handler = (_, response, count) => {
       response.writeHead(200, {
         etag: `"v${count}"`,
@@ -123,7 +123,7 @@ describe('a download that breaks off', () => {
     expect(scripted.requests[1]?.headers['if-range']).toBe('"v1"');
   });
 
-  it('is an error when it breaks time and again', async () => {
+  it('fails after repeated interruptions', async () => {
     scripted.handler = (_, response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write('some', () => setImmediate(() => response.destroy()));
@@ -132,26 +132,26 @@ describe('a download that breaks off', () => {
   });
 });
 
-describe('a server that is broken or hostile', () => {
+describe('a faulty or hostile server', () => {
   it.each([
-    ['redirects in a circle', '/data/a.csv', /more than 5 redirects/],
+    ['redirects in a loop', '/data/a.csv', /more than 5 redirects/],
     [
       'redirects into a private network',
       'http://10.0.0.1/a.csv',
       /redirects to the private address 10\.0\.0\.1: refused/,
     ],
-    ['redirects to the metadata address of a cloud', 'http://169.254.169.254/latest/', /private address/],
+    ['redirects to a cloud metadata address', 'http://169.254.169.254/latest/', /private address/],
     ['redirects to a private IPv6 address', 'http://[fd00::1]/a.csv', /private address/],
-    ['redirects to IPv4 in disguise', 'http://[::ffff:10.0.0.1]/a.csv', /private address/],
-    ['redirects to the machine itself by name', 'http://localhost:1/a.csv', /private address localhost/],
+    ['redirects to an IPv4-mapped address', 'http://[::ffff:10.0.0.1]/a.csv', /private address/],
+    ['redirects to localhost', 'http://localhost:1/a.csv', /private address localhost/],
     ['redirects to another protocol', 'file:///etc/passwd', /refused/],
-    ['redirects to nothing', 'http://', /refused/],
+    ['redirects to an invalid URL', 'http://', /refused/],
   ])('%s', async (_, location, message) => {
     scripted.handler = (_request, response) => response.writeHead(302, { location }).end();
     await expect(read('a.csv')).rejects.toThrow(message);
   });
 
-  it('may redirect within its own host', async () => {
+  it('may redirect within its host', async () => {
     scripted.handler = (request, response) => {
       if (request.url === '/data/a.csv') response.writeHead(301, { location: '/elsewhere/b.csv' }).end();
       else response.end(request.url);
@@ -165,7 +165,7 @@ describe('a server that is broken or hostile', () => {
     await expect(read('a.csv')).rejects.toThrow('an HTML page instead of data');
   });
 
-  it('sends more than allowed, told or untold, packed or unpacked', async () => {
+  it('exceeds the size limit, compressed or not', async () => {
     scripted.handler = (request, response) => {
       const large = Buffer.alloc(3_000_000, 'x');
       if (request.url?.includes('bomb'))
@@ -177,14 +177,14 @@ describe('a server that is broken or hostile', () => {
     expect(scripted.requests).toHaveLength(2);
   });
 
-  it('sends what is not gzip as gzip, or a coding that nobody asked for', async () => {
+  it('labels plain text as gzip, or uses an unrequested encoding', async () => {
     scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('plain');
     await expect(read('a.csv')).rejects.toThrow('ended early');
     scripted.handler = (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end('plain');
     await expect(read('b.csv')).rejects.toThrow('unrequested content encoding br');
   });
 
-  it('sends gzip that is good', async () => {
+  it('may send gzip', async () => {
     scripted.handler = (_, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
     expect(await read('a.csv')).toBe('packed');
@@ -200,12 +200,12 @@ describe('references', () => {
     '..%2fsecret',
     '%2e%2e/secret',
     'a/..%5c..%5cb',
-  ])('%s is refused before anything is asked', async (reference) => {
+  ])('%s is refused without a request', async (reference) => {
     await expect(read(reference)).rejects.toThrow(UpstreamError);
     expect(scripted.requests).toHaveLength(0);
   });
 
-  it('may hold encoded names and a query', async () => {
+  it('may contain encoded names and a query', async () => {
     scripted.handler = (request, response) => response.end(request.url);
     expect(await read('some%20name/%C3%A9.csv?page=2&per_page=100')).toBe(
       '/data/some%20name/%C3%A9.csv?page=2&per_page=100',
@@ -213,13 +213,13 @@ describe('references', () => {
   });
 });
 
-it('stops when it is cancelled', async () => {
+it('stops when cancelled', async () => {
   const controller = new AbortController();
   scripted.handler = () => controller.abort(new Error('enough'));
   await expect(read('a.csv', { signal: controller.signal })).rejects.toThrow('enough');
 });
 
-describe('addresses', () => {
+describe('private addresses', () => {
   it.each([
     '10.1.2.3',
     '127.0.0.1',
@@ -243,25 +243,28 @@ describe('addresses', () => {
   ])('%s is private', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
-  it.each(['8.8.8.8', '172.32.0.1', '192.169.0.1', '2606:4700::1', 'example.org'])('%s is not', (address) => {
-    expect(isPrivateAddress(address)).toBe(false);
-  });
-  it('are allowed where the provider itself has them', () => {
+  it.each(['8.8.8.8', '172.32.0.1', '192.169.0.1', '2606:4700::1', 'example.org'])(
+    '%s is public',
+    (address) => {
+      expect(isPrivateAddress(address)).toBe(false);
+    },
+  );
+  it('are allowed for the configured origin only', () => {
     const origin = new URL('http://192.168.1.10/data/');
     expect(() => refusePrivateHost(new URL('http://192.168.1.10/other'), origin)).not.toThrow();
     for (const other of ['http://192.168.1.11/other', 'http://192.168.1.10:6379/', 'https://192.168.1.10/'])
       expect(() => refusePrivateHost(new URL(other), origin)).toThrow(UpstreamError);
   });
-  it('are refused behind a name, but for the origin that was configured', async () => {
+  it('are refused after DNS resolution, except for the configured origin', async () => {
     const looked = await new Promise<Error | null>((settle) => guardedLookup('localhost', {}, settle));
     expect(looked?.message).toMatch(/localhost resolves to the private address .*: refused/);
-    scripted.handler = (_, response) => response.end('of a mirror on purpose');
+    scripted.handler = (_, response) => response.end('configured mirror');
     const { port } = scripted;
     const base = `http://localhost:${port}/data/`;
     const cache = join(scripted.directory, 'named');
     const signal = new AbortController().signal;
     const upstream = new HttpUpstream({ base, cache, maxFileBytes: 1_000, signal });
-    expect(await upstream.text('a.csv')).toBe('of a mirror on purpose');
+    expect(await upstream.text('a.csv')).toBe('configured mirror');
     await upstream.close();
   });
 });

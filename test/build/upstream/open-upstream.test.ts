@@ -22,7 +22,7 @@ it.each([
     { kind: 'url', url: 'http://m:1/z/x/y/' },
   ],
   [
-    'a URL, which speaks the protocol',
+    'a URL ignores the settings for directories',
     { ...provider, mirror: instead },
     'http://m:1',
     ORIGINAL,
@@ -30,7 +30,7 @@ it.each([
   ],
   ['a directory', provider, '/m', ORIGINAL, { kind: 'directory', path: '/m/acme' }],
   [
-    'a directory elsewhere',
+    'a directory at another path',
     { ...provider, mirror: 'x' },
     '/m',
     ORIGINAL,
@@ -44,13 +44,13 @@ it.each([
     { kind: 'directory', path: '/m/acme/csv' },
   ],
   [
-    'a directory for the same connector, other settings laid over its own',
+    'a directory for the same connector with overriding settings',
     { ...provider, mirror: { source: { page: 2 } } },
     '/m',
     { connector: 'acme-api', source: { codes: ['A'], page: 2 } },
     { kind: 'directory', path: '/m/acme' },
   ],
-  ['data inside a package', { ...provider, origin: undefined }, '/m', ORIGINAL, { kind: 'none' }],
+  ['data inside an npm package', { ...provider, origin: undefined }, '/m', ORIGINAL, { kind: 'none' }],
 ])('%s', (_, definition, mirror, expected, base) => {
   const { origin, mirror: own, ...rest } = definition;
   const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };

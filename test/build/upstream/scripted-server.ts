@@ -1,4 +1,4 @@
-/** One server of the test's own for each test, and an upstream that reads from it without waiting. */
+/** A scripted HTTP server for each test, and an upstream that reads from it without delays. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,14 +12,14 @@ export type Handler = (request: IncomingMessage, response: ServerResponse, count
 let server: Server;
 let base: string;
 
-/** What the server of the test that runs does and saw. */
+/** The behaviour of the current test's server, and what it recorded. */
 export const scripted = {
-  /** Of this test alone; copies lie in `copies` below it. */
+  /** A temporary directory; cached copies are in its `copies`. */
   directory: '',
   handler: (() => {}) as Handler,
   requests: [] as IncomingMessage[],
   port: 0,
-  /** Pauses that were asked for, in milliseconds; none was made. */
+  /** Requested delays in milliseconds; none is waited for. */
   waits: [] as number[],
 };
 
@@ -59,7 +59,7 @@ export function open(
   });
 }
 
-/** Reads once with an upstream of its own. */
+/** Reads one file with a new upstream. */
 export async function read(reference: string, more: Parameters<typeof open>[0] = {}): Promise<string> {
   const upstream = open(more);
   try {

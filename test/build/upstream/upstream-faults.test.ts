@@ -1,6 +1,6 @@
 /**
- * Whatever a provider does, what is served stays: after each fault the run's record names the cause, the gateway answers
- * the same bytes as before, and everything that can be seen in the lake and among the snapshots is whole.
+ * Faults of a provider never change what is served: after each, the run record names the cause, the gateway responds with
+ * the same bytes, and all visible files of the lake and of the snapshots are complete.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nightly } from '../../../build/nightly.ts';
@@ -11,7 +11,7 @@ import { type FaultyUpstream, SHORT, startFaultyUpstream, upstreamFaults } from 
 
 const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one', '/v1/meta/freshness'];
 
-describe('a provider that misbehaves', () => {
+describe('a faulty provider', () => {
   let world: World;
   let upstream: FaultyUpstream;
   let service: Service;
@@ -38,7 +38,7 @@ describe('a provider that misbehaves', () => {
   const answers = () =>
     Promise.all(ROUTES.map(async (route) => (await service.get(route, { key })).bytes.toString('base64')));
 
-  // The port of the neighbour is known only when it listens, the names of the faults before.
+  // Test names are needed before the neighbour's port is known.
   it.each(upstreamFaults(1).map(({ name }, index) => [name.replace(':1/', ':<port>/'), index] as const))(
     '%s',
     async (_, index) => {
@@ -47,7 +47,7 @@ describe('a provider that misbehaves', () => {
       world.tomorrow();
       upstream.publish(2);
       upstream.spoil(fault);
-      const record = await world.ingest('atlas', { upstream: { ...SHORT, ...fault.patience } });
+      const record = await world.ingest('atlas', { upstream: { ...SHORT, ...fault.timeouts } });
       upstream.spoil(null);
       expect(record.status).toBe(fault.status);
       expect(record.reason).toMatch(fault.reason);
@@ -58,7 +58,7 @@ describe('a provider that misbehaves', () => {
     },
   );
 
-  it('is read again as soon as it behaves', async () => {
+  it('is read again once the fault is gone', async () => {
     world.tomorrow();
     const { providers, build } = await nightly({ ...(await world.dependencies()), upstream: SHORT });
     expect(providers).toMatchObject([{ provider: 'atlas', outcome: 'succeeded' }]);
