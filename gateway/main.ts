@@ -1,9 +1,8 @@
 /**
- * Starts the gateway: settings, Redis (a private one when none is named), snapshots, then the port. Ends it in the
- * reverse order on SIGINT or SIGTERM, when everything in flight has been answered. `--beside PROGRAM` runs another
- * program along with it.
+ * Starts the gateway: settings, Redis (a private one without `REDIS_URL`), snapshots, then the port. On SIGINT or SIGTERM
+ * it finishes the requests in flight and stops in reverse order. `--beside PROGRAM` runs another program along with it.
  *
- * With `WORKERS` above one this process answers nothing itself and runs that many of its own kind.
+ * With `WORKERS` above one this process is the primary of that many worker processes, which run this file too.
  */
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
@@ -19,12 +18,16 @@ import {
   startFailureReason,
 } from './process/lifecycle.ts';
 
-/** One process for everything. Resolves to the startupBanner. */
-async function startAlone(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+/** Runs everything in one process. Resolves to the start-up banner. */
+async function startSingleProcess(
+  settings: Settings,
+  log: Logger,
+  shutdownHooks: ShutdownHook[],
+): Promise<string> {
   const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
   const { startServerProcess } = await import('./process/server-process.ts');
-  const where = { redisUrl, port: settings.PORT, reusePort: false, processCount: 1 };
-  const server = await startServerProcess(settings, where, log, shutdownHooks);
+  const options = { redisUrl, port: settings.PORT, reusePort: false, processCount: 1 };
+  const server = await startServerProcess(settings, options, log, shutdownHooks);
   if (server.metrics && settings.METRICS_PORT !== undefined) {
     const { serveMetrics } = await import('./http/metrics.ts');
     shutdownHooks.push(await serveMetrics(server.metrics, settings.METRICS_PORT, settings.HOST));
@@ -32,7 +35,7 @@ async function startAlone(settings: Settings, log: Logger, shutdownHooks: Shutdo
   return server.startLeaderTasks();
 }
 
-async function startGroup(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+async function startPrimary(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
   const { startWorkers } = await import('./process/primary.ts');
   return startWorkers(import.meta.filename, settings, log, shutdownHooks);
 }
@@ -43,7 +46,7 @@ async function main(): Promise<void> {
   const shutdownHooks: ShutdownHook[] = [];
   shutDownOnSignal(shutdownHooks, log);
   try {
-    const start = settings.WORKERS > 1 ? startGroup : startAlone;
+    const start = settings.WORKERS > 1 ? startPrimary : startSingleProcess;
     process.stdout.write(await start(settings, log, shutdownHooks));
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
     if (beside !== undefined) shutdownHooks.push(startChildProcess(beside, log));
@@ -53,8 +56,8 @@ async function main(): Promise<void> {
   }
 }
 
-async function work(): Promise<void> {
-  // A terminal sends its Ctrl-C to every process; when to end is the primary's word.
+async function startWorker(): Promise<void> {
+  // A terminal sends Ctrl-C to every process of the group; only the primary acts on it.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
   const { runWorker } = await import('./process/worker.ts');
@@ -62,7 +65,7 @@ async function work(): Promise<void> {
 }
 
 try {
-  await (cluster.isWorker ? work() : main());
+  await (cluster.isWorker ? startWorker() : main());
 } catch (error) {
   const reason = startFailureReason(error);
   if (reason === null) console.error(error);

@@ -1,17 +1,18 @@
 /**
- * Runs Lua scripts with as little as can stand between a request and Redis.
+ * Runs Lua scripts.
  *
- * - A script goes by its SHA-1; a server that does not know it (new, restarted, failed over) is sent the text once.
- * - Commands issued in one turn of the event loop leave in one write per connection: the socket is corked until the
- *   turn ends or enough are together. Nothing waits for an earlier reply, as ioredis' own auto-pipelining would.
- * - A failure says what is known of the command's fate, because only an unknown fate needs care with money.
+ * - A script is called by its SHA-1; a server that does not know it (new, restarted, failed over) gets the text once.
+ * - Commands of one turn of the event loop leave in one write per connection: the socket is corked until the turn ends
+ *   or a batch is full. Unlike the auto-pipelining of ioredis, no command waits for an earlier reply. See
+ *   `test/gateway/metering/measure-admit.ts` for the figures.
+ * - `outcomeOf` an error tells whether the script may have run, because a charge of unknown outcome must be reversed.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster, Command } from 'ioredis';
 import type { RedisClient } from './redis.ts';
 import { replicasAwaited, whenReady } from './redis.ts';
-import { Replication } from './replication.ts';
+import { ReplicatedWrites } from './replication.ts';
 
 export interface Script {
   sha: string;
@@ -20,7 +21,7 @@ export interface Script {
   keys: number;
 }
 
-/** Reads a script that lies beside the module that names it. */
+/** Reads a script next to a module. @param module its `import.meta.url` */
 export function readScript(module: string, file: string, keys: number): Script {
   const text = readFileSync(new URL(file, module), 'utf8');
   return { text, keys, sha: createHash('sha1').update(text).digest('hex') };
@@ -28,10 +29,7 @@ export function readScript(module: string, file: string, keys: number): Script {
 
 export type ScriptArguments = readonly (string | number)[];
 
-/**
- * What became of a failed command: `not_sent` and `refused` changed nothing; of an `unknown` one it cannot be said
- * (cut off, or no answer in time).
- */
+/** Of a failed command. `not_sent` and `refused` changed nothing; `unknown` (connection lost, timeout) may have. */
 export type CommandOutcome = 'not_sent' | 'refused' | 'unknown';
 
 const NOT_SENT = /enableOfflineQueue options is false|Cluster is ended/;
@@ -45,11 +43,11 @@ export function outcomeOf(error: unknown): CommandOutcome {
 const isUnknownScript = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith('NOSCRIPT');
 
-/** How long a command of unknown fate waits for a lost connection to come back. */
+/** How long a retry waits for a lost connection to come back. */
 const RECONNECT_WAIT_MS = 1_000;
 
-/** Under a flood of requests a turn can last for seconds: Redis is not to stand idle until it ends. */
-const HELD_MOST = 64;
+/** Under load a turn can last for seconds; Redis must not idle until it ends. */
+const MAX_BATCH = 64;
 
 const AS_TEXT = { replyEncoding: 'utf8' } as const;
 
@@ -57,43 +55,43 @@ type Corkable = Pick<NodeJS.WritableStream & { cork(): void; uncork(): void }, '
 
 export class ScriptRunner {
   readonly #redis: RedisClient;
-  /** Null where nothing waits for replicas. */
-  readonly #replication: Replication | null;
+  /** Null without `REDIS_WAIT_REPLICAS`. */
+  readonly #replicated: ReplicatedWrites | null;
   #corked: Corkable[] | null = null;
-  /** Commands that wait for the turn to end. */
-  #held = 0;
-  #returning: Promise<boolean> | null = null;
+  /** Commands in the current batch. */
+  #batched = 0;
+  #reconnecting: Promise<boolean> | null = null;
 
   constructor(redis: RedisClient) {
     this.#redis = redis;
     const replicas = replicasAwaited(redis);
-    this.#replication = replicas > 0 ? new Replication(redis, replicas) : null;
+    this.#replicated = replicas > 0 ? new ReplicatedWrites(redis, replicas) : null;
   }
 
   /**
-   * Runs once. `values` are the keys, then the arguments. Rejects with what ioredis says; see `outcomeOf`.
-   * @param lasting waits until as many replicas hold what was written as the connection's settings ask for.
+   * Runs a script. `values` are the keys, then the arguments. Rejects with the error of ioredis; see `outcomeOf`.
+   * @param isReplicated waits until as many replicas as configured hold the write.
    */
-  run(script: Script, values: ScriptArguments, lasting = false): Promise<unknown> {
+  run(script: Script, values: ScriptArguments, isReplicated = false): Promise<unknown> {
     this.#cork();
-    return this.#send('evalsha', script.sha, script.keys, values, lasting).catch((error: unknown) => {
+    return this.#send('evalsha', script.sha, script.keys, values, isReplicated).catch((error: unknown) => {
       if (!isUnknownScript(error)) throw error;
-      return this.#send('eval', script.text, script.keys, values, lasting);
+      return this.#send('eval', script.text, script.keys, values, isReplicated);
     });
   }
 
   /**
-   * Like `run`, and once more when the fate of the first try is unknown. Only for scripts that do the same thing
-   * once, however often they arrive. What they change is lasting unless said otherwise.
+   * Like `run`, with one retry when the outcome of the first try is unknown. Only for scripts that have their effect
+   * once, however often they run. Waits for replicas by default.
    */
-  async runIdempotent(script: Script, values: ScriptArguments, lasting = true): Promise<unknown> {
+  async runIdempotent(script: Script, values: ScriptArguments, isReplicated = true): Promise<unknown> {
     try {
-      return await this.run(script, values, lasting);
+      return await this.run(script, values, isReplicated);
     } catch (error) {
       if (outcomeOf(error) !== 'unknown') throw error;
-      await this.#back();
-      // Whatever the second try meets, what became of the first stays unknown.
-      return this.run(script, values, lasting).catch(() => {
+      await this.#reconnected();
+      // Whatever the error of the retry, the outcome of the first try stays unknown.
+      return this.run(script, values, isReplicated).catch(() => {
         throw error;
       });
     }
@@ -104,26 +102,26 @@ export class ScriptRunner {
     body: string,
     keys: number,
     values: ScriptArguments,
-    lasting: boolean,
+    isReplicated: boolean,
   ): Promise<unknown> {
     const make = (): Command => new Command(name, [body, keys, ...values], AS_TEXT);
-    if (lasting && this.#replication) return this.#replication.run(make);
+    if (isReplicated && this.#replicated) return this.#replicated.run(make);
     const command = make();
     this.#redis.sendCommand(command);
     return command.promise;
   }
 
-  /** Every command in flight on a lost connection waits on the same promise. */
-  #back(): Promise<boolean> {
-    this.#returning ??= whenReady(this.#redis, RECONNECT_WAIT_MS).finally(() => {
-      this.#returning = null;
+  /** All commands of a lost connection wait on the same promise. */
+  #reconnected(): Promise<boolean> {
+    this.#reconnecting ??= whenReady(this.#redis, RECONNECT_WAIT_MS).finally(() => {
+      this.#reconnecting = null;
     });
-    return this.#returning;
+    return this.#reconnecting;
   }
 
   #cork(): void {
-    this.#held += 1;
-    if (this.#held > HELD_MOST) this.#uncork();
+    this.#batched += 1;
+    if (this.#batched > MAX_BATCH) this.#uncork();
     if (this.#corked) return;
     const nodes = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
     this.#corked = nodes.flatMap((node) => node.stream ?? []);
@@ -134,6 +132,6 @@ export class ScriptRunner {
   #uncork = (): void => {
     for (const stream of this.#corked ?? []) stream.uncork();
     this.#corked = null;
-    this.#held = 0;
+    this.#batched = 0;
   };
 }

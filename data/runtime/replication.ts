@@ -1,42 +1,39 @@
 /**
- * Changes of money that must outlive the loss of a master: after the script, on the same connection, Redis is asked to
- * `WAIT` until so many replicas hold what was written. One question answers for every script that was sent before it,
- * and a connection has one question under way at a time; so a busy gateway asks once for many calls, and nobody
- * waits for a further round trip before the question is asked.
+ * Replicated writes, for changes of money that must survive the loss of a master: after the script, a `WAIT` on the same
+ * connection waits until enough replicas hold it. One `WAIT` covers every script that was sent before it, and a
+ * connection has one pending `WAIT` at a time, so a busy gateway sends one for many calls.
  *
- * What replicas do not confirm in time is of unknown fate: it may or may not survive. Redis promises no more than that
- * the replicas held it; that the one of them which takes over is among those rests on its election, which prefers the
- * replica that holds most.
+ * A write that replicas do not confirm in time has an unknown outcome. A confirmed write survives a failover when one of
+ * the confirming replicas is promoted; Redis prefers the replica that holds most.
  */
-import { setImmediate as endOfTurn, setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as endOfTurn } from 'node:timers/promises';
 import { Cluster, type Command, type Redis } from 'ioredis';
 import type { RedisClient } from './redis.ts';
 
-/** How long replicas may take. Other commands of the connection wait behind it. */
+/** Timeout of `WAIT`. Other commands of the connection queue behind it. */
 const WAIT_MS = 500;
-/** How long a script follows its keys to another master. */
+/** How long a command is retried while its keys move to another master. */
 const MOVED_WITHIN_MS = 1_000;
-const MOVED_EVERY_MS = 50;
-/** Refused, and nothing done: the keys lie, or will lie, elsewhere. */
-const ELSEWHERE = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|READONLY) |^The master isn't ready/;
+const MOVED_RETRY_MS = 50;
+/** Errors of commands that had no effect because another node holds the keys, or will. */
+const MOVED = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|READONLY) |^The master isn't ready/;
 
-/** Too few replicas hold a change that the master has made. */
+/** Too few replicas hold a write of the master. */
 export class NotReplicated extends Error {
   override name = 'NotReplicated';
 }
 
-/** What is asked of one connection. */
-interface Questions {
-  /** Settles when the question under way has been answered. */
-  underWay: Promise<unknown> | null;
-  /** Asked when there is none under way; answers for all that was sent before. */
+/** The `WAIT` commands of one connection. */
+interface Waits {
+  pending: Promise<unknown> | null;
+  /** Sent when none is pending; covers everything sent before. */
   next: Promise<number> | null;
 }
 
-export class Replication {
+export class ReplicatedWrites {
   readonly #redis: RedisClient;
   readonly #replicas: number;
-  readonly #questions = new WeakMap<Redis, Questions>();
+  readonly #waits = new WeakMap<Redis, Waits>();
 
   constructor(redis: RedisClient, replicas: number) {
     this.#redis = redis;
@@ -44,9 +41,9 @@ export class Replication {
   }
 
   /**
-   * Sends a command to the master of its keys, and again when they have moved.
-   * @param make the command; a new one for each try.
-   * @throws {NotReplicated} and what ioredis says.
+   * Sends a command to the master of its keys, and retries while they move.
+   * @param make makes the command anew for each try.
+   * @throws {NotReplicated}, and the errors of ioredis.
    */
   async run(make: () => Command): Promise<unknown> {
     const deadline = performance.now() + MOVED_WITHIN_MS;
@@ -54,10 +51,10 @@ export class Replication {
       try {
         return await this.#once(make());
       } catch (error) {
-        const isElsewhere = error instanceof Error && ELSEWHERE.test(error.message);
-        if (!isElsewhere || performance.now() > deadline) throw error;
+        const isMoved = error instanceof Error && MOVED.test(error.message);
+        if (!isMoved || performance.now() > deadline) throw error;
         if (this.#redis instanceof Cluster) this.#redis.refreshSlotsCache();
-        await pause(MOVED_EVERY_MS);
+        await delay(MOVED_RETRY_MS);
       }
     }
   }
@@ -65,39 +62,39 @@ export class Replication {
   async #once(command: Command): Promise<unknown> {
     const node = this.#masterFor(command);
     node.sendCommand(command);
-    const [reply, held] = await Promise.all([command.promise, this.#heldBy(node)]);
-    if (held < this.#replicas) throw new NotReplicated(`${held} of ${this.#replicas} replicas`);
+    const [reply, confirmed] = await Promise.all([command.promise, this.#confirmedBy(node)]);
+    if (confirmed < this.#replicas) throw new NotReplicated(`${confirmed} of ${this.#replicas} replicas`);
     return reply;
   }
 
   #masterFor(command: Command): Redis {
     if (!(this.#redis instanceof Cluster)) return this.#redis;
-    const [place] = this.#redis.slots[command.getSlot()] ?? [];
+    const [address] = this.#redis.slots[command.getSlot()] ?? [];
     const master = this.#redis
       .nodes('master')
-      .find(({ options, status }) => `${options.host}:${options.port}` === place && status === 'ready');
+      .find(({ options, status }) => `${options.host}:${options.port}` === address && status === 'ready');
     if (!master) throw new Error("The master isn't ready and enableOfflineQueue options is false");
     return master;
   }
 
-  /** How many replicas hold everything that was sent on a connection until now. */
-  #heldBy(node: Redis): Promise<number> {
-    const questions = this.#questions.get(node) ?? { underWay: null, next: null };
-    this.#questions.set(node, questions);
-    questions.next ??= this.#ask(node, questions);
-    return questions.next;
+  /** The number of replicas that hold everything sent on a connection so far. */
+  #confirmedBy(node: Redis): Promise<number> {
+    const waits = this.#waits.get(node) ?? { pending: null, next: null };
+    this.#waits.set(node, waits);
+    waits.next ??= this.#wait(node, waits);
+    return waits.next;
   }
 
-  async #ask(node: Redis, questions: Questions): Promise<number> {
-    await (questions.underWay ?? endOfTurn());
-    questions.next = null;
+  async #wait(node: Redis, waits: Waits): Promise<number> {
+    await (waits.pending ?? endOfTurn());
+    waits.next = null;
     const answer = node.wait(this.#replicas, WAIT_MS);
     const answered = answer
       .catch(() => {})
       .finally(() => {
-        if (questions.underWay === answered) questions.underWay = null;
+        if (waits.pending === answered) waits.pending = null;
       });
-    questions.underWay = answered;
+    waits.pending = answered;
     return answer;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Reverses debits whose answer the client never got: those of unknown fate (the client was told 503) and those whose
+ * Reverses debits whose answer the client never got: those of unknown outcome (the client was told 503) and those whose
  * answer could not be produced after the charge. Each is reversed as soon as Redis answers. A repeated reversal changes
  * nothing, and a debit that arrives after its reversal charges nothing.
  *

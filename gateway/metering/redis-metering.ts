@@ -254,7 +254,7 @@ export class RedisMetering implements Metering {
 
 /** What `admit.lua` returns. */
 type Reply = [
-  outcome: 'admitted' | 'rate_limited' | 'insufficient_credits' | 'invalid_key' | 'voided',
+  outcome: 'admitted' | 'rate_limited' | 'insufficient_credits' | 'invalid_key' | 'reversed',
   charged: number,
   balance: number,
   tier: Tier,
@@ -281,7 +281,7 @@ function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null): Verdi
   const reply = raw as Reply;
   const [outcome, charged, balance, tier] = reply;
   if (outcome === 'invalid_key') return { kind: 'invalid_key' };
-  if (outcome === 'voided') throw new MeteringUnavailable('the debit was reversed before it arrived');
+  if (outcome === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
   const window = nearerWindow(reply, now_ms);
   switch (outcome) {
     case 'admitted':

@@ -1,14 +1,21 @@
-/** Runs a second program beside the gateway and restarts it with exponential backoff. */
+/**
+ * Runs a second program beside the gateway: `npm start` runs the worker of `build/` this way. It ends with the gateway,
+ * even when the gateway is killed (the IPC channel closes), and is restarted with exponential backoff when it exits.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Logger } from 'pino';
+
+const BACKOFF = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
+const STOP_TIMEOUT_MS = 8_000;
 
 export interface BackoffOptions {
   first_ms: number;
   longest_ms: number;
-  /** One that lived so long has shown that it can: the next pause is the first one again. */
+  /** A process that ran longer than this resets the backoff. */
   steady_ms: number;
 }
 
+/** Doubles the delay before each restart. */
 export class RestartBackoff {
   readonly #options: BackoffOptions;
   #next_ms: number;
@@ -18,52 +25,49 @@ export class RestartBackoff {
     this.#next_ms = options.first_ms;
   }
 
-  /** Milliseconds to wait now. @param lived_ms how long the one that ended had been running. */
-  after(lived_ms: number): number {
+  /** Milliseconds to wait before the next start. @param uptime_ms of the process that exited. */
+  next(uptime_ms: number): number {
     const { first_ms, longest_ms, steady_ms } = this.#options;
-    const pause_ms = lived_ms > steady_ms ? first_ms : this.#next_ms;
-    this.#next_ms = Math.min(2 * pause_ms, longest_ms);
-    return pause_ms;
+    const delay_ms = uptime_ms > steady_ms ? first_ms : this.#next_ms;
+    this.#next_ms = Math.min(2 * delay_ms, longest_ms);
+    return delay_ms;
   }
 }
 
-const PAUSES = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
-const STOP_WITHIN_MS = 8_000;
-
-/** @param program path of a script for this Node. Returns what ends it. */
+/** @param program path of a script for this Node. @returns a function that stops it. */
 export function startChildProcess(program: string, log: Logger): () => Promise<void> {
   let child: ChildProcess;
-  const pause = new RestartBackoff(PAUSES);
-  let again: NodeJS.Timeout | undefined;
+  const backoff = new RestartBackoff(BACKOFF);
+  let restartTimer: NodeJS.Timeout | undefined;
   let isStopping = false;
   const start = (): void => {
-    const since = performance.now();
+    const started_ms = performance.now();
     child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    child.once('error', (error) => log.error({ err: error, program }, 'companion'));
+    child.once('error', (error) => log.error({ err: error, program }, 'child process failed'));
     child.once('exit', (code, signal) => {
       if (isStopping) return;
-      const pause_ms = pause.after(performance.now() - since);
-      log.error({ program, code, signal, again_in_ms: pause_ms }, 'companion ended by itself');
-      again = setTimeout(start, pause_ms);
+      const restart_in_ms = backoff.next(performance.now() - started_ms);
+      log.error({ program, code, signal, restart_in_ms }, 'child process exited');
+      restartTimer = setTimeout(start, restart_in_ms);
     });
   };
   start();
   return async () => {
     isStopping = true;
-    clearTimeout(again);
-    await ended(child);
+    clearTimeout(restartTimer);
+    await stop(child);
   };
 }
 
-/** Asks it to end, and ends it when it does not. */
-function ended(child: ChildProcess): Promise<void> {
+/** Sends SIGTERM, then SIGKILL after the timeout. */
+function stop(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
     return Promise.resolve();
-  return new Promise((settle) => {
-    const kill = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+  return new Promise((resolve) => {
+    const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     child.once('exit', () => {
-      clearTimeout(kill);
-      settle();
+      clearTimeout(timeout);
+      resolve();
     });
     child.kill('SIGTERM');
   });

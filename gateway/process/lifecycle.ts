@@ -1,40 +1,40 @@
-/** How a program starts and ends: shutdown hooks, its Redis, and the reason of a failed start. */
-
+/** How a program starts and stops: shutdown hooks, its Redis, and the reason of a failed start. */
 import type { Logger } from 'pino';
 import { PrivateRedisError, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { type Settings, SettingsError } from '../../data/runtime/settings.ts';
 
-/** A stop does not wait longer than this for slow readers. */
-export const STOP_WITHIN_MS = 20_000;
-/** npm hands on a Ctrl-C that the terminal has sent already: two signals this close together are one. */
+/** Shutdown does not wait longer than this for slow clients. */
+const SHUTDOWN_TIMEOUT_MS = 20_000;
+/** npm forwards a Ctrl-C that the terminal has already sent: two signals this close together count as one. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Ends one part of the service. */
+/** Stops one part of the service. */
 export type ShutdownHook = () => Promise<unknown>;
 
-/** Ends all parts in turn, each once; after too long a wait the process ends at once. */
+/** Runs all hooks once, last added first. Exits the process after the timeout. */
 export async function runShutdownHooks(shutdownHooks: ShutdownHook[], log: Logger): Promise<void> {
-  setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
-  for (const end of shutdownHooks.splice(0).toReversed()) {
-    await end().catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+  setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref();
+  for (const hook of shutdownHooks.splice(0).toReversed()) {
+    await hook().catch((error: unknown) => log.error({ err: error }, 'shutdown hook failed'));
   }
 }
 
-/** Ends the program on SIGINT and SIGTERM; a second signal ends it at once. */
+/** Shuts the program down on SIGINT and SIGTERM; a second signal exits at once. */
 export function shutDownOnSignal(shutdownHooks: ShutdownHook[], log: Logger): void {
-  let stopping_since_ms: number | null = null;
+  let started_ms: number | null = null;
   const onSignal = (): void => {
-    if (stopping_since_ms !== null) {
-      if (performance.now() - stopping_since_ms > SAME_SIGNAL_MS) process.exit(1);
+    if (started_ms !== null) {
+      if (performance.now() - started_ms > SAME_SIGNAL_MS) process.exit(1);
       return;
     }
-    stopping_since_ms = performance.now();
+    started_ms = performance.now();
     void runShutdownHooks(shutdownHooks, log).then(() => process.exit(0));
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
 }
 
+/** The Redis of the settings, or a private one that this program starts and stops. */
 export async function resolveRedisUrl(settings: Settings, shutdownHooks: ShutdownHook[]): Promise<string> {
   if (settings.REDIS_URL !== undefined) return settings.REDIS_URL;
   const server = await startPrivateRedis(settings.REDIS_DIR);
@@ -42,12 +42,12 @@ export async function resolveRedisUrl(settings: Settings, shutdownHooks: Shutdow
   return server.url;
 }
 
-/** A worker did not start; the message is what it said. */
+/** A worker did not start; the message is its reason. */
 export class WorkerFailure extends Error {
   override name = 'WorkerFailure';
 }
 
-/** What a person must put right, and only that; null for a fault of ours. */
+/** The reason of a failed start that the operator can correct; null for a fault of ours. */
 export function startFailureReason(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const isKnown =

@@ -1,6 +1,6 @@
 /**
- * One process that answers: its connections to Redis, its open snapshot, accounts and their pages, the operator area,
- * the port. A gateway with one worker is such a process; with more, each worker is one.
+ * A process that serves requests: Redis connections, snapshots, metering, accounts and their pages, the operator area and
+ * the port. A gateway without workers is one such process; otherwise each worker is one.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -23,36 +23,35 @@ import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
 import { startupBanner } from './startup-banner.ts';
 
-/** A start does not wait longer than this for Redis: the free routes can go ahead. */
+/** The start does not wait longer than this for Redis, because free routes work without it. */
 const REDIS_WAIT_MS = 3_000;
-/** Long enough for callers on a fast network to see that their connection ends. */
+/** Long enough for clients on a fast network to notice that their connection closes. */
 const DRAIN_MS = 300;
-/** Connections that come at once wait to be let in; one that finds no room tries again after a second, then three. */
+/** Length of the accept queue. A client that finds it full retries after a second, then after three. */
 const BACKLOG = 4_096;
 
-/** What one process is told beyond the settings. */
+/** Options beyond the settings. */
 export interface ServerProcessOptions {
-  /** Of the Redis that is used, a private one too. */
   redisUrl: string;
   port: number;
-  /** Whether the port is shared with others who say so too; the system deals out connections among them. */
+  /** Shares the port with other processes; the kernel distributes connections among them. */
   reusePort: boolean;
-  /** How many processes like this one share the memory that the settings allow. */
+  /** Processes that share the memory budgets of the settings. */
   processCount: number;
-  /** Told after each switch to another snapshot. */
+  /** Called after each switch to another snapshot. */
   onSwitch?: () => void;
 }
 
 export interface ServerProcess {
   /** Null where metrics are off. */
   metrics: Metrics | null;
-  /** Checks now whether another snapshot was published. */
+  /** Checks now whether a new snapshot was published. */
   checkPointer(): Promise<void>;
-  /** Starts what one process does for all: jobs and their schedule, the first accounts. Resolves to the start-up banner. */
+  /** Starts the work of a single process: jobs, their schedule, demo key and first operator. Resolves to the banner. */
   startLeaderTasks(): Promise<string>;
 }
 
-/** Starts to answer. What has to be ended is left on `shutdownHooks`, also when the start fails in the middle. */
+/** Starts to serve requests. Adds its shutdown hooks as it goes, so that a failed start can be cleaned up. */
 export async function startServerProcess(
   settings: Settings,
   { redisUrl, port, reusePort, processCount, onSwitch }: ServerProcessOptions,
@@ -83,7 +82,11 @@ export async function startServerProcess(
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({
-    ...{ redis: adminRedis, now, random: randomBytes, packs: [], archive },
+    redis: adminRedis,
+    now,
+    random: randomBytes,
+    packs: [],
+    archive,
   });
   const admin: AdminDependencies = {
     redis: adminRedis,
@@ -96,14 +99,14 @@ export async function startServerProcess(
     archive,
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
   };
-  const place = { url: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '' };
+  let publicUrl = settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
   const account = await openAccountService({
     settings: { ...settings, REDIS_URL: redisUrl },
     redis: adminRedis,
     now,
     log,
     archive,
-    publicUrl: () => place.url,
+    publicUrl: () => publicUrl,
   });
   shutdownHooks.push(() => account.stop());
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics({ snapshots, metering, now });
@@ -115,7 +118,7 @@ export async function startServerProcess(
     log,
     randomId: createRequestIds(),
     drainMs: DRAIN_MS,
-    // With a port of its own, the area is another process's.
+    // On a port of its own, the operator area runs in another process.
     ...(settings.ADMIN_PORT === undefined && { admin }),
     account,
     ...(metrics && { metrics }),
@@ -123,14 +126,15 @@ export async function startServerProcess(
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
   shutdownHooks.push(() => app.close());
   const url = `http://${visibleHost(settings.HOST)}:${(app.server.address() as AddressInfo).port}`;
-  place.url ||= url;
+  publicUrl ||= url;
   return {
     metrics,
     checkPointer: () => snapshots.check(),
     async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
-      const demoKey = await demo(settings, redis, log);
-      const operator = settings.ADMIN_PORT === undefined ? await firstOperator(settings, redis, log) : null;
+      const demoKey = await demoKeyOf(settings, accounts, log);
+      const operator =
+        settings.ADMIN_PORT === undefined ? await firstOperator(settings, adminRedis, log) : null;
       account.startWorker();
       await account.scheduleJobs();
       const mail = account.mailer.description;
@@ -139,35 +143,31 @@ export async function startServerProcess(
   };
 }
 
-/** Null when there is no sign-in to show. Redis being away is no reason not to start. */
+/** The first operator's sign-in; null when there is none to show, or Redis is unreachable. */
 async function firstOperator(settings: Settings, redis: RedisClient, log: Logger): Promise<SignIn | null> {
   const operators = new OperatorStore(redis, Date.now);
+  const audit = new AuditLog(redis, Date.now);
   try {
-    return await ensureFirstOperator(
-      operators,
-      new AuditLog(redis, Date.now),
-      settings,
-      settings.DEMO_KEY ?? settings.REDIS_URL === undefined,
-    );
+    return await ensureFirstOperator(operators, audit, settings, isDemo(settings));
   } catch (error) {
-    log.warn({ err: error }, 'no operator could be made sure of');
+    log.warn({ err: error }, 'the first operator could not be created');
     return null;
   }
 }
 
-/** Null where nobody wants one. Redis being away then is no reason not to start. */
-async function demo(settings: Settings, redis: RedisClient, log: Logger): Promise<string | null> {
-  const wanted = settings.DEMO_KEY ?? settings.REDIS_URL === undefined;
-  if (!wanted) return null;
-  const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs: [] });
+const isDemo = ({ DEMO_KEY, REDIS_URL }: Settings): boolean => DEMO_KEY ?? REDIS_URL === undefined;
+
+/** Null without demo, or while Redis is unreachable. */
+async function demoKeyOf(settings: Settings, accounts: AccountStore, log: Logger): Promise<string | null> {
+  if (!isDemo(settings)) return null;
   try {
-    return await ensureDemoKey(store, settings.VAR_DIR);
+    return await ensureDemoKey(accounts, settings.VAR_DIR);
   } catch (error) {
-    log.warn({ err: error }, 'there is no demo key');
+    log.warn({ err: error }, 'the demo key could not be created');
     return null;
   }
 }
 
-/** Addresses that mean "every interface", and the loopback ones, are reached as localhost. */
+/** Wildcard and loopback addresses are shown as localhost. */
 const visibleHost = (host: string): string =>
   ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host) ? 'localhost' : host;

@@ -1,19 +1,19 @@
-/** What a person sees at the start: where it listens, a key to try, and three calls that work when pasted. */
+/** The start-up banner: the URL, a demo key, and three calls that work when pasted. */
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 
 const YEARS_SHOWN = 5;
 const COUNTRIES_SHOWN = 3;
 
-/** What works out of the box; null where there is none. */
+/** What can be tried without set-up; null where there is none. */
 export interface TrialAccess {
   demoKey: string | null;
   operator: { email: string; password: string } | null;
-  /** What becomes of mail, in a sentence. */
+  /** A sentence that says how mail is delivered. */
   mail: string;
 }
 
-/** @param url address of the gateway without a slash at the end. */
+/** @param url of the gateway, without a trailing slash. */
 export async function startupBanner(
   url: string,
   snapshot: Snapshot | null,
@@ -40,16 +40,16 @@ export async function startupBanner(
   return [...lines, '', 'Try:', ...calls.map((call) => `  ${call}`), ''].join('\n');
 }
 
-/** A free call, a ranking and an export, of an indicator that this snapshot really holds. */
+/** A free call, a ranking and an export, of an indicator in this snapshot. */
 async function exampleCalls(url: string, snapshot: Snapshot, key: string): Promise<string[]> {
   const calls = [`curl '${url}/v1/indicators?featured=true&limit=3'`];
   const record = exampleIndicator(snapshot);
   const latest = record?.coverage?.latest_year;
   if (!record || latest === null || latest === undefined) return calls;
   const authorization = `-H 'Authorization: Bearer ${key}'`;
-  const slice = await snapshot.observations.year(record.id, latest);
-  const countries = slice.countries
-    .filter((country) => slice.rowOf(country, latest) >= 0)
+  const columns = await snapshot.observations.year(record.id, latest);
+  const countries = columns.countries
+    .filter((country) => columns.rowOf(country, latest) >= 0)
     .slice(0, COUNTRIES_SHOWN);
   const filter = `countries=${countries.join(',')}&from=${latest - YEARS_SHOWN + 1}&to=${latest}`;
   calls.push(`curl ${authorization} '${url}/v1/rankings/${record.id}'`);
@@ -57,7 +57,7 @@ async function exampleCalls(url: string, snapshot: Snapshot, key: string): Promi
   return calls;
 }
 
-/** The widest indicator that may be ranked and exported; a featured one when there is any. */
+/** The open indicator with the widest coverage, featured ones first. */
 function exampleIndicator({ catalogue }: Snapshot): IndicatorRecord | undefined {
   const open = catalogue
     .ordered('coverage', 'desc')

@@ -1,132 +1,131 @@
 /**
- * The worker processes of a primary: started together, replaced when they end by themselves, ended together.
- *
- * A worker that cannot start while the service starts ends the service. Later it is started again, ever more slowly
- * while that keeps happening, and the others go on.
+ * The worker processes of a primary. A worker that cannot start while the service starts ends the service. A worker
+ * that ends later is restarted with exponential backoff while the others go on.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { RestartBackoff } from './child-process.ts';
 import { WorkerFailure } from './lifecycle.ts';
-import { type Begin, type ToWorker, toPrimary } from './worker-messages.ts';
+import { type StartMessage, type ToWorker, toPrimary } from './worker-messages.ts';
 
-const PAUSES = { first_ms: 100, longest_ms: 30_000, steady_ms: 60_000 };
-/** A little longer than a worker gives itself. */
-const STOP_WITHIN_MS = 22_000;
+const BACKOFF = { first_ms: 100, longest_ms: 30_000, steady_ms: 60_000 };
+/** A little longer than a worker's own limit. */
+const STOP_TIMEOUT_MS = 22_000;
 
-/** What every worker is told, whichever it is. */
-export type Orders = Omit<Begin, 'kind' | 'number' | 'of'>;
+/** The part of the start message that is the same for every worker. */
+export type WorkerOptions = Omit<StartMessage, 'kind' | 'worker' | 'workerCount'>;
 
-/** The place of one worker, and of those that replace it. */
+/** One worker, or its latest replacement. */
 interface Slot {
   number: number;
   worker: Worker;
-  since_ms: number;
-  answers: boolean;
-  pause: RestartBackoff;
-  again?: NodeJS.Timeout;
+  started_ms: number;
+  isReady: boolean;
+  backoff: RestartBackoff;
+  restartTimer?: NodeJS.Timeout;
 }
 
 export class WorkerGroup {
   readonly #log: Logger;
   readonly #slots: Slot[];
-  #orders: Orders | null = null;
+  #options: WorkerOptions | null = null;
   #isStopping = false;
-  /** While the service starts: what each worker's first word decides. */
-  #starting = Promise.withResolvers<string>();
-  #greeting = '';
+  /** Settles when all workers are ready or the first one fails. */
+  #started = Promise.withResolvers<string>();
+  #startupBanner = '';
   #hasStarted = false;
 
-  /** Starts the processes, which wait to be told what they are. @param program the script that each runs. */
+  /** Starts the processes, which wait for `start`. @param program the script that each of them runs. */
   constructor(program: string, workers: number, log: Logger) {
     this.#log = log;
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec: program, args: [] });
-    // Whoever begins looks at it; until then a failure has no one to tell.
-    this.#starting.promise.catch(() => {});
+    // `start` returns this promise; a failure before that must not be an unhandled rejection.
+    this.#started.promise.catch(() => {});
     this.#slots = Array.from({ length: workers }, (_, number) =>
-      this.#fill(number, new RestartBackoff(PAUSES)),
+      this.#fork(number, new RestartBackoff(BACKOFF)),
     );
   }
 
-  /** Resolves to what a person is to see when all of them answer. @throws {WorkerFailure} */
-  begin(orders: Orders): Promise<string> {
-    this.#orders = orders;
-    for (const slot of this.#slots) this.#tellToBegin(slot);
-    return this.#starting.promise;
+  /** Resolves to the start-up banner when all workers are ready. @throws {WorkerFailure} */
+  start(options: WorkerOptions): Promise<string> {
+    this.#options = options;
+    for (const slot of this.#slots) this.#sendStart(slot);
+    return this.#started.promise;
   }
 
-  /** How many answer. */
-  get answering(): number {
-    return this.#slots.filter(({ answers }) => answers).length;
+  /** Number of workers that serve requests. */
+  get readyCount(): number {
+    return this.#slots.filter(({ isReady }) => isReady).length;
   }
 
-  /** Lets all finish what is in flight. */
+  /** Stops all workers; each finishes its requests in flight. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    const ends = this.#slots.map(async ({ worker, again }) => {
-      clearTimeout(again);
+    const exits = this.#slots.map(async ({ worker, restartTimer }) => {
+      clearTimeout(restartTimer);
       if (worker.isDead()) return;
       const exited = once(worker, 'exit');
-      tell(worker, { kind: 'stop' });
-      const kill = setTimeout(() => worker.process.kill('SIGKILL'), STOP_WITHIN_MS);
+      send(worker, { kind: 'stop' });
+      const timeout = setTimeout(() => worker.process.kill('SIGKILL'), STOP_TIMEOUT_MS);
       await exited;
-      clearTimeout(kill);
+      clearTimeout(timeout);
     });
-    await Promise.all(ends);
+    await Promise.all(exits);
   }
 
-  #fill(number: number, pause: RestartBackoff): Slot {
+  #fork(number: number, backoff: RestartBackoff): Slot {
     const worker = cluster.fork();
-    const slot: Slot = { number, worker, since_ms: performance.now(), answers: false, pause };
-    worker.on('message', (message: unknown) => this.#hear(slot, message));
-    worker.on('error', (error) => this.#log.error({ err: error, worker: number }, 'worker'));
-    worker.once('exit', (code: number, signal: string) => this.#ended(slot, signal ?? code));
+    const slot: Slot = { number, worker, started_ms: performance.now(), isReady: false, backoff };
+    worker.on('message', (message: unknown) => this.#onMessage(slot, message));
+    worker.on('error', (error) => this.#log.error({ err: error, worker: number }, 'worker failed'));
+    worker.once('exit', (code: number, signal: string) => this.#onExit(slot, signal ?? code));
     return slot;
   }
 
-  #tellToBegin({ worker, number }: Slot): void {
-    if (this.#orders) tell(worker, { kind: 'begin', number, of: this.#slots.length, ...this.#orders });
+  #sendStart({ worker, number }: Slot): void {
+    if (!this.#options) return;
+    send(worker, { kind: 'start', worker: number, workerCount: this.#slots.length, ...this.#options });
   }
 
-  #hear(slot: Slot, message: unknown): void {
-    const { data: said } = toPrimary.safeParse(message);
-    if (said?.kind === 'switched') {
+  #onMessage(slot: Slot, raw: unknown): void {
+    const { data: message } = toPrimary.safeParse(raw);
+    if (message?.kind === 'switched') {
       for (const { worker } of this.#slots)
-        if (worker !== slot.worker) tell(worker, { kind: 'check_pointer' });
-    } else if (said?.kind === 'failed') {
-      if (this.#hasStarted)
-        this.#log.error({ worker: slot.number, reason: said.why }, 'worker did not start');
-      else this.#starting.reject(new WorkerFailure(said.why));
-    } else if (said?.kind === 'ready') {
-      slot.answers = true;
-      this.#greeting = said.startupBanner ?? this.#greeting;
-      if (this.answering < this.#slots.length) return;
+        if (worker !== slot.worker) send(worker, { kind: 'check_pointer' });
+    } else if (message?.kind === 'failed') {
+      const { reason } = message;
+      if (this.#hasStarted) this.#log.error({ worker: slot.number, reason }, 'worker did not start');
+      else this.#started.reject(new WorkerFailure(reason));
+    } else if (message?.kind === 'ready') {
+      slot.isReady = true;
+      this.#startupBanner = message.startupBanner ?? this.#startupBanner;
+      if (this.readyCount < this.#slots.length) return;
       this.#hasStarted = true;
-      this.#starting.resolve(this.#greeting);
+      this.#started.resolve(this.#startupBanner);
     }
   }
 
-  #ended(slot: Slot, how: string | number): void {
-    const { number, pause, since_ms } = slot;
-    slot.answers = false;
+  #onExit(slot: Slot, status: string | number): void {
+    const { number, backoff, started_ms } = slot;
+    slot.isReady = false;
     if (this.#isStopping) return;
     if (!this.#hasStarted) {
-      this.#starting.reject(new WorkerFailure(`a worker ended while it was starting (${how})`));
+      this.#started.reject(new WorkerFailure(`a worker exited while it was starting (${status})`));
       return;
     }
-    const again_in_ms = pause.after(performance.now() - since_ms);
-    this.#log.error({ worker: number, how, again_in_ms }, 'a worker ended by itself');
-    slot.again = setTimeout(() => {
-      const next = this.#fill(number, pause);
-      this.#slots[number] = next;
-      this.#tellToBegin(next);
-    }, again_in_ms);
+    const restart_in_ms = backoff.next(performance.now() - started_ms);
+    this.#log.error({ worker: number, status, restart_in_ms }, 'worker exited');
+    slot.restartTimer = setTimeout(() => {
+      const replacement = this.#fork(number, backoff);
+      this.#slots[number] = replacement;
+      this.#sendStart(replacement);
+    }, restart_in_ms);
   }
 }
 
-/** A worker that is just ending hears nothing any more. */
-function tell(worker: Worker, message: ToWorker): void {
+/** Sends nothing to a worker that is exiting. */
+function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => {});
 }

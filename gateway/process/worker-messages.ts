@@ -1,13 +1,12 @@
-/** What the primary and its workers say to each other. Each message is one of these; others are the libraries' own. */
+/** Messages between the primary and its workers. Other messages on the channel belong to libraries. */
 import { z } from 'zod';
 
 export const toWorker = z.discriminatedUnion('kind', [
   z.object({
-    kind: z.literal('begin'),
-    /** From 0; a worker that replaces another has its number. */
-    number: z.int(),
-    /** How many workers there are. */
-    of: z.int(),
+    kind: z.literal('start'),
+    /** From 0. A replacement has the number of the worker it replaces. */
+    worker: z.int(),
+    workerCount: z.int(),
     redisUrl: z.string(),
     port: z.int(),
     reusePort: z.boolean(),
@@ -17,13 +16,12 @@ export const toWorker = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('stop') }),
 ]);
 export type ToWorker = z.infer<typeof toWorker>;
-export type Begin = ToWorker & { kind: 'begin' };
+export type StartMessage = ToWorker & { kind: 'start' };
 
 export const toPrimary = z.discriminatedUnion('kind', [
-  /** It answers. The one that leads sends what a person is to see at the start. */
+  /** The worker serves requests. Only the leader sends a start-up banner. */
   z.object({ kind: z.literal('ready'), startupBanner: z.string().nullable() }),
-  /** It could not start; why, for a person. */
-  z.object({ kind: z.literal('failed'), why: z.string() }),
+  z.object({ kind: z.literal('failed'), reason: z.string() }),
   z.object({ kind: z.literal('switched') }),
 ]);
 export type ToPrimary = z.infer<typeof toPrimary>;

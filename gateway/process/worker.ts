@@ -1,21 +1,21 @@
 /**
- * One worker: it waits to be told what it is, answers, and ends when it is told to. Signals are the primary's: a
- * terminal sends them to every process of the group. When the primary is gone the worker ends, by what `node:cluster` does.
+ * One worker process: it starts and stops when the primary tells it to. Only the primary handles signals, because a
+ * terminal sends them to the whole process group. `node:cluster` ends the worker when the primary is gone.
  */
 import { inspect } from 'node:util';
 import { createLog } from '../../data/runtime/log.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { runShutdownHooks, type ShutdownHook, startFailureReason } from './lifecycle.ts';
 import { startServerProcess } from './server-process.ts';
-import { type Begin, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
+import { type StartMessage, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
 
-/** The one that does what has to be done once. */
+/** The worker that runs the leader tasks. */
 const LEADER = 0;
 
 /** Resolves when the message has been handed over. */
-const tell = (message: ToPrimary): Promise<void> =>
-  new Promise((settle) => {
-    process.send?.(message, undefined, {}, () => settle());
+const send = (message: ToPrimary): Promise<void> =>
+  new Promise((resolve) => {
+    process.send?.(message, undefined, {}, () => resolve());
   });
 
 export function runWorker(): void {
@@ -23,30 +23,30 @@ export function runWorker(): void {
   const settings = readSettings();
   let log = createLog(settings);
   let checkPointer = async (): Promise<void> => {};
-  const begin = async (told: Begin): Promise<void> => {
-    log = log.child({ worker: told.number });
+  const start = async ({ worker, workerCount, ...listenOptions }: StartMessage): Promise<void> => {
+    log = log.child({ worker });
     const server = await startServerProcess(
       settings,
-      { ...told, processCount: told.of, onSwitch: () => void tell({ kind: 'switched' }) },
+      { ...listenOptions, processCount: workerCount, onSwitch: () => void send({ kind: 'switched' }) },
       log,
       shutdownHooks,
     );
     server.metrics?.report();
     checkPointer = server.checkPointer;
-    const startupBanner = told.number === LEADER ? await server.startLeaderTasks() : null;
-    await tell({ kind: 'ready', startupBanner });
+    const startupBanner = worker === LEADER ? await server.startLeaderTasks() : null;
+    await send({ kind: 'ready', startupBanner });
   };
-  const obey = async (told: ToWorker): Promise<void> => {
-    if (told.kind === 'check_pointer') return checkPointer();
-    if (told.kind === 'begin') return begin(told);
+  const handle = async (message: ToWorker): Promise<void> => {
+    if (message.kind === 'check_pointer') return checkPointer();
+    if (message.kind === 'start') return start(message);
     await runShutdownHooks(shutdownHooks, log);
     process.exit(0);
   };
-  process.on('message', (message: unknown) => {
-    const told = toWorker.safeParse(message);
-    if (!told.success) return;
-    obey(told.data).catch(async (error: unknown) => {
-      await tell({ kind: 'failed', why: startFailureReason(error) ?? inspect(error) });
+  process.on('message', (raw: unknown) => {
+    const message = toWorker.safeParse(raw);
+    if (!message.success) return;
+    handle(message.data).catch(async (error: unknown) => {
+      await send({ kind: 'failed', reason: startFailureReason(error) ?? inspect(error) });
       process.exit(1);
     });
   });

@@ -20,7 +20,7 @@
 --   8 request_id  for the ledger
 --   9.. limits    per minute and per day of: anonymous, free, paid
 -- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used }
---   outcome: admitted | rate_limited | insufficient_credits; invalid_key and voided come without the rest
+--   outcome: admitted | rate_limited | insufficient_credits; invalid_key and reversed come without the rest
 --
 -- A rejection costs nothing. Only debits are remembered; repeating any other request decides it anew, for free.
 -- Expiries are relative, so they do not depend on the gateway's clock.
@@ -59,7 +59,7 @@ local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
 if price > 0 then
   local first = redis.call('HGET', debits, debit_id)
   if first == 'void' then
-    return { 'voided' }
+    return { 'reversed' }
   elseif first then
     return { 'admitted', price, tonumber(first), tier, minute_limit, minute_used, day_limit, day_used }
   end
