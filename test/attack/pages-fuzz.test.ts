@@ -1,7 +1,7 @@
 /** Every page and form of the operator area and of the account pages, asked and sent what nobody should send. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
-import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { fuzzSite, walk } from './site-fuzz.ts';
 
 const RUNS = 400;
@@ -43,16 +43,16 @@ describe('the operator area', () => {
 });
 
 describe('the account pages', () => {
-  let world: AccountWorld;
+  let harness: AccountPagesHarness;
   beforeAll(async () => {
-    world = await startAccountPages();
+    harness = await startAccountPages();
   });
-  afterAll(() => world.stop());
+  afterAll(() => harness.stop());
 
   test(
     'answer whatever is sent with a page of their own',
     async () => {
-      const { visitor, email } = await world.customer('<i id=mark>');
+      const { visitor, email } = await harness.customer('<i id=mark>');
       await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
       const site = await walk(visitor, '/account/');
       expect(site.forms.length).toBeGreaterThan(5);
@@ -60,7 +60,7 @@ describe('the account pages', () => {
         visitor,
         site,
         runs: RUNS,
-        signIn: () => world.signIn(visitor, email, PASSWORD),
+        signIn: () => harness.signIn(visitor, email, PASSWORD),
       });
       expect(statuses.get(200)).toBeGreaterThan(100);
     },

@@ -3,20 +3,20 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
-import { deliver, eventText, StripeStandIn, stripeSettings } from '../gateway/pages/stripe-stand-in.ts';
-import { inspect } from './admin-pages.ts';
+import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
+import { inspect } from './page-checks.ts';
 
 const run = promisify(execFile);
 const EMAIL = 'ann@example.org';
 
 describe('a customer, from sign-up to erasure', () => {
-  let world: AccountWorld;
-  let stripe: StripeStandIn;
+  let harness: AccountPagesHarness;
+  let stripe: FakeStripe;
   beforeAll(async () => {
-    stripe = await StripeStandIn.start();
-    world = await startAccountPages({
+    stripe = await FakeStripe.start();
+    harness = await startAccountPages({
       settings: {
         ...stripeSettings(stripe),
         FREE_GRANT: '2',
@@ -26,7 +26,7 @@ describe('a customer, from sign-up to erasure', () => {
     });
   });
   afterAll(async () => {
-    await world.stop();
+    await harness.stop();
     stripe.stop();
   });
 
@@ -41,7 +41,7 @@ describe('a customer, from sign-up to erasure', () => {
       '%{http_code}',
       '-H',
       header,
-      world.url + path,
+      harness.url + path,
     ]);
     return stdout;
   };
@@ -52,13 +52,13 @@ describe('a customer, from sign-up to erasure', () => {
     const complaints: string[] = [];
     page.on('console', (message) => {
       // The page of the payment is not ours; a refusal is what some steps are about.
-      const isOurs = message.location().url.startsWith(world.url);
+      const isOurs = message.location().url.startsWith(harness.url);
       if (message.type() === 'error' && isOurs && !/40[19]|410|422/.test(message.text()))
         complaints.push(message.text());
     });
     const button = (name: string | RegExp) => page.getByRole('button', { name });
     const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
-    const go = (path: string) => page.goto(world.url + path);
+    const go = (path: string) => page.goto(harness.url + path);
 
     // Signs up, and confirms the address from the mail.
     await go('/account/');
@@ -68,7 +68,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Name').fill('Ann <Example>');
     await page.getByLabel('Password').fill(PASSWORD);
-    const mail = world.mailbox.next(EMAIL);
+    const mail = harness.mailbox.next(EMAIL);
     await button('Create account').click();
     await heading('Check your e-mail');
     await inspect(page, 'account-mailed');
@@ -95,7 +95,7 @@ describe('a customer, from sign-up to erasure', () => {
     const [key = ''] = await page.locator('pre').allTextContents();
     expect(key).toMatch(/^alm_live_/);
     expect(await page.locator('pre').nth(1).textContent()).toBe(
-      `curl -H 'Authorization: Bearer ${key}' ${world.url}/v1/ping`,
+      `curl -H 'Authorization: Bearer ${key}' ${harness.url}/v1/ping`,
     );
     await go('/account/keys');
     expect(await page.content()).not.toContain(key);
@@ -111,28 +111,28 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/orders');
     await inspect(page, 'account-orders-none');
     await page.getByLabel('Invoice and bank transfer').check();
-    await button('Place order').click();
+    await button('Deployment order').click();
     await heading('Invoice');
     await inspect(page, 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
     await page.getByRole('link', { name: 'Back to the order' }).click();
     await inspect(page, 'account-order');
-    const [placed] = await world.context.accounts.orders.list(
-      (await world.accounts.findByEmail(EMAIL)).account_id,
+    const [placed] = await harness.context.accounts.orders.list(
+      (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
-    await world.accounts.orders.move(String(placed?.order_id), 'paid');
+    await harness.accounts.orders.move(String(placed?.order_id), 'paid');
     expect(await curl(key, '/v1/countries/KEN')).toBe('200');
     await go('/account/orders');
     await page.getByLabel('Research').check();
     await page.getByLabel('Card, through Stripe').check();
-    await button('Place order').click();
+    await button('Deployment order').click();
     await heading(/^Pay /);
     await inspect(page, 'account-pay-elsewhere');
     await page.getByRole('link', { name: 'Continue to Stripe' }).click();
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
     const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
-    expect(await deliver(world.url, payload, { at_ms: world.clock.ms })).toBe(200);
+    expect(await deliver(harness.url, payload, { at_ms: harness.clock.ms })).toBe(200);
     await go(`/account/orders/${session?.metadata.order_id}`);
     await page.locator('#main .state-paid').waitFor();
     await inspect(page, 'account-order-paid');
@@ -162,7 +162,7 @@ describe('a customer, from sign-up to erasure', () => {
     // Takes everything along, and is forgotten.
     await go('/account/data');
     await inspect(page, 'account-data-none');
-    const ready = world.mailbox.next(EMAIL);
+    const ready = harness.mailbox.next(EMAIL);
     await button('Prepare the export').click();
     await ready;
     await go('/account/data');
@@ -175,8 +175,10 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Erase my data permanently').click();
     await page.getByText('Your erasure is requested').waitFor();
     await inspect(page, 'account-data');
-    const { account_id } = await world.accounts.findByEmail(EMAIL);
-    const erasure = (await world.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+    const { account_id } = await harness.accounts.findByEmail(EMAIL);
+    const erasure = (await harness.context.requests.listOf(account_id)).find(
+      ({ kind }) => kind === 'erasure',
+    );
     const command = [
       'gateway/accounts/cli/main.ts',
       'erase',
@@ -187,20 +189,20 @@ describe('a customer, from sign-up to erasure', () => {
     const { stdout } = await run(process.execPath, command, {
       env: {
         PATH: '/usr/bin:/bin',
-        REDIS_URL: String(world.settings.REDIS_URL),
-        VAR_DIR: world.settings.VAR_DIR,
+        REDIS_URL: String(harness.settings.REDIS_URL),
+        VAR_DIR: harness.settings.VAR_DIR,
       },
     });
     expect(JSON.parse(stdout)).toMatchObject({ account_id, erased_as: expect.stringMatching(/^erased_/) });
     await go('/account/');
     await heading('Sign in');
-    const after = await world.accounts.get(account_id);
+    const after = await harness.accounts.get(account_id);
     expect(after).toMatchObject({ state: 'closed', name: '', email: JSON.parse(stdout).erased_as });
     expect(complaints).toEqual([]);
   });
 
   it('closes the account, and comes back for what is held about them', async () => {
-    const { email } = await world.customer('Cleo');
+    const { email } = await harness.customer('Cleo');
     await using browser = await openBrowser();
     const page = await browser.context.newPage();
     const signIn = async (): Promise<void> => {
@@ -208,7 +210,7 @@ describe('a customer, from sign-up to erasure', () => {
       await page.getByLabel('Password').fill(PASSWORD);
       await page.getByRole('button', { name: 'Sign in' }).click();
     };
-    await page.goto(`${world.url}/account/data`);
+    await page.goto(`${harness.url}/account/data`);
     await signIn();
     await page.getByLabel('Password to close the account').fill(PASSWORD);
     await page.getByRole('button', { name: 'Close account permanently' }).click();

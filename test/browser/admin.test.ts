@@ -5,8 +5,8 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
-import { follow, inspect, signIn } from './admin-pages.ts';
 import { type Browser, openBrowser } from './browser.ts';
+import { follow, inspect, signIn } from './page-checks.ts';
 
 const DAY_MS = 86_400_000;
 

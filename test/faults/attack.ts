@@ -5,7 +5,7 @@ import { inTurn, strangeKey, wrongKey } from '../attack/guessing.ts';
 import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
 import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
-import { type AccountWorld, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import type { Reporter } from './table.ts';
 
@@ -27,12 +27,12 @@ export async function attackFaults(report: Reporter): Promise<void> {
     await service.stop();
   }
   await operatorForms(report);
-  const world = await startAccountPages();
+  const harness = await startAccountPages({ fullHashing: true });
   try {
-    await accountForms(world, report);
-    await guessedPasswords(world, report);
+    await accountForms(harness, report);
+    await guessedPasswords(harness, report);
   } finally {
-    await world.stop();
+    await harness.stop();
   }
 }
 
@@ -90,25 +90,25 @@ async function operatorForms(report: Reporter): Promise<void> {
   }
 }
 
-async function accountForms(world: AccountWorld, report: Reporter): Promise<void> {
-  const { visitor, email } = await world.customer('<i id=mark>');
+async function accountForms(harness: AccountPagesHarness, report: Reporter): Promise<void> {
+  const { visitor, email } = await harness.customer('<i id=mark>');
   const site = await walk(visitor, '/account/');
-  await fuzzSite({ visitor, site, runs: FORMS, signIn: () => world.signIn(visitor, email) });
+  await fuzzSite({ visitor, site, runs: FORMS, signIn: () => harness.signIn(visitor, email) });
   const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
   report('the account pages do, too', figure, true);
 }
 
-async function guessedPasswords(world: AccountWorld, report: Reporter): Promise<void> {
+async function guessedPasswords(harness: AccountPagesHarness, report: Reporter): Promise<void> {
   const known: string[] = [];
   while (known.length < SIGN_INS) {
     const email = `known-${known.length}@example.org`;
-    const visitor = world.visitor();
-    const link = await world.signUp(visitor, email);
+    const visitor = harness.visitor();
+    const link = await harness.signUp(visitor, email);
     await visitor.submit(link, link, {});
     known.push(email);
   }
   // A visitor each, from an address each, so that no guess is slowed down; the form is opened beforehand.
-  const guess = async (email: string) => world.signIn(world.visitor(), email, 'not the password');
+  const guess = async (email: string) => harness.signIn(harness.visitor(), email, 'not the password');
   const share = await inTurn(
     SIGN_INS,
     (round) => guess(known[round] ?? ''),
@@ -120,19 +120,19 @@ async function guessedPasswords(world: AccountWorld, report: Reporter): Promise<
     figure,
     Math.abs(share - 0.5) < EVEN.signIns,
   );
-  await guessesInAnHour(world, known[0] ?? '', report);
+  await guessesInAnHour(harness, known[0] ?? '', report);
 }
 
 /** Tries as soon as it may, each try from another address, for an hour of the service's clock. */
-async function guessesInAnHour(world: AccountWorld, email: string, report: Reporter): Promise<void> {
-  const begun_ms = world.clock.ms;
+async function guessesInAnHour(harness: AccountPagesHarness, email: string, report: Reporter): Promise<void> {
+  const begun_ms = harness.clock.ms;
   let heard = 0;
-  while (world.clock.ms - begun_ms < 3_600_000) {
-    const { status, headers } = await world.signIn(world.visitor(), email, `guess ${heard}`);
-    if (status === 429) world.clock.ms += Number(headers['retry-after'] ?? 1) * 1000;
+  while (harness.clock.ms - begun_ms < 3_600_000) {
+    const { status, headers } = await harness.signIn(harness.visitor(), email, `guess ${heard}`);
+    if (status === 429) harness.clock.ms += Number(headers['retry-after'] ?? 1) * 1000;
     else heard += 1;
   }
-  const owner = await world.signIn(world.visitor(), email, PASSWORD);
+  const owner = await harness.signIn(harness.visitor(), email, PASSWORD);
   const figure = `${heard} passwords an hour for one account, from as many addresses as you like`;
   report('guessing a password is slow', figure, heard < 30 && owner.status !== 500);
 }

@@ -8,37 +8,47 @@ import type { AuditEntry, AuditLog } from '../../../gateway/accounts/audit/audit
 import { exportAccountData } from '../../../gateway/accounts/privacy/data-export.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
 import { compareStreamIds, parseStreamId } from '../../../gateway/archive/entries.ts';
-import { type AccountWorld, type Customer, NOON, startAccountPages } from '../../gateway/pages/harness.ts';
+import {
+  type AccountPagesHarness,
+  type Customer,
+  NOON,
+  startAccountPages,
+} from '../../gateway/pages/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { query } from './ledger-assertions.ts';
 
 const DAY_MS = 86_400_000;
 
 describe('history of a person over archive and live', () => {
-  let world: AccountWorld;
+  let harness: AccountPagesHarness;
   let ann: Customer;
   let audit: AuditLog;
   let before: AuditEntry[];
   let archiveDir: string;
 
   const night = () =>
-    runArchive({ redis: world.redis, settings: world.settings, now: () => world.clock.ms, log: silentLog });
+    runArchive({
+      redis: harness.redis,
+      settings: harness.settings,
+      now: () => harness.clock.ms,
+      log: silentLog,
+    });
 
   beforeAll(async () => {
-    world = await startAccountPages({ settings: { AUDIT_LIVE_DAYS: '2', LEDGER_LIVE_DAYS: '2' } });
-    archiveDir = world.settings.ARCHIVE_DIR;
-    audit = world.context.audit;
-    ann = await world.customer('Ann Archived');
+    harness = await startAccountPages({ settings: { AUDIT_LIVE_DAYS: '2', LEDGER_LIVE_DAYS: '2' } });
+    archiveDir = harness.settings.ARCHIVE_DIR;
+    audit = harness.context.audit;
+    ann = await harness.customer('Ann Archived');
     const seen = new Map<string, AuditEntry>();
-    const { key } = await world.makeKey(ann, { label: 'a name of hers' });
+    const { key } = await harness.makeKey(ann, { label: 'a name of hers' });
     for (let day = 0; day < 5; day += 1) {
-      for (let call = 0; call < 3; call += 1) expect((await world.call(key)).status).toBe(200);
-      await world.signIn(ann.visitor, ann.email);
+      for (let call = 0; call < 3; call += 1) expect((await harness.call(key)).status).toBe(200);
+      await harness.signIn(ann.visitor, ann.email);
       await ann.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: String(day + 1) });
       // Noted while it is live.
       for (const entry of (await audit.page({ limit: 500 })).entries)
         if (!seen.has(entry.id)) seen.set(entry.id, entry);
-      world.clock.ms += DAY_MS;
+      harness.clock.ms += DAY_MS;
       if (day === 2) await night();
     }
     before = [...seen.values()].sort((a, b) => compareStreamIds(parseStreamId(b.id), parseStreamId(a.id)));
@@ -46,15 +56,15 @@ describe('history of a person over archive and live', () => {
     for await (const item of audit.readAll()) if ('action' in item) walked.push(item);
     expect(walked).toHaveLength(before.length);
     await night();
-    world.clock.ms += DAY_MS;
+    harness.clock.ms += DAY_MS;
     await night();
-    world.clock.ms += 99 * DAY_MS;
+    harness.clock.ms += 99 * DAY_MS;
     await night();
   });
-  afterAll(() => world.stop());
+  afterAll(() => harness.stop());
 
   it('shows the audit log in pages of any size, of all and of one subject', async () => {
-    expect(await world.redis.xlen(redisKeys.audit)).toBe(0);
+    expect(await harness.redis.xlen(redisKeys.audit)).toBe(0);
     expect(before.length).toBeGreaterThan(5);
     const subject = `account ${ann.account_id}`;
     for (const limit of [1, 2, 3, 100]) {
@@ -78,7 +88,7 @@ describe('history of a person over archive and live', () => {
   });
 
   it('gives a person everything that is held, archive included', async () => {
-    const { context, clock } = world;
+    const { context, clock } = harness;
     const archive = new Archive(archiveDir);
     const held = { ...context, archive, now: () => clock.ms };
     const data = await exportAccountData(held, ann.account_id);
@@ -96,7 +106,7 @@ describe('history of a person over archive and live', () => {
     ]);
     expect(days).toHaveLength(5);
     expect(days[0]).toEqual([new Date(NOON).toISOString().slice(0, 10), 3]);
-    await world.signIn(ann.visitor, ann.email);
+    await harness.signIn(ann.visitor, ann.email);
     const csv = (await ann.visitor.get('/account/wallet?format=csv')).html;
     expect(csv.trim().split('\r\n')).toHaveLength(1 + 16);
     const page = (await ann.visitor.get('/account/wallet')).html;
@@ -104,10 +114,10 @@ describe('history of a person over archive and live', () => {
   });
 
   it('names nobody in the archive, so that an erasure need not reach it', async () => {
-    const { name, email } = await world.accounts.get(ann.account_id);
-    const { request_id } = await world.context.requests.open(ann.account_id, 'erasure');
-    await world.context.privacy.erase(request_id, 'command line');
-    world.clock.ms += 10 * DAY_MS;
+    const { name, email } = await harness.accounts.get(ann.account_id);
+    const { request_id } = await harness.context.requests.open(ann.account_id, 'erasure');
+    await harness.context.privacy.erase(request_id, 'command line');
+    harness.clock.ms += 10 * DAY_MS;
     await night();
     const rows = [
       ...(await query(
@@ -119,8 +129,8 @@ describe('history of a person over archive and live', () => {
     const text = JSON.stringify(rows);
     expect(text).toContain(ann.account_id);
     for (const word of [name, email, 'a name of hers']) expect(text).not.toContain(word);
-    const { credits } = await world.accounts.get(ann.account_id);
-    const ledger = await world.context.accounts.ledger(ann.account_id);
+    const { credits } = await harness.accounts.get(ann.account_id);
+    const ledger = await harness.context.accounts.ledger(ann.account_id);
     expect(ledger.reduce((sum, { delta }) => sum + delta, 0)).toBe(credits.balance);
   });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
 import { startRedis } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
-import { type AccountWorld, type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
 
 interface Life extends Customer {
   key: string;
@@ -12,48 +12,48 @@ interface Life extends Customer {
 const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
 
 /** Sign-up to the first order. */
-async function youth(world: AccountWorld): Promise<Life> {
-  const customer = await world.register();
+async function youth(harness: AccountPagesHarness): Promise<Life> {
+  const customer = await harness.register();
   const { visitor } = customer;
-  expect(await world.context.identities.passwordOf(customer.account_id)).toMatch(/^scrypt\$32768\$8\$1\$/);
+  expect(await harness.context.identities.passwordOf(customer.account_id)).toMatch(/^scrypt\$32768\$8\$1\$/);
   const key = keyIn(
     (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,
   );
-  expect((await world.call(key)).status).toBe(200);
-  expect((await world.call(key)).status).toBe(402);
+  expect((await harness.call(key)).status).toBe(200);
+  expect((await harness.call(key)).status).toBe(402);
   await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
   await visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '5000' });
   return { ...customer, key };
 }
 
 /** From paying to being forgotten. */
-async function age(world: AccountWorld, { visitor, account_id, key, email }: Life): Promise<void> {
-  const [order] = await world.accounts.orders.list(account_id);
-  await world.accounts.orders.move(String(order?.order_id), 'paid');
-  expect((await world.call(key)).status).toBe(200);
+async function age(harness: AccountPagesHarness, { visitor, account_id, key, email }: Life): Promise<void> {
+  const [order] = await harness.accounts.orders.list(account_id);
+  await harness.accounts.orders.move(String(order?.order_id), 'paid');
+  expect((await harness.call(key)).status).toBe(200);
   expect(wordsOf(await visitor.get('/account/wallet'))).toContain('9,999');
-  const low = world.mailbox.next(email);
-  await world.accounts.adjust(account_id, { delta: -5000, by: 'test' });
-  await world.handlers.sweep({});
+  const low = harness.mailbox.next(email);
+  await harness.accounts.adjust(account_id, { delta: -5000, by: 'test' });
+  await harness.handlers.sweep({});
   expect((await low).subject).toContain('below 5,000');
   const revoke = `/account/keys/${key.split('_')[2]}/revoke`;
   await visitor.submit(revoke, revoke, {});
-  expect((await world.call(key)).status).toBe(401);
-  const ready = world.mailbox.next(email);
+  expect((await harness.call(key)).status).toBe(401);
+  const ready = harness.mailbox.next(email);
   await visitor.submit('/account/data', '/account/data/export', {});
   await ready;
-  const [file] = await world.context.requests.listOf(account_id);
+  const [file] = await harness.context.requests.listOf(account_id);
   const held = JSON.parse((await visitor.get(`/account/data/${file?.request_id}/download`)).html);
   expect(held.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
     ...['admin_adjust', 'debit', 'purchase', 'debit', 'grant'],
   ]);
   await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
-  const erasure = (await world.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
-  await world.handlers.prepare({ request_id: String(erasure?.request_id) });
-  await world.handlers.erase({});
+  const erasure = (await harness.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+  await harness.handlers.prepare({ request_id: String(erasure?.request_id) });
+  await harness.handlers.erase({});
   expect((await visitor.get('/account/')).status).toBe(401);
-  expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
-  const books = await booksOf({ redis: world.redis, store: world.accounts }, account_id);
+  expect(await harness.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
+  const books = await booksOf({ redis: harness.redis, store: harness.accounts }, account_id);
   expect([books.balance, books.granted - books.spent]).toEqual([books.ledger, books.ledger]);
 }
 
@@ -62,27 +62,27 @@ describe('the life of a customer', () => {
     ['one Redis, fresh', false],
     ['a Redis Cluster', true],
   ])('on %s', async (_where, cluster) => {
-    const world = await startAccountPages({ cluster, fullHashing: true, settings: { FREE_GRANT: '1' } });
+    const harness = await startAccountPages({ cluster, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
-      await age(world, await youth(world));
+      await age(harness, await youth(harness));
     } finally {
-      await world.stop();
+      await harness.stop();
     }
   });
 
   it('across a restart of Redis: account, key, order, alert and session are still there', async () => {
     const redis = await startRedis({ persistent: true });
-    const world = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
+    const harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
-      const life = await youth(world);
+      const life = await youth(harness);
       await redis.kill();
       expect((await life.visitor.get('/account/')).status).toBe(503);
       await redis.restart();
       await expect.poll(async () => (await life.visitor.get('/account/')).status).toBe(200);
-      await expect.poll(async () => (await world.call(life.key)).status).toBe(402);
-      await age(world, life);
+      await expect.poll(async () => (await harness.call(life.key)).status).toBe(402);
+      await age(harness, life);
     } finally {
-      await world.stop();
+      await harness.stop();
       await redis.stop();
     }
   });

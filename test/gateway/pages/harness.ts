@@ -62,7 +62,7 @@ export interface Customer {
   visitor: Visitor;
 }
 
-export class AccountWorld {
+export class AccountPagesHarness {
   readonly url: string;
   readonly redis: RedisClient;
   readonly accounts: AccountStore;
@@ -194,7 +194,7 @@ interface Parts {
 /** Limits that no test reaches unless it sets others. */
 const WIDE = { TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' };
 
-export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountWorld> {
+export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));
   await publishFixture(directory);
   const server = options.redis ?? (await (options.cluster ? startRedisCluster() : startRedis()));
@@ -253,5 +253,14 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     if (!options.redis) await server.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  return new AccountWorld({ url: place.url, redis, accounts, service, mailbox, settings, clock, stop });
+  return new AccountPagesHarness({
+    url: place.url,
+    redis,
+    accounts,
+    service,
+    mailbox,
+    settings,
+    clock,
+    stop,
+  });
 }

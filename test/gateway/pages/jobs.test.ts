@@ -3,16 +3,16 @@ import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
-import { type OpenWorld, PLACES } from './deployments.ts';
-import { type AccountWorld, PASSWORD } from './harness.ts';
-import { startSmtp } from './smtp.ts';
+import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
+import { startFakeSmtp } from './fake-smtp.ts';
+import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
-let world: AccountWorld;
+let harness: AccountPagesHarness;
 
 /** The queue that the pages use, to look into. */
 function openQueue(): Queue {
   const queue = new Queue('account', {
-    connection: world.redis,
+    connection: harness.redis,
     prefix: redisKeys.jobs,
     skipWaitingForReady: true,
   });
@@ -20,12 +20,12 @@ function openQueue(): Queue {
   return queue;
 }
 
-describe.each(PLACES)('jobs on $name', ({ open }) => {
-  let opened: OpenWorld;
+describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
+  let opened: OpenDeployment;
   let queue: Queue;
   beforeAll(async () => {
     opened = await open({});
-    world = opened.world;
+    harness = opened.harness;
     queue = openQueue();
   });
   afterAll(async () => {
@@ -34,7 +34,7 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
   });
 
   it('the night is every day at its time, in UTC, and off when it is off', async () => {
-    const jobs = new JobQueue(world.redis);
+    const jobs = new JobQueue(harness.redis);
     const nextOf = async () =>
       (await queue.getJobSchedulers()).find(({ key }) => key === 'erase')?.next ?? null;
     const now = new Date();
@@ -47,27 +47,27 @@ describe.each(PLACES)('jobs on $name', ({ open }) => {
   });
 
   it('the night carries out the erasures that are ready, without anybody asking', async () => {
-    const { account_id } = await world.customer();
-    const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await world.context.privacy.prepare(request_id);
-    const jobs = new JobQueue(world.redis);
+    const { account_id } = await harness.customer();
+    const { request_id } = await harness.context.requests.open(account_id, 'erasure');
+    await harness.context.privacy.prepare(request_id);
+    const jobs = new JobQueue(harness.redis);
     // A night every second: the bound is for a machine that is busy.
     await jobs.schedule('* * * * * *');
-    await expect.poll(async () => (await world.context.requests.get(request_id)).status).toBe('done');
+    await expect.poll(async () => (await harness.context.requests.get(request_id)).status).toBe('done');
     await jobs.schedule('off');
     await jobs.close();
-    expect(await world.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
-    const [entry] = await world.context.audit.list({ subject: `account ${account_id}`, limit: 1 });
+    expect(await harness.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
+    const [entry] = await harness.context.audit.list({ subject: `account ${account_id}`, limit: 1 });
     expect(entry).toMatchObject({ action: 'account.erase', by: 'nightly batch' });
   });
 });
 
 describe('a mail server that is away for a while', () => {
   it('loses no mail: its job waits, longer each time, is tried again, and leaves nothing', async () => {
-    const smtp = await startSmtp();
-    const opened = await PLACES[0]?.open({ SMTP_URL: smtp.url });
+    const smtp = await startFakeSmtp();
+    const opened = await DEPLOYMENTS[0]?.open({ SMTP_URL: smtp.url });
     if (!opened) throw new Error('there is no place');
-    world = opened.world;
+    harness = opened.harness;
     const queue = openQueue();
     const email = 'patient@example.org';
     const waiting = async (tries: number) => {
@@ -76,7 +76,7 @@ describe('a mail server that is away for a while', () => {
     };
     try {
       smtp.state.down = true;
-      await world
+      await harness
         .visitor()
         .submit('/account/sign-up', '/account/sign-up', { email, name: 'Pat', password: PASSWORD });
       await expect.poll(() => waiting(1)).not.toBeNull();
@@ -91,9 +91,9 @@ describe('a mail server that is away for a while', () => {
       await expect.poll(() => smtp.letters.length).toBe(1);
       const letter = smtp.letters[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
       const link = /\/account\/confirm\/\S+/.exec(letter)?.[0] ?? '';
-      const visitor = world.visitor();
+      const visitor = harness.visitor();
       expect((await visitor.submit(link, link, {})).status).toBe(200);
-      expect((await world.signIn(visitor, email)).status).toBe(303);
+      expect((await harness.signIn(visitor, email)).status).toBe(303);
       await expect.poll(() => queue.count()).toBe(0);
       expect(await queue.getFailed()).toEqual([]);
     } finally {

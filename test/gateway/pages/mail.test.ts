@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMailer } from '../../../gateway/accounts/mail/mailer.ts';
 import { confirmAddress, lowBalance } from '../../../gateway/accounts/mail/templates.ts';
 import { silentLog } from '../../redis.ts';
-import { startSmtp } from './smtp.ts';
+import { startFakeSmtp } from './fake-smtp.ts';
 
 const now = (): number => Date.UTC(2026, 10, 21, 12);
 const LINK = 'https://almanac.example/account/confirm/abc';
@@ -19,7 +19,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('with SMTP_URL', () => {
   it('a mail is handed to the server, from MAIL_FROM, as plain text with its link whole', async () => {
-    const smtp = await startSmtp();
+    const smtp = await startFakeSmtp();
     const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'Almanac <hello@almanac.example>', VAR_DIR: directory };
     const mailer = createMailer(settings, { now, log: silentLog });
     await mailer.send(confirmAddress('ann@example.org', LINK));
@@ -33,7 +33,7 @@ describe('with SMTP_URL', () => {
   });
 
   it('a mail that is refused is an error, so that its job is tried again', async () => {
-    const smtp = await startSmtp(['nobody@example.org']);
+    const smtp = await startFakeSmtp(['nobody@example.org']);
     const mailer = createMailer(
       { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory },
       { now, log: silentLog },

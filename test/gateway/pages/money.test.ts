@@ -1,26 +1,26 @@
 /** Issue 5, items 3 to 5: usage, wallet, orders. Stripe's part of orders stands in stripe.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
-import { PLACES, useWorld } from './deployments.ts';
-import type { AccountWorld, Customer } from './harness.ts';
+import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import type { AccountPagesHarness, Customer } from './harness.ts';
 
-let world: AccountWorld;
+let harness: AccountPagesHarness;
 let ann: Customer;
 let bob: Customer;
 
-describe.each(PLACES)('on $name', ({ open }) => {
-  useWorld(open, {}, async (opened) => {
-    world = opened;
-    ann = await world.customer('Ann');
-    bob = await world.customer('Bob');
+describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+  useDeployment(open, {}, async (opened) => {
+    harness = opened;
+    ann = await harness.customer('Ann');
+    bob = await harness.customer('Bob');
   });
 
   describe('usage', () => {
     it('has the numbers of GET /v1/usage, by day and by route, and the windows', async () => {
-      const { key } = await world.makeKey(ann);
+      const { key } = await harness.makeKey(ann);
       for (const path of ['/v1/countries/KEN', '/v1/countries/XXX', '/v1/topics'])
-        await world.call(key, path);
-      const { json } = await world.call(key, '/v1/usage?days=7');
+        await harness.call(key, path);
+      const { json } = await harness.call(key, '/v1/usage?days=7');
       const { data } = json as {
         data: { daily: Record<string, number>[]; endpoints: Record<string, number>[] };
       };
@@ -47,13 +47,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
   describe('the wallet', () => {
     it('shows every entry with its cause, in pages, and exports them all with harmless cells', async () => {
-      const carl = await world.customer('Carl');
-      const { key } = await world.makeKey(carl);
-      await world.call(key);
-      const { order_id } = await world.accounts.orders.create(carl.account_id, 'starter');
-      await world.accounts.orders.move(order_id, 'paid');
+      const carl = await harness.customer('Carl');
+      const { key } = await harness.makeKey(carl);
+      await harness.call(key);
+      const { order_id } = await harness.accounts.orders.create(carl.account_id, 'starter');
+      await harness.accounts.orders.move(order_id, 'paid');
       for (let entry = 0; entry < 60; entry++)
-        await world.accounts.grant(carl.account_id, { credits: 1, by: 'ops', reason: '=HYPERLINK("x")' });
+        await harness.accounts.grant(carl.account_id, { credits: 1, by: 'ops', reason: '=HYPERLINK("x")' });
       const first = await carl.visitor.get('/account/wallet');
       expect(first.html.match(/<tr>/g)).toHaveLength(51);
       const older = /href="(\/account\/wallet\?before=[^"]+)"/.exec(first.html)?.[1] ?? '';
@@ -73,27 +73,27 @@ describe.each(PLACES)('on $name', ({ open }) => {
     });
 
     it('tells of a low balance by mail, once for each crossing', async () => {
-      const dora = await world.customer('Dora');
+      const dora = await harness.customer('Dora');
       await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
-        for await (const account_id of world.context.alerts.findCrossed())
-          await world.handlers['low-balance']({ account_id });
-        return world.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
+        for await (const account_id of harness.context.alerts.findCrossed())
+          await harness.handlers['low-balance']({ account_id });
+        return harness.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
       };
       expect(await sweep()).toBe(0);
-      await world.accounts.adjust(dora.account_id, { delta: -1, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: -1, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([1, 1]);
-      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
       expect(await sweep()).toBe(1);
-      await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([2, 2]);
       // Up and down again before anybody looks.
-      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
-      await world.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([3, 3]);
       await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '' });
-      await world.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
-      await world.accounts.adjust(dora.account_id, { delta: -900, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
+      await harness.accounts.adjust(dora.account_id, { delta: -900, by: 'test' });
       expect(await sweep()).toBe(3);
     });
 
@@ -106,12 +106,12 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
   describe('orders', () => {
     it('of others are not there', async () => {
-      const { order_id } = await world.accounts.orders.create(ann.account_id, 'starter');
+      const { order_id } = await harness.accounts.orders.create(ann.account_id, 'starter');
       for (const path of [`/account/orders/${order_id}`, `/account/orders/${order_id}/invoice`])
         expect((await bob.visitor.get(path)).status).toBe(404);
       const cancelled = await bob.visitor.submit('/account/orders', `/account/orders/${order_id}/cancel`, {});
       expect(cancelled.status).toBe(404);
-      expect((await world.accounts.orders.get(order_id)).state).toBe('pending');
+      expect((await harness.accounts.orders.get(order_id)).state).toBe('pending');
     });
 
     it('of a pack or a payment that is not offered are refused', async () => {
@@ -120,7 +120,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect((await place({ pack: 'nothing', payment: 'invoice' })).status).toBe(409);
       expect((await place({ pack: 'starter', payment: 'stripe' })).status).toBe(409);
       expect((await place({ pack: 'starter', payment: 'barter' })).status).toBe(422);
-      expect(await world.accounts.orders.list(bob.account_id)).toEqual([]);
+      expect(await harness.accounts.orders.list(bob.account_id)).toEqual([]);
     });
   });
 });

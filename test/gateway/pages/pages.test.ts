@@ -2,25 +2,25 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { tokenOf, wordsOf } from '../../admin/harness.ts';
-import { PLACES, useWorld } from './deployments.ts';
-import { type AccountWorld, type Customer, PASSWORD } from './harness.ts';
+import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { type AccountPagesHarness, type Customer, PASSWORD } from './harness.ts';
 
-let world: AccountWorld;
+let harness: AccountPagesHarness;
 let ann: Customer;
 let bob: Customer;
 
-describe.each(PLACES)('on $name', ({ open }) => {
-  useWorld(open, {}, async (opened) => {
-    world = opened;
-    ann = await world.customer('Ann');
-    bob = await world.customer('Bob');
+describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+  useDeployment(open, {}, async (opened) => {
+    harness = opened;
+    ann = await harness.customer('Ann');
+    bob = await harness.customer('Bob');
   });
 
   describe('keys', () => {
     it('are made with a label and a last day, live, shown once, and work until that day is over', async () => {
-      const { key, page } = await world.makeKey(ann, { label: 'notebook', expires: '2026-11-22' });
+      const { key, page } = await harness.makeKey(ann, { label: 'notebook', expires: '2026-11-22' });
       expect(page.headers['cache-control']).toBe('no-store');
-      expect((await world.call(key, '/v1/ping')).json).toMatchObject({
+      expect((await harness.call(key, '/v1/ping')).json).toMatchObject({
         data: { environment: 'live', scopes: ['read'] },
       });
       const list = await ann.visitor.get('/account/keys');
@@ -28,56 +28,56 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const key_id = key.split('_')[2] ?? '';
       for (const shown of [key_id, 'notebook', `…${key.slice(-4)}`, 'active', '2026-11-23 00:00:00 UTC'])
         expect(list.html).toContain(shown);
-      world.clock.ms = Date.UTC(2026, 10, 22, 23, 59);
-      await world.signIn(ann.visitor, ann.email);
-      expect((await world.call(key, '/v1/ping')).status).toBe(200);
-      world.clock.ms = Date.UTC(2026, 10, 23);
-      expect((await world.call(key, '/v1/ping')).status).toBe(401);
+      harness.clock.ms = Date.UTC(2026, 10, 22, 23, 59);
+      await harness.signIn(ann.visitor, ann.email);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(200);
+      harness.clock.ms = Date.UTC(2026, 10, 23);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(401);
       expect(wordsOf(await ann.visitor.get('/account/keys'))).toContain('expired');
     });
 
     it('are revoked after a confirmation, from the next request on, and stay so', async () => {
-      const { key } = await world.makeKey(ann);
+      const { key } = await harness.makeKey(ann);
       const path = `/account/keys/${key.split('_')[2]}/revoke`;
       expect(wordsOf(await ann.visitor.get(path))).toContain('This cannot be undone');
-      expect((await world.call(key, '/v1/ping')).status).toBe(200);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(200);
       expect((await ann.visitor.submit(path, path, {})).status).toBe(303);
-      expect((await world.call(key, '/v1/ping')).status).toBe(401);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(401);
       expect(wordsOf(await ann.visitor.get(path))).toContain('This key is revoked');
     });
 
     it('the eleventh active one is refused, saying what to do, with the form as it was', async () => {
-      await world.signIn(bob.visitor, bob.email);
-      for (let made = 0; made < 10; made++) await world.accounts.keys.mint(bob.account_id);
-      const { page } = await world.makeKey(bob, { label: 'one more' });
+      await harness.signIn(bob.visitor, bob.email);
+      for (let made = 0; made < 10; made++) await harness.accounts.keys.mint(bob.account_id);
+      const { page } = await harness.makeKey(bob, { label: 'one more' });
       expect(page.status).toBe(409);
       expect(wordsOf(page)).toContain('An account can have at most 10 active keys; revoke one first.');
       expect(page.html).toContain('value="one more"');
     });
 
     it.each(['yesterday', '2026-13-01', '2020-01-01'])('do not expire on %s', async (expires) => {
-      const { page } = await world.makeKey(ann, { expires });
+      const { page } = await harness.makeKey(ann, { expires });
       expect(page.status).toBe(422);
     });
 
     it('of others are not there', async () => {
-      const { key_id } = await world.accounts.keys.mint(ann.account_id);
+      const { key_id } = await harness.accounts.keys.mint(ann.account_id);
       const path = `/account/keys/${key_id}/revoke`;
       expect((await bob.visitor.get(path)).status).toBe(404);
       expect((await bob.visitor.submit('/account/keys', path, {})).status).toBe(404);
-      const [key] = (await world.accounts.keys.list(ann.account_id)).filter((one) => one.key_id === key_id);
+      const [key] = (await harness.accounts.keys.list(ann.account_id)).filter((one) => one.key_id === key_id);
       expect(key?.state).toBe('active');
     });
   });
 
   describe('subject rights', () => {
     it('an export is prepared by the system, downloaded by its person only, and closed by that', async () => {
-      const eve = await world.customer('Eve');
-      await world.makeKey(eve, { label: 'eves key' });
-      const ready = world.mailbox.next(eve.email);
+      const eve = await harness.customer('Eve');
+      await harness.makeKey(eve, { label: 'eves key' });
+      const ready = harness.mailbox.next(eve.email);
       await eve.visitor.submit('/account/data', '/account/data/export', {});
       expect((await ready).subject).toBe('Your data is ready');
-      const [request] = await world.context.requests.listOf(eve.account_id);
+      const [request] = await harness.context.requests.listOf(eve.account_id);
       expect(request).toMatchObject({ kind: 'export', status: 'ready' });
       const path = `/account/data/${request?.request_id}/download`;
       expect((await bob.visitor.get(path)).status).toBe(404);
@@ -89,58 +89,58 @@ describe.each(PLACES)('on $name', ({ open }) => {
         ledger: [{ kind: 'grant', delta: 1000 }],
       });
       expect(file.html).not.toMatch(/digest|scrypt|password/i);
-      expect((await world.context.requests.get(String(request?.request_id))).status).toBe('done');
+      expect((await harness.context.requests.get(String(request?.request_id))).status).toBe('done');
       expect((await eve.visitor.get(path)).status).toBe(200);
     });
 
     it('asked for twice are one request', async () => {
-      const frank = await world.customer('Frank');
-      const { request_id } = await world.context.requests.open(frank.account_id, 'erasure');
-      expect((await world.context.requests.open(frank.account_id, 'erasure')).request_id).toBe(request_id);
+      const frank = await harness.customer('Frank');
+      const { request_id } = await harness.context.requests.open(frank.account_id, 'erasure');
+      expect((await harness.context.requests.open(frank.account_id, 'erasure')).request_id).toBe(request_id);
     });
 
     it('an erasure takes the password, is planned by the system, and only carried out by the night', async () => {
-      const gina = await world.customer('Gina');
-      const { key } = await world.makeKey(gina, { label: 'gina' });
+      const gina = await harness.customer('Gina');
+      const { key } = await harness.makeKey(gina, { label: 'gina' });
       const ask = (password: string) =>
         gina.visitor.submit('/account/data', '/account/data/erasure', { password });
       expect((await ask('wrong')).status).toBe(422);
-      expect(await world.context.requests.listOf(gina.account_id)).toEqual([]);
+      expect(await harness.context.requests.listOf(gina.account_id)).toEqual([]);
       expect((await ask(PASSWORD)).status).toBe(303);
-      const [request] = await world.context.requests.listOf(gina.account_id);
-      await world.handlers.prepare({ request_id: String(request?.request_id) });
-      expect((await world.context.requests.get(String(request?.request_id))).plan).toContain(
+      const [request] = await harness.context.requests.listOf(gina.account_id);
+      await harness.handlers.prepare({ request_id: String(request?.request_id) });
+      expect((await harness.context.requests.get(String(request?.request_id))).plan).toContain(
         'revokes 1 keys',
       );
-      expect((await world.call(key, '/v1/ping')).status).toBe(200);
-      await world.handlers.erase({});
-      expect((await world.call(key, '/v1/ping')).status).toBe(401);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(200);
+      await harness.handlers.erase({});
+      expect((await harness.call(key, '/v1/ping')).status).toBe(401);
       expect((await gina.visitor.get('/account/')).status).toBe(401);
-      expect((await world.signIn(world.visitor(), gina.email)).status).toBe(401);
-      expect(world.mailbox.forgotten).toContain(gina.email);
+      expect((await harness.signIn(harness.visitor(), gina.email)).status).toBe(401);
+      expect(harness.mailbox.forgotten).toContain(gina.email);
       expect(await holding('gina'), 'no key of Redis holds the name').toEqual({});
       expect(await holding(gina.email), 'or the address').toEqual({});
     });
 
     it('closing takes the password, ends keys and sessions at once, and cannot be undone', async () => {
-      const hank = await world.customer('Hank');
-      const { key } = await world.makeKey(hank);
+      const hank = await harness.customer('Hank');
+      const { key } = await harness.makeKey(hank);
       const close = (password: string) =>
         hank.visitor.submit('/account/data', '/account/close', { password });
       expect((await close('wrong')).status).toBe(422);
       expect((await close(PASSWORD)).location).toBe('/account/closed');
-      expect((await world.call(key, '/v1/ping')).status).toBe(401);
+      expect((await harness.call(key, '/v1/ping')).status).toBe(401);
       expect((await hank.visitor.get('/account/data')).status).toBe(401);
     });
 
     it('a closed account still lets its person in, to a download and the erasure and nothing else', async () => {
-      const ivy = await world.customer('Ivy');
-      const other = world.visitor();
-      await world.signIn(other, ivy.email);
-      await world.accounts.close(ivy.account_id);
+      const ivy = await harness.customer('Ivy');
+      const other = harness.visitor();
+      await harness.signIn(other, ivy.email);
+      await harness.accounts.close(ivy.account_id);
       expect((await other.get('/account/data')).status).toBe(401);
       const { visitor } = ivy;
-      expect((await world.signIn(visitor, ivy.email)).status).toBe(303);
+      expect((await harness.signIn(visitor, ivy.email)).status).toBe(303);
       for (const path of ['/', '/keys', '/usage', '/wallet', '/orders', '/nothing'])
         expect((await visitor.get(`/account${path}`)).location).toBe('/account/data');
       const page = await visitor.get('/account/data');
@@ -148,30 +148,30 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect(page.html).not.toContain('href="/account/keys"');
       for (const path of ['/keys', '/orders', '/wallet/alert', '/password', '/close'])
         expect((await visitor.submit('/account/data', `/account${path}`, {})).status).toBe(403);
-      const ready = world.mailbox.next(ivy.email);
+      const ready = harness.mailbox.next(ivy.email);
       await visitor.submit('/account/data', '/account/data/export', {});
       await ready;
-      const [file] = await world.context.requests.listOf(ivy.account_id);
+      const [file] = await harness.context.requests.listOf(ivy.account_id);
       const held = await visitor.get(`/account/data/${file?.request_id}/download`);
       expect(JSON.parse(held.html)).toMatchObject({ account: { state: 'closed', email: ivy.email } });
       await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
-      const asked = await world.context.requests.listOf(ivy.account_id);
+      const asked = await harness.context.requests.listOf(ivy.account_id);
       const erasure = asked.find(({ kind }) => kind === 'erasure');
-      await world.context.privacy.erase(String(erasure?.request_id), 'test');
+      await harness.context.privacy.erase(String(erasure?.request_id), 'test');
       expect((await visitor.get('/account/data')).status).toBe(401);
-      expect((await world.signIn(world.visitor(), ivy.email)).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), ivy.email)).status).toBe(401);
     });
 
     it('a closed account gets a new password by mail, and nothing is granted with it', async () => {
-      const { account_id, email } = await world.accounts.create({ email: 'lost@example.org', by: 'test' });
-      await world.accounts.close(account_id);
-      const mail = world.mailbox.next(email);
-      await world.handlers.reset({ email });
-      const link = world.pathOf((await mail).link);
-      expect((await world.visitor().submit(link, link, { password: PASSWORD })).status).toBe(200);
-      expect(await world.accounts.get(account_id)).toMatchObject({ verified: false, state: 'closed' });
-      expect(await world.balance(account_id)).toBe(0);
-      expect((await world.signIn(world.visitor(), email)).status).toBe(303);
+      const { account_id, email } = await harness.accounts.create({ email: 'lost@example.org', by: 'test' });
+      await harness.accounts.close(account_id);
+      const mail = harness.mailbox.next(email);
+      await harness.handlers.reset({ email });
+      const link = harness.pathOf((await mail).link);
+      expect((await harness.visitor().submit(link, link, { password: PASSWORD })).status).toBe(200);
+      expect(await harness.accounts.get(account_id)).toMatchObject({ verified: false, state: 'closed' });
+      expect(await harness.balance(account_id)).toBe(0);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
     });
   });
 
@@ -189,7 +189,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     ];
 
     it.each(PATHS)('%s shows an anonymous visitor the sign-in and nothing else', async (path) => {
-      const page = await world.visitor().get(`/account${path}`);
+      const page = await harness.visitor().get(`/account${path}`);
       expect(page.status).toBe(401);
       expect(wordsOf(page)).toContain('Sign in');
     });
@@ -197,7 +197,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     it('is never stored, framed or sniffed, and runs no script', async () => {
       for (const page of [
         await bob.visitor.get('/account/'),
-        await world.visitor().get('/account/sign-up'),
+        await harness.visitor().get('/account/sign-up'),
       ]) {
         expect(page.headers['cache-control']).toBe('no-store');
         expect(page.headers['x-frame-options']).toBe('DENY');
@@ -226,13 +226,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
     it('takes no operator’s session, and the operator area takes none of these', async () => {
       const id = bob.visitor.cookies.get('almanac_account') ?? '';
-      await world.redis.hset(`session:${hash('sha256', id)}`, 'realm', 'operator');
+      await harness.redis.hset(`session:${hash('sha256', id)}`, 'realm', 'operator');
       expect((await bob.visitor.get('/account/')).status).toBe(401);
-      await world.signIn(bob.visitor, bob.email);
+      await harness.signIn(bob.visitor, bob.email);
     });
 
     it('changes are in the audit log, without an address', async () => {
-      const entries = await world.context.audit.list({ subject: `account ${ann.account_id}` });
+      const entries = await harness.context.audit.list({ subject: `account ${ann.account_id}` });
       expect(entries.map(({ action }) => action)).toEqual(
         expect.arrayContaining(['account.confirm', 'key.create', 'key.revoke']),
       );
@@ -242,9 +242,9 @@ describe.each(PLACES)('on $name', ({ open }) => {
 
   describe('the password', () => {
     it('is changed with the current one; other sessions end, this one goes on', async () => {
-      const iris = await world.customer('Iris');
-      const other = world.visitor();
-      await world.signIn(other, iris.email);
+      const iris = await harness.customer('Iris');
+      const other = harness.visitor();
+      await harness.signIn(other, iris.email);
       const change = (current: string) =>
         iris.visitor.submit('/account/', '/account/password', { current, password: 'quite another one' });
       expect((await change('wrong')).status).toBe(422);
@@ -258,14 +258,14 @@ describe.each(PLACES)('on $name', ({ open }) => {
 /** Keys of Redis that hold a word, in their name or in their value, with what they hold. */
 async function holding(word: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
-  for (const key of await world.allKeys()) {
+  for (const key of await harness.allKeys()) {
     const read = {
-      string: () => world.redis.get(key),
-      hash: () => world.redis.hgetall(key),
-      zset: () => world.redis.zrange(key, '0', '-1', 'WITHSCORES'),
-      stream: () => world.redis.xrange(key, '-', '+'),
-      list: () => world.redis.lrange(key, 0, -1),
-    }[await world.redis.type(key)];
+      string: () => harness.redis.get(key),
+      hash: () => harness.redis.hgetall(key),
+      zset: () => harness.redis.zrange(key, '0', '-1', 'WITHSCORES'),
+      stream: () => harness.redis.xrange(key, '-', '+'),
+      list: () => harness.redis.lrange(key, 0, -1),
+    }[await harness.redis.type(key)];
     const value = await read?.();
     if (`${key} ${JSON.stringify(value)}`.includes(word)) found[key] = value;
   }
@@ -277,6 +277,6 @@ async function holding(word: string): Promise<Record<string, unknown>> {
  * Totals and the queue's own keys come and go by themselves.
  */
 async function lasting({ account_id }: Customer): Promise<unknown> {
-  const keys = (await world.allKeys()).filter((key) => !/^\{(global|jobs)\}:/.test(key));
-  return [keys.sort(), await holding(account_id), await world.redis.get('{jobs}:account:id')];
+  const keys = (await harness.allKeys()).filter((key) => !/^\{(global|jobs)\}:/.test(key));
+  return [keys.sort(), await holding(account_id), await harness.redis.get('{jobs}:account:id')];
 }

@@ -7,11 +7,11 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { tokenOf } from '../../admin/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
-import { type OpenWorld, PLACES } from './deployments.ts';
-import { type AccountWorld, PASSWORD } from './harness.ts';
-import { deliver, eventText, StripeStandIn, stripeSettings } from './stripe-stand-in.ts';
+import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
+import { deliver, eventText, FakeStripe, stripeSettings } from './fake-stripe.ts';
+import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
-let world: AccountWorld;
+let harness: AccountPagesHarness;
 
 let people = 0;
 const freshEmail = (): string => `racer-${people++}@example.org`;
@@ -26,7 +26,7 @@ const lags = fc.array(fc.nat(40), { minLength: 8, maxLength: 8 });
 async function race<T>(s: fc.Scheduler, lag: number[], works: (() => Promise<T>)[]): Promise<T[]> {
   const started = works.map(async (work, index) => {
     await s.schedule(Promise.resolve());
-    for (let trip = 0; trip < (lag[index] ?? 0); trip++) await world.redis.exists('nothing');
+    for (let trip = 0; trip < (lag[index] ?? 0); trip++) await harness.redis.exists('nothing');
     return work();
   });
   await s.waitAll();
@@ -34,18 +34,18 @@ async function race<T>(s: fc.Scheduler, lag: number[], works: (() => Promise<T>)
 }
 
 const agree = async (account_id: string): Promise<void> => {
-  const books = await booksOf({ redis: world.redis, store: world.accounts }, account_id);
+  const books = await booksOf({ redis: harness.redis, store: harness.accounts }, account_id);
   expect(books.ledger).toBe(books.balance);
   expect(books.granted - books.spent).toBe(books.balance);
 };
 
-describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
-  let opened: OpenWorld;
-  let stripe: StripeStandIn;
+describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
+  let opened: OpenDeployment;
+  let stripe: FakeStripe;
   beforeAll(async () => {
-    stripe = await StripeStandIn.start();
+    stripe = await FakeStripe.start();
     opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '700' });
-    world = opened.world;
+    harness = opened.harness;
   });
   afterAll(async () => {
     await opened.stop();
@@ -59,17 +59,17 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
         const sign_up = { email, name: '', password: 'scrypt$1$1$1$a$b' };
         const tokens = await Promise.all(
           Array.from({ length: links }, async () => {
-            const mail = world.mailbox.next(email);
-            await world.handlers['sign-up'](sign_up);
+            const mail = harness.mailbox.next(email);
+            await harness.handlers['sign-up'](sign_up);
             return ((await mail).link ?? '').split('/').at(-1) ?? '';
           }),
         );
         const works = [...tokens, ...tokens].map(
-          (token) => () => world.context.onboarding.confirmSignUp(token),
+          (token) => () => harness.context.onboarding.confirmSignUp(token),
         );
         const outcomes = await race(s, lag, works);
         expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
-        const { account_id, credits } = await world.accounts.findByEmail(email);
+        const { account_id, credits } = await harness.accounts.findByEmail(email);
         expect(credits.balance).toBe(700);
         expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
           new Set([account_id]),
@@ -83,12 +83,12 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
   it('double webhook, with an operator marking the order paid at the same time: one grant', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
-        const { account_id } = await world.accounts.create({
+        const { account_id } = await harness.accounts.create({
           email: freshEmail(),
           verified: true,
           by: 'test',
         });
-        const { order_id } = await world.accounts.orders.create(account_id, 'starter', 'stripe');
+        const { order_id } = await harness.accounts.orders.create(account_id, 'starter', 'stripe');
         const session = {
           amount_total: 900,
           currency: 'eur',
@@ -96,16 +96,16 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
           metadata: { order_id },
         };
         const event = eventText('checkout.session.completed', session);
-        const post = (payload: string) => () => deliver(world.url, payload, { at_ms: world.clock.ms });
+        const post = (payload: string) => () => deliver(harness.url, payload, { at_ms: harness.clock.ms });
         await race<unknown>(s, lag, [
           ...[post(event), post(event)],
           post(eventText('checkout.session.completed', session)),
           post(eventText('checkout.session.expired', session)),
-          () => world.accounts.orders.move(order_id, 'paid').catch((error: Error) => error.message),
+          () => harness.accounts.orders.move(order_id, 'paid').catch((error: Error) => error.message),
         ]);
-        const { state } = await world.accounts.orders.get(order_id);
+        const { state } = await harness.accounts.orders.get(order_id);
         expect(['paid', 'cancelled']).toContain(state);
-        expect(await world.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
+        expect(await harness.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
         await agree(account_id);
       }),
       { numRuns },
@@ -113,8 +113,8 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
   });
 
   it('two keys at the tenth slot: one is made, the other is refused in words', async () => {
-    const { account_id, visitor } = await world.customer();
-    for (let made = 0; made < 9; made++) await world.accounts.keys.mint(account_id);
+    const { account_id, visitor } = await harness.customer();
+    for (let made = 0; made < 9; made++) await harness.accounts.keys.mint(account_id);
     const token = tokenOf(await visitor.get('/account/keys'));
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 2, max: 4 }), async (s, lag, forms) => {
@@ -126,9 +126,11 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
         const refused = pages.filter(({ status }) => status === 409);
         expect(refused).toHaveLength(forms - 1);
         for (const { html } of refused) expect(html).toContain('An account can have at most 10 active keys');
-        const active = (await world.accounts.keys.list(account_id)).filter(({ state }) => state === 'active');
+        const active = (await harness.accounts.keys.list(account_id)).filter(
+          ({ state }) => state === 'active',
+        );
         expect(active).toHaveLength(10);
-        await world.accounts.keys.revoke(active.at(-1)?.key_id ?? '');
+        await harness.accounts.keys.revoke(active.at(-1)?.key_id ?? '');
       }),
       { numRuns },
     );
@@ -138,29 +140,34 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const email = freshEmail();
-        const { account_id } = await world.accounts.create({ email, verified: true, credits: 5, by: 'test' });
-        await world.context.identities.setPassword(account_id, 'scrypt$1$1$1$a$b');
-        const { key } = await world.accounts.keys.mint(account_id, { label: 'a name' });
-        const { order_id } = await world.accounts.orders.create(account_id, 'starter');
-        const { request_id } = await world.context.requests.open(account_id, 'erasure');
+        const { account_id } = await harness.accounts.create({
+          email,
+          verified: true,
+          credits: 5,
+          by: 'test',
+        });
+        await harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        const { key } = await harness.accounts.keys.mint(account_id, { label: 'a name' });
+        const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
+        const { request_id } = await harness.context.requests.open(account_id, 'erasure');
         const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
         await race<unknown>(s, lag, [
-          () => world.context.privacy.erase(request_id, 'test'),
-          () => calm(world.context.privacy.erase(request_id, 'test')),
-          () => calm(world.accounts.grant(account_id, { credits: 50, by: 'test' })),
-          () => calm(world.accounts.orders.move(order_id, 'paid')),
-          () => calm(world.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
-          () => calm(world.accounts.keys.mint(account_id, { label: 'another name' })),
-          () => world.call(key),
+          () => harness.context.privacy.erase(request_id, 'test'),
+          () => calm(harness.context.privacy.erase(request_id, 'test')),
+          () => calm(harness.accounts.grant(account_id, { credits: 50, by: 'test' })),
+          () => calm(harness.accounts.orders.move(order_id, 'paid')),
+          () => calm(harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => calm(harness.accounts.keys.mint(account_id, { label: 'another name' })),
+          () => harness.call(key),
         ]);
-        const after = await world.accounts.get(account_id);
+        const after = await harness.accounts.get(account_id);
         expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
-        await expect(world.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
-        expect(await world.context.identities.passwordOf(account_id)).toBeNull();
-        for (const { label, state } of await world.accounts.keys.list(account_id))
+        await expect(harness.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
+        expect(await harness.context.identities.passwordOf(account_id)).toBeNull();
+        for (const { label, state } of await harness.accounts.keys.list(account_id))
           expect([label, state]).toEqual(['', 'revoked']);
-        expect((await world.call(key)).status).toBe(401);
-        expect((await world.context.requests.get(request_id)).status).toBe('done');
+        expect((await harness.call(key)).status).toBe(401);
+        expect((await harness.context.requests.get(request_id)).status).toBe('done');
         await agree(account_id);
       }),
       { numRuns },
@@ -168,42 +175,42 @@ describe.each(PLACES)('races on $name', ({ numRuns, open }) => {
   });
 
   it('of one address, a new sign-up during its erasure makes another account', async () => {
-    const { account_id, email } = await world.customer();
-    const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await world.context.privacy.erase(request_id, 'test');
-    const visitor = world.visitor();
-    const link = await world.signUp(visitor, email, 'Ann again', PASSWORD);
+    const { account_id, email } = await harness.customer();
+    const { request_id } = await harness.context.requests.open(account_id, 'erasure');
+    await harness.context.privacy.erase(request_id, 'test');
+    const visitor = harness.visitor();
+    const link = await harness.signUp(visitor, email, 'Ann again', PASSWORD);
     await visitor.submit(link, link, {});
-    const again = await world.accounts.findByEmail(email);
+    const again = await harness.accounts.findByEmail(email);
     expect(again.account_id).not.toBe(account_id);
-    await world.context.privacy.erase(request_id, 'test');
-    expect((await world.accounts.findByEmail(email)).account_id).toBe(again.account_id);
+    await harness.context.privacy.erase(request_id, 'test');
+    expect((await harness.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
 
   it('leave no account that reconciliation names, the erased ones and one with every kind of entry among them', async () => {
-    const { account_id } = await world.customer();
-    const { order_id } = await world.accounts.orders.create(account_id, 'starter');
-    await world.accounts.orders.move(order_id, 'paid');
-    const { key } = await world.accounts.keys.mint(account_id);
-    for (let call = 0; call < 3; call++) expect((await world.call(key)).status).toBe(200);
-    const { request_id } = await world.context.requests.open(account_id, 'erasure');
-    await grantDuring(account_id, () => world.context.privacy.erase(request_id, 'test'));
-    const entries = await world.accounts.ledger(account_id);
+    const { account_id } = await harness.customer();
+    const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
+    await harness.accounts.orders.move(order_id, 'paid');
+    const { key } = await harness.accounts.keys.mint(account_id);
+    for (let call = 0; call < 3; call++) expect((await harness.call(key)).status).toBe(200);
+    const { request_id } = await harness.context.requests.open(account_id, 'erasure');
+    await grantDuring(account_id, () => harness.context.privacy.erase(request_id, 'test'));
+    const entries = await harness.accounts.ledger(account_id);
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
-    expect(await world.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
+    expect(await harness.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
     expect(await discrepancies()).toEqual([]);
     // That it looks at this very account shows when a credit goes astray.
-    await world.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
+    await harness.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
     expect(new Set((await discrepancies()).map((found) => found.account_id))).toEqual(new Set([account_id]));
-    await world.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
+    await harness.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
   });
 });
 
 /** Grants in the middle of an erasure: once before it closes the account, and once after, which is refused. */
 async function grantDuring(account_id: string, erase: () => Promise<unknown>): Promise<void> {
-  const grant = () => world.accounts.grant(account_id, { credits: 50, by: 'test' });
-  const close = world.context.accounts.close.bind(world.context.accounts);
-  const closing = vi.spyOn(world.context.accounts, 'close').mockImplementationOnce(async (id) => {
+  const grant = () => harness.accounts.grant(account_id, { credits: 50, by: 'test' });
+  const close = harness.context.accounts.close.bind(harness.context.accounts);
+  const closing = vi.spyOn(harness.context.accounts, 'close').mockImplementationOnce(async (id) => {
     await grant();
     const closed = await close(id);
     await expect(grant()).rejects.toMatchObject({ code: 'account_state' });
@@ -215,7 +222,7 @@ async function grantDuring(account_id: string, erase: () => Promise<unknown>): P
 }
 
 async function discrepancies(): Promise<Discrepancy[]> {
-  const { redis, clock, settings } = world;
+  const { redis, clock, settings } = harness;
   const { ARCHIVE_DIR: archiveDir, VAR_DIR: workDir } = settings;
   const reconciler = new Reconciler({ redis, now: () => clock.ms, archiveDir, workDir }, silentLog);
   await reconciler.refresh(30_000);

@@ -1,19 +1,19 @@
 /** Issue 5, item 5: Stripe Checkout, its webhooks signed by the official package's helper, its API by a stand-in. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
-import { type OpenWorld, PLACES } from './deployments.ts';
-import type { AccountWorld, Customer } from './harness.ts';
+import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
 import {
   deliver,
   eventText,
+  FakeStripe,
   type Session,
-  STRIPE_SECRET,
-  StripeStandIn,
+  STRIPE_API_KEY,
   stripeSettings,
-} from './stripe-stand-in.ts';
+} from './fake-stripe.ts';
+import type { AccountPagesHarness, Customer } from './harness.ts';
 
-let world: AccountWorld;
-let stripe: StripeStandIn;
+let harness: AccountPagesHarness;
+let stripe: FakeStripe;
 
 interface Purchase extends Customer {
   order_id: string;
@@ -21,26 +21,26 @@ interface Purchase extends Customer {
 }
 
 async function purchase(): Promise<Purchase> {
-  const customer = await world.customer();
+  const customer = await harness.customer();
   await customer.visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'stripe' });
-  const [order] = await world.accounts.orders.list(customer.account_id);
+  const [order] = await harness.accounts.orders.list(customer.account_id);
   const order_id = order?.order_id ?? '';
   return { ...customer, order_id, session: stripe.sessionOf(order_id) };
 }
 
 const paid = (session: Session): string =>
   eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
-const send = (payload: string, at_ms = world.clock.ms, secret?: string): Promise<number> =>
-  deliver(world.url, payload, { at_ms, ...(secret !== undefined && { secret }) });
+const send = (payload: string, at_ms = harness.clock.ms, secret?: string): Promise<number> =>
+  deliver(harness.url, payload, { at_ms, ...(secret !== undefined && { secret }) });
 const stateOf = async (order_id: string): Promise<string> =>
-  (await world.accounts.orders.get(order_id)).state;
+  (await harness.accounts.orders.get(order_id)).state;
 
-describe.each(PLACES)('on $name', ({ open }) => {
-  let opened: OpenWorld;
+describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+  let opened: OpenDeployment;
   beforeAll(async () => {
-    stripe = await StripeStandIn.start();
+    stripe = await FakeStripe.start();
     opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '0' });
-    world = opened.world;
+    harness = opened.harness;
   });
   afterAll(async () => {
     await opened.stop();
@@ -51,7 +51,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     it('asks Stripe for a session with the price of the pack, under the key of the order', async () => {
       const { order_id, email } = await purchase();
       const call = stripe.calls.at(-1);
-      expect(call?.authorization).toBe(`Bearer ${STRIPE_SECRET}`);
+      expect(call?.authorization).toBe(`Bearer ${STRIPE_API_KEY}`);
       expect(call?.idempotencyKey).toBe(order_id);
       expect(call?.form).toMatchObject({
         mode: 'payment',
@@ -62,7 +62,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
         'line_items[0][quantity]': '1',
         'line_items[0][price_data][currency]': 'eur',
         'line_items[0][price_data][unit_amount]': '900',
-        success_url: `${world.url}/account/orders/${order_id}`,
+        success_url: `${harness.url}/account/orders/${order_id}`,
       });
     });
 
@@ -75,7 +75,7 @@ describe.each(PLACES)('on $name', ({ open }) => {
     });
 
     it('while Stripe is away leaves the order open, says so and grants nothing', async () => {
-      const { visitor, account_id } = await world.customer();
+      const { visitor, account_id } = await harness.customer();
       stripe.failing = 400;
       const page = await visitor.submit('/account/orders', '/account/orders', {
         pack: 'starter',
@@ -84,8 +84,8 @@ describe.each(PLACES)('on $name', ({ open }) => {
       stripe.failing = null;
       expect(page.status).toBe(503);
       expect(wordsOf(page)).toContain('Stripe is not available');
-      expect(await world.accounts.orders.list(account_id)).toMatchObject([{ state: 'pending' }]);
-      expect(await world.balance(account_id)).toBe(0);
+      expect(await harness.accounts.orders.list(account_id)).toMatchObject([{ state: 'pending' }]);
+      expect(await harness.balance(account_id)).toBe(0);
     });
   });
 
@@ -97,8 +97,8 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect(answers).toEqual([200, 200, 200, 200, 200, 200]);
       expect(await send(paid(session))).toBe(200);
       expect(await stateOf(order_id)).toBe('paid');
-      expect(await world.balance(account_id)).toBe(10_000);
-      expect(await world.context.audit.list({ subject: `order ${order_id}` })).toMatchObject([
+      expect(await harness.balance(account_id)).toBe(10_000);
+      expect(await harness.context.audit.list({ subject: `order ${order_id}` })).toMatchObject([
         { by: 'stripe', action: 'order.paid' },
       ]);
     });
@@ -108,13 +108,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
       ['that is older than five minutes', undefined, -301_000],
     ])('%s is refused and changes nothing', async (_what, secret, late_ms) => {
       const { order_id, session } = await purchase();
-      expect(await send(paid(session), world.clock.ms + late_ms, secret)).toBe(400);
+      expect(await send(paid(session), harness.clock.ms + late_ms, secret)).toBe(400);
       expect(await stateOf(order_id)).toBe('pending');
     });
 
     it('without any signature, or whose body was changed, is refused', async () => {
       const { order_id, session } = await purchase();
-      const url = `${world.url}/account/stripe/webhook`;
+      const url = `${harness.url}/account/stripe/webhook`;
       const plain = await fetch(url, { method: 'POST', body: paid(session) });
       expect(plain.status).toBe(400);
       expect(plain.headers.get('cache-control')).toBe('no-store');
@@ -136,12 +136,12 @@ describe.each(PLACES)('on $name', ({ open }) => {
       const { account_id, order_id, session } = await purchase();
       expect(await send(eventText(type, { ...session, ...changes }))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');
-      expect(await world.balance(account_id)).toBe(0);
+      expect(await harness.balance(account_id)).toBe(0);
     });
 
     it('never pays an order that is paid by invoice', async () => {
-      const { account_id } = await world.customer();
-      const { order_id } = await world.accounts.orders.create(account_id, 'starter', 'invoice');
+      const { account_id } = await harness.customer();
+      const { order_id } = await harness.accounts.orders.create(account_id, 'starter', 'invoice');
       const session = { amount_total: 900, currency: 'eur', metadata: { order_id } };
       expect(await send(eventText('checkout.session.async_payment_succeeded', session))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');
@@ -165,13 +165,13 @@ describe.each(PLACES)('on $name', ({ open }) => {
       expect(await stateOf(order_id)).toBe('paid');
       await send(eventText('charge.refunded', { ...charge, refunded: true }));
       expect(await stateOf(order_id)).toBe('refunded');
-      expect(await world.balance(account_id)).toBe(0);
+      expect(await harness.balance(account_id)).toBe(0);
       await send(paid(session));
-      expect(await world.balance(account_id)).toBe(0);
+      expect(await harness.balance(account_id)).toBe(0);
     });
 
     it('is no page: other methods and bodies get nothing', async () => {
-      const url = `${world.url}/account/stripe/webhook`;
+      const url = `${harness.url}/account/stripe/webhook`;
       expect((await fetch(url)).status).toBe(401);
       expect(
         (await fetch(url, { method: 'POST', body: 'x'.repeat(2_000_000) })).status,

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 /**
  * Takes mails as the first mail server would; refuses the recipients that are named, and everybody while it is `down`.
  */
-export async function startSmtp(refused: string[] = []) {
+export async function startFakeSmtp(refused: string[] = []) {
   const letters: { to: string; text: string }[] = [];
   const state = { down: false };
   const answerTo = (recipient: string): string => {

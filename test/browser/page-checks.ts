@@ -1,4 +1,4 @@
-/** Opening pages in a real browser: photographing, asking axe-core, and signing in to the operator area. */
+/** Checks of pages in a real browser: accessibility by axe-core, no horizontal overflow, screenshots. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -9,37 +9,42 @@ import { screenshotPath } from './browser.ts';
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const axe = await readFile(axePath, 'utf8');
 
-/** A phone, a tablet held upright, a desk. */
+/** Phone, tablet in portrait, desktop. */
 const TABLET = 768;
 const WIDTHS = [360, TABLET, 1600] as const;
 const HEIGHT = 900;
+/** Screenshots are for people and take a third of the time, so they are made only on request. */
+const WITH_SCREENSHOTS = process.env.SCREENSHOTS === '1';
 
-interface AxeOutcome {
+interface AxeResult {
   violations: { id: string; nodes: { target: unknown[]; failureSummary?: string }[] }[];
 }
 
-/** Fails naming each rule that is broken and where. Scripts of the page stay off; axe comes in by the debugger. */
+/** Lists each violated rule with its place. Pages run no script; axe is injected by the debugger. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const outcome = (await page.evaluate(`${axe};axe.run({ resultTypes: ['violations'] })`)) as AxeOutcome;
-  const broken = outcome.violations.flatMap(({ id, nodes }) =>
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
+  const result: AxeResult = await page.evaluate("axe.run({ resultTypes: ['violations'] })");
+  const violations = result.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${page.url()} ${id} ${target.join(' ')}: ${failureSummary}`),
   );
-  expect(broken).toEqual([]);
+  expect(violations).toEqual([]);
 }
 
 /**
- * Photographs a page narrow and wide, light and dark, and holds each against axe-core.
- * @param name of the pictures, such as `admin-runs`
+ * Checks a page at each width, in light and dark.
+ * @param name of the screenshots, such as `admin-runs`; `SCREENSHOTS=1` writes them to `var/screenshots`.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: HEIGHT });
     for (const colorScheme of ['light', 'dark'] as const) {
+      // The tablet layout has the same elements and colours as the others.
+      if (width === TABLET && !WITH_SCREENSHOTS) continue;
       await page.emulateMedia({ colorScheme });
-      // In between, the page is made of the same parts as at either end.
       if (width !== TABLET) await expectAccessible(page);
       const suffix = colorScheme === 'dark' ? '-dark' : '';
-      await page.screenshot({ path: screenshotPath(`${name}-${width}${suffix}`), fullPage: true });
+      const path = screenshotPath(`${name}-${width}${suffix}`);
+      if (WITH_SCREENSHOTS) await page.screenshot({ path, fullPage: true });
     }
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect([name, width, await page.evaluate(overflow)]).toEqual([name, width, 0]);
@@ -47,7 +52,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-/** Goes to another part by the bar at the top. */
+/** Follows a link of the main navigation. */
 export async function follow(page: Page, label: string, path: string): Promise<void> {
   await page
     .getByRole('navigation', { name: 'Main' })

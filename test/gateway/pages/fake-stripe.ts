@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Stripe } from 'stripe';
 
-export const STRIPE_SECRET = 'sk_test_stand_in';
+export const STRIPE_API_KEY = 'sk_test_stand_in';
 export const WEBHOOK_SECRET = 'whsec_stand_in';
 
 export interface CheckoutCall {
@@ -28,7 +28,7 @@ export interface Session {
 
 let events = 0;
 
-export class StripeStandIn {
+export class FakeStripe {
   readonly calls: CheckoutCall[] = [];
   readonly sessions = new Map<string, Session>();
   /** While set, the API answers with this status. */
@@ -46,10 +46,10 @@ export class StripeStandIn {
     });
   }
 
-  static async start(): Promise<StripeStandIn> {
+  static async start(): Promise<FakeStripe> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new StripeStandIn(server);
+    return new FakeStripe(server);
   }
 
   async #answer(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
@@ -107,7 +107,7 @@ export async function deliver(
   payload: string,
   { at_ms, secret = WEBHOOK_SECRET }: { at_ms: number; secret?: string },
 ): Promise<number> {
-  const signature = new Stripe(STRIPE_SECRET).webhooks.generateTestHeaderString({
+  const signature = new Stripe(STRIPE_API_KEY).webhooks.generateTestHeaderString({
     payload,
     secret,
     timestamp: Math.floor(at_ms / 1000),
@@ -118,8 +118,8 @@ export async function deliver(
   return response.status;
 }
 
-export const stripeSettings = (standIn: StripeStandIn): Record<string, string> => ({
-  STRIPE_SECRET_KEY: STRIPE_SECRET,
+export const stripeSettings = (standIn: FakeStripe): Record<string, string> => ({
+  STRIPE_SECRET_KEY: STRIPE_API_KEY,
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
   STRIPE_API_BASE: standIn.url,
 });
