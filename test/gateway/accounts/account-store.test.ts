@@ -1,3 +1,4 @@
+/** The account store on a real Redis: creation, states, credits, ledger and search. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../../gateway/accounts/records.ts';
@@ -27,8 +28,8 @@ async function codeOf(work: Promise<unknown>): Promise<AccountErrorCode | 'done'
   }
 }
 
-describe('an account', () => {
-  it('is created with its first credits as a ledger entry', async () => {
+describe('creating an account', () => {
+  it('records the initial credits as a ledger entry', async () => {
     const account = await world.store.create({ email: ' Ann@Example.ORG ', name: ' Ann ', credits: 50, by });
     expect(account).toEqual({
       account_id: expect.stringMatching(/^acc_[0-9a-hjkmnp-tv-z]{16}$/),
@@ -45,13 +46,13 @@ describe('an account', () => {
     ]);
   });
 
-  it('is found by its address in any case', async () => {
+  it('makes it findable by its e-mail address, case-insensitively', async () => {
     const account = await world.store.create({ email: 'ann@example.org', by });
     expect(await world.store.findByEmail('ANN@example.org ')).toEqual(account);
     expect(await codeOf(world.store.findByEmail('bob@example.org'))).toBe('account_unknown');
   });
 
-  it('is one for each address, also when two are created at once', async () => {
+  it('creates one account per e-mail address, even concurrently', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, () =>
         codeOf(world.store.create({ email: 'ann@example.org', credits: 10, by })),
@@ -63,7 +64,7 @@ describe('an account', () => {
     expect((await world.store.search({})).total).toBe(1);
   });
 
-  it('whose creation was cut short after its index is created by the same command again', async () => {
+  it('completes an account after a crash between its e-mail index and its hash', async () => {
     await world.redis.set(redisKeys.email('ann@example.org'), 'acc_halfway');
     expect(await codeOf(world.store.findByEmail('ann@example.org'))).toBe('account_unknown');
     const account = await world.store.create({ email: 'ann@example.org', credits: 10, by });
@@ -71,7 +72,7 @@ describe('an account', () => {
     expect((await world.store.findByEmail('ann@example.org')).credits.balance).toBe(10);
   });
 
-  it('whose creation was cut short before the list of accounts comes onto it by the same command', async () => {
+  it('completes the list of accounts after a crash before it was written', async () => {
     const { account_id } = await world.store.create({ email: 'ann@example.org', by });
     await world.redis.zrem(redisKeys.accounts, account_id);
     expect(await codeOf(world.store.create({ email: 'ann@example.org', by }))).toBe('account_exists');
@@ -86,18 +87,18 @@ describe('an account', () => {
     'ann@example',
     'a b@example.org',
     `${'a'.repeat(250)}@example.org`,
-  ])('has a real address, not "%s"', async (email) => {
+  ])('rejects the e-mail address "%s"', async (email) => {
     expect(await codeOf(world.store.create({ email, by }))).toBe('bad_input');
   });
 
-  it.each([-1, 0.5, Number.NaN, 1e13])('starts with a whole number of credits, not %d', async (credits) => {
+  it.each([-1, 0.5, Number.NaN, 1e13])('rejects %d initial credits', async (credits) => {
     expect(await codeOf(world.store.create({ email: 'ann@example.org', credits, by }))).toBe('bad_input');
     expect(await world.redis.dbsize()).toBe(0);
   });
 });
 
-describe('verification', () => {
-  it('grants once, whatever is repeated or raced', async () => {
+describe('verifying an e-mail address', () => {
+  it('grants its credits once, even if repeated or raced', async () => {
     const { account_id } = await world.store.create({ email: 'ann@example.org', by });
     await Promise.all(Array.from({ length: 5 }, () => world.store.verify(account_id, { credits: 1000, by })));
     expect(await world.store.verify(account_id, { credits: 1000, by })).toMatchObject({
@@ -109,7 +110,7 @@ describe('verification', () => {
   });
 });
 
-describe('states', () => {
+describe('account states', () => {
   const moves = { suspend: 'suspended', restore: 'active', close: 'closed' } as const;
   it.each([
     [['suspend'], 'done'],
@@ -130,7 +131,7 @@ describe('states', () => {
     expect((await world.store.get(account_id)).state).toBe(expected === 'done' ? moves[last] : 'closed');
   });
 
-  it('closing revokes every key; nothing is granted, minted, verified or ordered afterwards', async () => {
+  it('closing revokes all keys and rejects grants, new keys, verification and orders', async () => {
     const { account_id } = await world.customer();
     await world.store.keys.mint(account_id);
     await world.store.close(account_id);
@@ -142,13 +143,13 @@ describe('states', () => {
     expect(await codeOf(world.store.orders.create(account_id, 'small'))).toBe('account_state');
   });
 
-  it('a suspended account gets no keys', async () => {
+  it('a suspended account gets no new keys', async () => {
     const { account_id } = await world.customer();
     await world.store.suspend(account_id);
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('account_state');
   });
 
-  it('of an account that is not there cannot be changed', async () => {
+  it('changes of an unknown account are rejected and write nothing', async () => {
     const works = [
       () => world.store.suspend('acc_nobody'),
       () => world.store.verify('acc_nobody', { by }),
@@ -163,7 +164,7 @@ describe('states', () => {
 });
 
 describe('credits', () => {
-  it('are granted and say by whom and why', async () => {
+  it('are granted with author and reason in the ledger', async () => {
     const { account_id } = await world.customer({ credits: 1 });
     const granted = await world.store.grant(account_id, { credits: 41, by: 'ops', reason: ' goodwill ' });
     expect(granted).toEqual({ applied: 41, shortfall: 0, balance: 42, repeated: false });
@@ -176,7 +177,7 @@ describe('credits', () => {
     });
   });
 
-  it('are clawed back as far as the balance goes, and the rest is told', async () => {
+  it('are clawed back down to zero, with the shortfall reported', async () => {
     const { account_id, call } = await world.customer({ credits: 100 });
     await call({ price: 70, rows: 70 });
     expect(await world.store.adjust(account_id, { delta: -50, by: 'ops' })).toEqual({
@@ -193,7 +194,7 @@ describe('credits', () => {
     expect((await world.store.ledger(account_id))[0]).toMatchObject({ kind: 'admin_adjust', delta: -30 });
   });
 
-  it('are adjusted once for each idem, which then answers as it first did', async () => {
+  it('are adjusted once per idempotency key; a repeat returns the first result', async () => {
     const { account_id } = await world.customer({ credits: 10 });
     const once = { delta: -15, by: 'ops', idem: 'ticket 1' };
     const first = await world.store.adjust(account_id, once);
@@ -204,7 +205,7 @@ describe('credits', () => {
     expect((await world.store.get(account_id)).credits.balance).toBe(100);
   });
 
-  it('an idem used for another sum, or for another kind, is refused', async () => {
+  it('an idempotency key reused for another amount or kind is rejected', async () => {
     const { account_id } = await world.customer({ credits: 10 });
     await world.store.adjust(account_id, { delta: 5, by, idem: 'x' });
     expect(await codeOf(world.store.adjust(account_id, { delta: 6, by, idem: 'x' }))).toBe('idem_conflict');
@@ -213,12 +214,12 @@ describe('credits', () => {
     expect(await codeOf(world.store.adjust(other.account_id, { delta: 6, by, idem: 'x' }))).toBe('done');
   });
 
-  it.each([0, 0.5, -1, Number.NaN])('a grant of %d is refused', async (credits) => {
+  it.each([0, 0.5, -1, Number.NaN])('a grant of %d is rejected', async (credits) => {
     const { account_id } = await world.customer();
     expect(await codeOf(world.store.grant(account_id, { credits, by }))).toBe('bad_input');
   });
 
-  it('never exceed what a double counts exactly', async () => {
+  it('never exceed the largest exact integer', async () => {
     const { account_id } = await world.customer({ credits: 0 });
     await world.redis.hset(redisKeys.account(account_id), 'balance', Number.MAX_SAFE_INTEGER - 1);
     expect(await codeOf(world.store.grant(account_id, { credits: 1, by }))).toBe('done');
@@ -227,8 +228,8 @@ describe('credits', () => {
   });
 });
 
-describe('the ledger', () => {
-  it('is paged from the newest on, without a gap or a repeat', async () => {
+describe('ledger pages', () => {
+  it('is paged newest first, without missing or repeated entries', async () => {
     const { account_id } = await world.customer({ credits: 1 });
     for (let i = 0; i < 24; i++) await world.store.grant(account_id, { credits: 1, by });
     const seen: number[] = [];
@@ -242,7 +243,7 @@ describe('the ledger', () => {
   });
 });
 
-describe('search', () => {
+describe('searching accounts', () => {
   beforeEach(async () => {
     for (const [name, email] of [
       ['Ann Lee', 'ann@example.org'],
@@ -254,7 +255,7 @@ describe('search', () => {
     }
   });
 
-  it('takes part of an address, a name or an id, in any case, newest first', async () => {
+  it('matches part of an e-mail address, name or id, case-insensitively, newest first', async () => {
     const found = async (q: string) => (await world.store.search({ q })).accounts.map(({ name }) => name);
     expect(await found('')).toEqual(['Cai', 'Bob', 'Ann Lee']);
     expect(await found('EXAMPLE.ORG')).toEqual(['Bob', 'Ann Lee']);
@@ -264,7 +265,7 @@ describe('search', () => {
     expect(await found(account_id.slice(4).toUpperCase())).toEqual(['Bob']);
   });
 
-  it('is narrowed by state and paged', async () => {
+  it('filters by state and pages', async () => {
     const { account_id } = await world.store.findByEmail('bob@example.org');
     await world.store.suspend(account_id);
     expect(await world.store.search({ state: 'suspended' })).toMatchObject({

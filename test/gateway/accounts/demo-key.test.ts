@@ -1,3 +1,4 @@
+/** The demo key of `npm start`: stable, private, and always usable. */
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,19 +27,19 @@ async function works(key: string): Promise<boolean> {
 }
 
 describe('the demo key', () => {
-  it('works at once and is the same at the second start', async () => {
+  it('works at once and stays the same at the next start', async () => {
     const key = await ensureDemoKey(world.store, dir);
     expect(await works(key)).toBe(true);
     expect(await ensureDemoKey(world.store, dir)).toBe(key);
   });
 
-  it('lies in a file that only its owner can read', async () => {
+  it('is stored in a file that only its owner can read', async () => {
     const key = await ensureDemoKey(world.store, dir);
     expect(await readFile(join(dir, 'demo-key'), 'utf8')).toBe(`${key}\n`);
     expect((await stat(join(dir, 'demo-key'))).mode & 0o777).toBe(0o600);
   });
 
-  it('is made anew when it was revoked, lost or damaged, or when Redis is new', async () => {
+  it('is replaced if it was revoked, lost or damaged, or if Redis is empty', async () => {
     let key = await ensureDemoKey(world.store, dir);
     for (const spoil of [
       () => world.store.keys.revoke(key.slice(9, 21)),
@@ -54,14 +55,14 @@ describe('the demo key', () => {
     }
   });
 
-  it('never runs into the limit of ten', async () => {
+  it('never reaches the limit of ten active keys', async () => {
     for (let i = 0; i < 15; i++) {
       await rm(join(dir, 'demo-key'), { force: true });
       expect(await works(await ensureDemoKey(world.store, dir))).toBe(true);
     }
   });
 
-  it('has credits again at the next start after they were spent', async () => {
+  it('gets new credits at the next start', async () => {
     const key = await ensureDemoKey(world.store, dir);
     const facts = await world.metering.resolveKey(`Bearer ${key}`);
     const verdict = facts && (await world.metering.admit(admissionOf(facts, { price: 9_999 })));

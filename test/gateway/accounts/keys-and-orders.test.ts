@@ -1,3 +1,4 @@
+/** Keys and orders of accounts on a real Redis. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../gateway/accounts/records.ts';
@@ -24,7 +25,7 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 describe('keys', () => {
-  it('are listed with everything but their secret', async () => {
+  it('are listed without their secret', async () => {
     const { key, key_id } = await world.store.keys.mint(account_id, { label: ' laptop ' });
     expect(await world.store.keys.list(account_id)).toEqual([
       {
@@ -41,7 +42,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('are at most ten at a time; a revoked one makes room', async () => {
+  it('are limited to ten active ones; a revoked key does not count', async () => {
     const minted = [];
     for (let i = 0; i < 10; i++) minted.push(await world.store.keys.mint(account_id));
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
@@ -51,7 +52,7 @@ describe('keys', () => {
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
   });
 
-  it('an expired one makes room too', async () => {
+  it('an expired key does not count', async () => {
     for (let i = 0; i < 10; i++) {
       await world.store.keys.mint(account_id, { expires_at_ms: i === 0 ? world.clock.ms + 1000 : null });
     }
@@ -64,7 +65,7 @@ describe('keys', () => {
     );
   });
 
-  it('two minted at once at the tenth slot: one wins, and the other leaves nothing behind', async () => {
+  it('of two created concurrently at the limit, one succeeds and the other leaves no data', async () => {
     const other = createWorld(await server.connect());
     for (let i = 0; i < 9; i++) await world.store.keys.mint(account_id);
     const outcomes = await Promise.all(
@@ -75,12 +76,12 @@ describe('keys', () => {
     expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
   });
 
-  it('stay known: nothing of a finished key expires', async () => {
+  it('have no TTL in Redis', async () => {
     const { key_id } = await world.store.keys.mint(account_id);
     expect(await world.redis.pttl(redisKeys.key(key_id))).toBe(-1);
   });
 
-  it('are revoked for good, once', async () => {
+  it('are revoked permanently and idempotently', async () => {
     const { key, key_id } = await world.store.keys.mint(account_id);
     const facts = await world.metering.resolveKey(`Bearer ${key}`);
     const revoked = await world.store.keys.revoke(key_id);
@@ -90,7 +91,7 @@ describe('keys', () => {
     expect(facts && (await world.metering.admit(admissionOf(facts)))).toEqual({ kind: 'invalid_key' });
   });
 
-  it('that are not active any more are kept for show, the newest fifty, and never work again', async () => {
+  it('stay listed after revocation, the newest fifty, and never work again', async () => {
     const texts: string[] = [];
     for (let i = 0; i < 60; i++) {
       const { key, key_id } = await world.store.keys.mint(account_id);
@@ -114,12 +115,12 @@ describe('keys', () => {
     }
   });
 
-  it('that nobody has cannot be revoked', async () => {
+  it('with an unknown id cannot be revoked', async () => {
     expect(await codeOf(world.store.keys.revoke('0000000000zz'))).toBe('key_unknown');
     expect(await codeOf(world.store.keys.revoke('{a:x}:account'))).toBe('key_unknown');
   });
 
-  it('do not expire in the past', async () => {
+  it('cannot expire in the past', async () => {
     for (const expires_at_ms of [world.clock.ms, world.clock.ms - 1, Number.NaN]) {
       expect(await codeOf(world.store.keys.mint(account_id, { expires_at_ms }))).toBe('bad_input');
     }
@@ -128,7 +129,7 @@ describe('keys', () => {
 });
 
 describe('orders', () => {
-  it('grant nothing before they are paid', async () => {
+  it('grant no credits while pending', async () => {
     const order = await world.store.orders.create(account_id, 'small');
     expect(order).toEqual({
       order_id: expect.stringMatching(/^ord_/),
@@ -147,7 +148,7 @@ describe('orders', () => {
     expect((await world.store.get(account_id)).credits.balance).toBe(0);
   });
 
-  it('grant their credits exactly once, whatever is repeated or raced', async () => {
+  it('grant their credits exactly once, even if repeated or raced', async () => {
     const { order_id } = await world.store.orders.create(account_id, 'small');
     const moves = await Promise.all(
       Array.from({ length: 8 }, () => world.store.orders.move(order_id, 'paid')),
@@ -160,7 +161,7 @@ describe('orders', () => {
     ]);
   });
 
-  it('refunded take back what is left, and say what is not', async () => {
+  it('take back the remaining credits when refunded and report the shortfall', async () => {
     const { call, account_id } = await world.customer({ credits: 0 });
     const { order_id } = await world.store.orders.create(account_id, 'small');
     await world.store.orders.move(order_id, 'paid');
@@ -191,7 +192,7 @@ describe('orders', () => {
     }
   }
 
-  it('are listed newest first, for an account and for all, by state', async () => {
+  it('are listed newest first, per account and overall, filtered by state', async () => {
     const first = await world.store.orders.create(account_id, 'small');
     world.clock.ms += 1000;
     const second = await world.store.orders.create(account_id, 'large');
@@ -203,7 +204,7 @@ describe('orders', () => {
     expect(ids(await world.store.orders.listAll({ limit: 1 }))).toEqual([second.order_id]);
   });
 
-  it('of a pack or an order that is not there are refused', async () => {
+  it('reject an unknown pack or order id and write nothing', async () => {
     expect(await codeOf(world.store.orders.create(account_id, 'nothing'))).toBe('pack_unknown');
     expect(await codeOf(world.store.orders.move('ord_nothing', 'paid'))).toBe('order_unknown');
     expect(await keysMatching(world.redis, 'order:*')).toEqual([]);

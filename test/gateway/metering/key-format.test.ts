@@ -1,7 +1,8 @@
+/** The text format of API keys. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOf, mintKeyText, parseKey, randomId } from '../../../gateway/metering/keys.ts';
-import { seededRandom } from '../metering/harness.ts';
+import { seededRandom } from './harness.ts';
 
 const random = seededRandom('key format');
 const KEY = /^alm_live_[0-9abcdefghjkmnpqrstvwxyz]{12}_[0-9A-Za-z]{40}$/;
@@ -10,7 +11,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const minted = fc.constant(null).map(() => mintKeyText('live', random));
 
 describe('an API key', () => {
-  it('has the prefix, environment, id and secret of the interface', () => {
+  it('consists of prefix, environment, id and secret', () => {
     fc.assert(
       fc.property(minted, ({ key, key_id, secret, last4, environment }) => {
         expect(key).toMatch(KEY);
@@ -20,14 +21,14 @@ describe('an API key', () => {
     );
   });
 
-  it('is read back as it was made, in both environments', () => {
+  it('is parsed into the parts it was made of, in both environments', () => {
     for (const environment of ['live', 'test'] as const) {
       const { key, key_id, secret } = mintKeyText(environment, random);
       expect(parseKey(key)).toEqual({ environment, key_id, secret });
     }
   });
 
-  it('stores the SHA-256 of the secret alone', () => {
+  it('has the SHA-256 of its secret as digest', () => {
     expect(digestOf('abc').toString('hex')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );
@@ -35,17 +36,17 @@ describe('an API key', () => {
     expect(digest.equals(digestOf(secret))).toBe(true);
   });
 
-  it('keeps its checksum for good: a published key stays valid', () => {
+  it('has a stable checksum: a published key stays valid', () => {
     const body = 'alm_live_0123456789ab_0123456789ABCDEFGHIJKLMNOPQRSTUVWX';
     expect(parseKey(`${body}44WHdv`)).not.toBeNull();
   });
 
-  it('uses every character of an alphabet', () => {
+  it('uses every character of the alphabet', () => {
     expect(new Set(randomId(5000, random)).size).toBe(32);
   });
 });
 
-describe('a key with one part wrong is refused', () => {
+describe('parsing rejects a key with a wrong', () => {
   const cases: [what: string, change: (key: string) => string][] = [
     ['prefix', (key) => key.replace('alm_', 'alx_')],
     ['upper-case prefix', (key) => key.replace('alm_', 'ALM_')],
@@ -68,7 +69,7 @@ describe('a key with one part wrong is refused', () => {
     fc.assert(fc.property(minted, ({ key }) => parseKey(change(key)) === null));
   });
 
-  it('any one character changed, by its checksum', () => {
+  it('single character, by its checksum', () => {
     fc.assert(
       fc.property(minted, fc.nat(61), fc.constantFrom(...BASE62), ({ key }, place, character) => {
         fc.pre(key[place] !== character);
@@ -78,7 +79,7 @@ describe('a key with one part wrong is refused', () => {
     );
   });
 
-  it('any text that is not a key', () => {
+  it('format altogether', () => {
     fc.assert(fc.property(fc.string(), (text) => parseKey(text) === null));
   });
 });
