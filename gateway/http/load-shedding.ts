@@ -1,36 +1,28 @@
 /**
- * When to turn requests away: at once and for free, before more is taken on than can be answered in good time.
+ * Load shedding: refuses requests at once and for free instead of queueing more than can be answered in time.
  *
- * - A burst is answered: requests may pile up to `burst`. A line that does not get shorter is not: once more than
- *   `standing` have been under way for `patience_ms` without a pause, no more than `let_in` are at a time, until nobody had
- *   to be refused for as long. Whoever is let in then waits for a fraction of a second, whatever else is sent.
- * - To refuse takes time, too, and requests that nobody has read yet wait for it. While the event loop is late by more than
- *   `late_ms`, fewer and fewer are let in; as soon as it is not, more.
- * - Keyed requests are refused first. What needs no key is refused only when twice a burst is under way, or when the
- *   event loop itself lags by more than `lag_ms` again and again; prerendered answers and health not at all, since a
- *   refusal costs what they cost.
- *
- * Counting costs nothing on the way of a request, which is why this is no hook of the framework: `@fastify/under-pressure`
- * would run for every request, the prerendered ones too, and knows the process only by samples a second old.
+ * - A burst is answered: up to `burst` requests may be in flight. Sustained overload is not: after more than
+ *   `sustained` in flight for `patience_ms`, only `admitted` are let through at a time, until none had to be refused
+ *   for as long.
+ * - While the event loop is late by more than `late_ms`, `admitted` shrinks; otherwise it recovers.
+ * - Keyed requests are refused first. Anonymous ones are refused only at twice a burst, or when the event loop lags by
+ *   more than `lag_ms` repeatedly. Prerendered answers and health checks are never refused: a refusal costs as much.
  */
 import type { Logger } from 'pino';
 
 export interface LoadLimits {
-  standing: number;
-  let_in: number;
+  sustained: number;
+  admitted: number;
   burst: number;
   patience_ms: number;
   late_ms: number;
   lag_ms: number;
 }
 
-/**
- * Redis writes its append-only file anew now and then: for some seconds it is slow and has a part of a core less. A line of
- * two thousand is then a fifth of a second's work, and passes.
- */
+/** While Redis rewrites its append-only file, a queue of two thousand builds up and drains within a second. */
 export const LOAD_LIMITS: LoadLimits = {
-  standing: 2_048,
-  let_in: 256,
+  sustained: 2_048,
+  admitted: 256,
   burst: 10_000,
   patience_ms: 1_000,
   late_ms: 50,
@@ -38,23 +30,23 @@ export const LOAD_LIMITS: LoadLimits = {
 };
 
 const LAG_SAMPLE_MS = 100;
-/** How fewer, and then more, are let in, from one look at the event loop to the next, and what is always let in. */
-const FEWER = 0.7;
-const MORE = 1.25;
-const LET_IN_LEAST = 8;
+/** Factors by which the admitted number changes from one lag sample to the next, and its minimum. */
+const SHRINK = 0.7;
+const GROW = 1.25;
+const ADMITTED_MIN = 8;
 
 export class LoadShedder {
   readonly #limits: LoadLimits;
   readonly #now: () => number;
   readonly #log: Logger;
-  #underWay = 0;
-  /** Since when more than `standing` are under way; null when they are fewer. */
-  #longSince_ms: number | null = null;
-  #isStanding = false;
-  #letIn = 0;
-  #refused_ms = 0;
+  #inFlight = 0;
+  /** Since when more than `sustained` are in flight; null when fewer are. */
+  #overSince_ms: number | null = null;
+  #isShedding = false;
+  #admitted = 0;
+  #lastRefusal_ms = 0;
   #lag_ms = 0;
-  #lastLag_ms = 0;
+  #previousLag_ms = 0;
   #timer: NodeJS.Timeout | null = null;
 
   /** @param now monotonic milliseconds. */
@@ -64,67 +56,67 @@ export class LoadShedder {
     this.#now = now;
   }
 
-  /** How many requests wait for Redis, Parquet or their turn. */
-  get underWay(): number {
-    return this.#underWay;
+  /** Requests that wait for Redis, Parquet or a queue. */
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
-  /** A request begins to wait; `leave` must follow. */
+  /** A request starts to wait; `leave` must follow. */
   enter(): void {
-    this.#underWay += 1;
-    if (this.#underWay > this.#limits.standing) this.#longSince_ms ??= this.#now();
+    this.#inFlight += 1;
+    if (this.#inFlight > this.#limits.sustained) this.#overSince_ms ??= this.#now();
   }
 
   leave(): void {
-    this.#underWay -= 1;
-    if (this.#underWay <= this.#limits.standing && !this.#isStanding) this.#longSince_ms = null;
+    this.#inFlight -= 1;
+    if (this.#inFlight <= this.#limits.sustained && !this.#isShedding) this.#overSince_ms = null;
   }
 
   shouldRefuseKeyed(): boolean {
-    if (this.#longSince_ms === null) return false;
+    if (this.#overSince_ms === null) return false;
     const { burst, patience_ms } = this.#limits;
     const now_ms = this.#now();
-    if (!this.#isStanding && now_ms - this.#longSince_ms > patience_ms) this.#begin(now_ms);
-    if (this.#underWay >= (this.#isStanding ? this.#letIn : burst)) {
-      this.#refused_ms = now_ms;
+    if (!this.#isShedding && now_ms - this.#overSince_ms > patience_ms) this.#start(now_ms);
+    if (this.#inFlight >= (this.#isShedding ? this.#admitted : burst)) {
+      this.#lastRefusal_ms = now_ms;
       return true;
     }
-    if (this.#isStanding && now_ms - this.#refused_ms > patience_ms) this.#end();
+    if (this.#isShedding && now_ms - this.#lastRefusal_ms > patience_ms) this.#stop();
     return false;
   }
 
-  #begin(now_ms: number): void {
-    this.#isStanding = true;
-    this.#letIn = this.#limits.let_in;
-    this.#refused_ms = now_ms;
-    this.#log.warn({ under_way: this.#underWay }, 'more requests with a key than can be answered');
+  #start(now_ms: number): void {
+    this.#isShedding = true;
+    this.#admitted = this.#limits.admitted;
+    this.#lastRefusal_ms = now_ms;
+    this.#log.warn({ in_flight: this.#inFlight }, 'sustained overload: shedding keyed requests');
   }
 
-  #end(): void {
-    this.#isStanding = false;
-    this.#longSince_ms = null;
-    this.#log.info('requests with a key are taken again');
+  #stop(): void {
+    this.#isShedding = false;
+    this.#overSince_ms = null;
+    this.#log.info('overload is over: keyed requests are admitted again');
   }
 
   shouldRefuseAnonymous(): boolean {
-    return this.#lag_ms > this.#limits.lag_ms || this.#underWay >= 2 * this.#limits.burst;
+    return this.#lag_ms > this.#limits.lag_ms || this.#inFlight >= 2 * this.#limits.burst;
   }
 
-  /** One look at how late the event loop is. A single pause is over when it is seen: only two in a row count. */
-  lagged(lag_ms: number): void {
-    this.#lag_ms = Math.min(lag_ms, this.#lastLag_ms);
-    this.#lastLag_ms = lag_ms;
-    const { let_in, late_ms } = this.#limits;
-    if (lag_ms > late_ms) this.#letIn = Math.max(LET_IN_LEAST, FEWER * this.#letIn);
-    else this.#letIn = Math.min(let_in, MORE * this.#letIn);
+  /** Takes a sample of event loop lag. A single pause is over when it is seen, so only two in a row count. */
+  recordLag(lag_ms: number): void {
+    this.#lag_ms = Math.min(lag_ms, this.#previousLag_ms);
+    this.#previousLag_ms = lag_ms;
+    const { admitted, late_ms } = this.#limits;
+    if (lag_ms > late_ms) this.#admitted = Math.max(ADMITTED_MIN, SHRINK * this.#admitted);
+    else this.#admitted = Math.min(admitted, GROW * this.#admitted);
   }
 
-  /** Begins to watch the event loop; returns what ends it. */
+  /** Starts to sample the event loop. @returns stops it. */
   watch(): () => void {
     let due_ms = this.#now() + LAG_SAMPLE_MS;
     this.#timer = setInterval(() => {
       const now_ms = this.#now();
-      this.lagged(now_ms - due_ms);
+      this.recordLag(now_ms - due_ms);
       due_ms = now_ms + LAG_SAMPLE_MS;
     }, LAG_SAMPLE_MS).unref();
     return () => clearInterval(this.#timer ?? undefined);

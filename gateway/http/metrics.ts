@@ -1,22 +1,22 @@
-/** Prometheus metrics, served on a port of their own so that they are never public by accident. */
+/** Prometheus metrics, served on a separate port so that they are never public by accident. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metering } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';
 
-/** Seconds; from a cached answer to the longest query. */
+/** Seconds. */
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 export interface MetricsText {
-  /** The text that Prometheus reads. */
+  /** Prometheus text format. */
   text(): Promise<string>;
 }
 
 export interface Metrics extends MetricsText {
-  /** Counts one answer. @param seconds from the first byte read to the last one sent. */
+  /** Counts one answer. @param seconds from first byte read to last byte sent. */
   observe(route: string, status: number, seconds: number, creditsCharged: number): void;
-  /** Hands the figures of this process to the one that started it, whenever that asks; see `groupMetrics`. */
+  /** Reports this process's metrics to the primary when it asks; see `groupMetrics`. */
   report(): void;
 }
 
@@ -73,7 +73,7 @@ export function createMetrics({ snapshots, metering, now }: Measured): Metrics {
   };
 }
 
-/** The figures of all worker processes as one: counts are added up, ages are the greatest. For the primary. */
+/** The metrics of all workers combined: counts are summed, ages are the maximum. For the primary. */
 export function groupMetrics(workers: () => number): MetricsText {
   const group = new AggregatorRegistry();
   new Gauge({
@@ -125,7 +125,7 @@ function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: 
   );
 }
 
-/** Begins to serve metrics; returns what ends that. */
+/** Starts the metrics server. @returns stops it. */
 export async function serveMetrics(
   metrics: MetricsText,
   port: number,
@@ -139,7 +139,7 @@ export async function serveMetrics(
   };
 }
 
-/** `GET /metrics` and nothing else. */
+/** Serves `GET /metrics` only. */
 export function metricsServer(metrics: MetricsText): Server {
   return createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {

@@ -1,31 +1,28 @@
 /**
- * Bounds what readers who take their answer slowly can hold: memory and time.
+ * Bounds the memory and time that slow clients hold. An answer that the system did not accept whole keeps its bytes and
+ * its connection until the client has read it. Bytes shared by several answers count for each.
  *
- * An answer that the system did not take whole keeps its bytes until the reader has it, and its connection. Bytes that many
- * readers share are counted for each: the bound errs on the safe side.
- *
- * - Nobody may take longer than a minute and a second for every 4 KB: who reads a byte a second is cut off. Who takes
- *   nothing at all for a minute is, too.
- * - When all unfinished answers together exceed the budget, those that have lasted longest are cut off, but none that is
- *   younger than five seconds: many quick readers are no attack.
+ * - A client is cut off when it takes longer than `grace_ms` plus a second per `min_bytes_per_s`, or reads nothing for
+ *   `idle_ms`.
+ * - When all unfinished answers exceed `budget_bytes`, the oldest are cut off, but none younger than `young_ms`.
  */
 import type { ServerResponse } from 'node:http';
 
 export interface SlowClientLimits {
   budget_bytes: number;
   grace_ms: number;
-  least_bytes_per_s: number;
+  min_bytes_per_s: number;
   idle_ms: number;
   young_ms: number;
 }
 
-/** A reader who takes nothing for this long is cut off. */
+/** How long a client may read nothing. */
 export const IDLE_MS = 60_000;
 
-const READER_LIMITS: SlowClientLimits = {
+const LIMITS: SlowClientLimits = {
   budget_bytes: 256 * 1024 * 1024,
   grace_ms: 60_000,
-  least_bytes_per_s: 4 * 1024,
+  min_bytes_per_s: 4 * 1024,
   idle_ms: IDLE_MS,
   young_ms: 5_000,
 };
@@ -43,24 +40,23 @@ export class SlowClients {
   #bytes = 0;
 
   /** @param now monotonic milliseconds. */
-  constructor(limits: SlowClientLimits = READER_LIMITS, now: () => number = () => performance.now()) {
+  constructor(limits: SlowClientLimits = LIMITS, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
   }
 
-  /** What unfinished answers hold. */
+  /** Bytes held by unfinished answers. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Watches an answer that was handed over, until it is finished. @param bytes what it holds while it is not. */
+  /** Watches an answer that was handed to the system until it is finished. @param bytes held until then. */
   watch(raw: ServerResponse, bytes: number): void {
-    // What the system has taken already is no concern of ours.
     if (raw.writableEnded && raw.writableLength === 0) return;
-    const { grace_ms, least_bytes_per_s, idle_ms } = this.#limits;
+    const { grace_ms, min_bytes_per_s, idle_ms } = this.#limits;
     this.#bytes += bytes;
     this.#unfinished.set(raw, { bytes, since_ms: this.#now() });
-    const timer = setTimeout(() => raw.destroy(), grace_ms + (bytes / least_bytes_per_s) * 1000).unref();
+    const timer = setTimeout(() => raw.destroy(), grace_ms + (bytes / min_bytes_per_s) * 1000).unref();
     raw.setTimeout(idle_ms);
     raw.once('close', () => {
       clearTimeout(timer);
@@ -82,5 +78,5 @@ export class SlowClients {
   }
 }
 
-/** Those of this process. */
+/** The slow clients of this process. */
 export const slowClients = new SlowClients();

@@ -1,8 +1,6 @@
 /**
- * The catalogue in memory: every record with its JSON text beside it, the list in each order it can be asked in, and
- * where each word occurs. What a page or a search costs depends on what it finds, hardly on how much there is.
- *
- * A list answer picks from an ordered list and joins texts: no record is serialised twice.
+ * The catalogue in memory: records with their JSON text, one list per order, and a word index. A list answer picks from an
+ * ordered list and joins texts, so no record is serialised twice and the cost depends on the matches only.
  */
 
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
@@ -29,13 +27,13 @@ export const DEFAULT_DIRECTION: Record<Sort, Direction> = {
 
 export interface CatalogueItem {
   record: IndicatorRecord;
-  /** The record as it stands in a list answer. */
+  /** The record as list answers contain it. */
   json: string;
   hasProjections: boolean;
   topicOrder: number;
-  /** Place in name order: the tie-break of every other order. */
+  /** Index in name order: the tie-break of every other order. */
   position: number;
-  /** For the order of what a search found. */
+  /** For relevance. */
   foldedName: string;
 }
 
@@ -44,17 +42,17 @@ export interface CountryItem {
   json: string;
 }
 
-/** What a list may be narrowed to by look-up alone. */
-export interface Shelf {
+/** Filters that are answered from an index. */
+export interface IndexedFilter {
   topic?: string | undefined;
   provider?: string | undefined;
 }
 
-/** All that is searched of an indicator. */
+/** The text of an indicator that is searched. */
 const searchedText = ({ record }: CatalogueItem): string =>
   fold(`${record.name}\n${record.id}\n${record.description ?? ''}`);
 
-/** Search ignores case and the difference between composed and decomposed letters. */
+/** Case-folds and composes letters. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase();
 
 export class Catalogue {
@@ -63,7 +61,7 @@ export class Catalogue {
   readonly countriesByCode: ReadonlyMap<string, CountryRecord>;
   readonly indicators: ReadonlyMap<string, CatalogueItem>;
   readonly #orders = new Map<string, readonly CatalogueItem[]>();
-  readonly #shelves = new Map<string, Map<string, CatalogueItem[]>>();
+  readonly #indexed = new Map<string, Map<string, CatalogueItem[]>>();
   readonly #byName: readonly CatalogueItem[];
   /** Names, ids and descriptions by `position`. */
   readonly words: WordIndex;
@@ -77,12 +75,12 @@ export class Catalogue {
     this.words = new WordIndex(this.#byName.map(searchedText));
   }
 
-  /** @throws {ZodError} when the text is no catalogue of the known shape. */
+  /** @throws {ZodError} when the text has an unknown shape. */
   static parse(text: string): Catalogue {
     return new Catalogue(catalogueIndex.parse(JSON.parse(text)));
   }
 
-  /** All indicators in one order; ties by name ascending, missing keys last, whatever the direction. */
+  /** All indicators in one order; in both directions, ties are by name ascending and missing keys come last. */
   ordered(sort: Sort, direction: Direction): readonly CatalogueItem[] {
     const name = `${sort} ${direction}`;
     const known = this.#orders.get(name);
@@ -93,21 +91,26 @@ export class Catalogue {
   }
 
   /** The indicators of a topic, of a provider or of both, in one order. */
-  listed(sort: Sort, direction: Direction, { topic, provider }: Shelf): readonly CatalogueItem[] {
+  listed(sort: Sort, direction: Direction, { topic, provider }: IndexedFilter): readonly CatalogueItem[] {
     if (topic === undefined && provider === undefined) return this.ordered(sort, direction);
-    if (topic === undefined) return this.#shelf('provider', provider ?? '', sort, direction);
-    const own = this.#shelf('topic', topic, sort, direction);
+    if (topic === undefined) return this.#lookUp('provider', provider ?? '', sort, direction);
+    const own = this.#lookUp('topic', topic, sort, direction);
     return provider === undefined ? own : own.filter(({ record }) => record.provider.id === provider);
   }
 
-  #shelf(by: keyof Shelf, label: string, sort: Sort, direction: Direction): readonly CatalogueItem[] {
+  #lookUp(
+    by: keyof IndexedFilter,
+    label: string,
+    sort: Sort,
+    direction: Direction,
+  ): readonly CatalogueItem[] {
     const name = `${by} ${sort} ${direction}`;
     const known =
-      this.#shelves.get(name) ??
+      this.#indexed.get(name) ??
       Map.groupBy(this.ordered(sort, direction), ({ record }) =>
         by === 'topic' ? record.topic : record.provider.id,
       );
-    this.#shelves.set(name, known);
+    this.#indexed.set(name, known);
     return known.get(label) ?? [];
   }
 }
@@ -144,12 +147,12 @@ function comparator(sort: Sort, direction: Direction): Comparator {
   const sign = direction === 'asc' ? 1 : -1;
   if (sort === 'name') return byName(sign);
   const key = KEY_OF[sort];
-  // A direction turns the topics round; the curated order within a topic reads the same way up in both.
+  // `dir` reverses the topics, but not the curated order within a topic.
   const within: Comparator = sort === 'topic' ? (a, b) => a.topicOrder - b.topicOrder : () => 0;
   return (a, b) => compareKeys(key(a), key(b), sign) || within(a, b) || a.position - b.position;
 }
 
-/** Equal names stand by id, ascending in both directions. */
+/** Equal names are ordered by id, ascending in both directions. */
 function byName(sign: 1 | -1): Comparator {
   return (a, b) =>
     a.record.name === b.record.name ? a.position - b.position : sign * (a.position - b.position);

@@ -1,8 +1,6 @@
 /**
- * DuckDB over the files of one snapshot: a few connections, prepared statements with bound values, a time limit.
- *
- * A query waits for a free connection and then runs; both together may last `timeoutMs`. A query over its time is
- * interrupted, and its connection serves the next one.
+ * DuckDB over the files of one snapshot: a small pool of connections, prepared statements, bound values, a timeout that
+ * covers waiting and running. A query that times out is interrupted, and its connection is reused.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -15,48 +13,48 @@ import {
 } from '@duckdb/node-api';
 import { QueueFull } from '../queue-full.ts';
 
-/** A query did not end in time; nothing is wrong with the request. */
+/** A query timed out; nothing is wrong with the request. */
 export class QueryTimeout extends Error {
   override name = 'QueryTimeout';
 }
 
 const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
 const CONNECTIONS = 4;
-/** At a millisecond or two each, the last of them waits for half a second. */
-const WAITING_MOST = 512;
-/** DuckDB works in row groups of a file, and a published file has few: more threads only cost memory. */
+/** At 1 to 2 ms per query, the last in the queue waits for half a second. */
+const QUEUE_MAX = 512;
+/** DuckDB parallelises over row groups, and a published file has few: more threads only cost memory. */
 const THREADS = 2;
 const MEMORY_MB = 64;
-/** Whatever it shares with others, one process needs this for a whole slice. */
-const MEMORY_LEAST_MB = 32;
+/** Enough to read all columns of the largest indicator. */
+const MEMORY_MIN_MB = 32;
 const INSTANCE_OPTIONS = {
   enable_external_file_cache: 'false',
   autoinstall_known_extensions: 'false',
 };
 
-const INTERRUPT_EVERY_MS = 20;
+const INTERRUPT_INTERVAL_MS = 20;
 
-interface Lane {
+interface PooledConnection {
   connection: DuckDBConnection;
   statements: Map<string, DuckDBPreparedStatement>;
 }
 interface Waiter {
-  take: (lane: Lane) => void;
-  fail: (reason: Error) => void;
+  resolve: (pooled: PooledConnection) => void;
+  reject: (reason: Error) => void;
 }
 
 export class QueryRunner {
   readonly #instance: DuckDBInstance;
   readonly #timeoutMs: number;
-  readonly #free: Lane[];
+  readonly #free: PooledConnection[];
   readonly #waiting: Waiter[] = [];
-  readonly #lanes: readonly Lane[];
+  readonly #pool: readonly PooledConnection[];
   #closed = false;
 
-  private constructor(instance: DuckDBInstance, lanes: Lane[], timeoutMs: number) {
+  private constructor(instance: DuckDBInstance, pool: PooledConnection[], timeoutMs: number) {
     this.#instance = instance;
-    this.#lanes = lanes;
-    this.#free = [...lanes];
+    this.#pool = pool;
+    this.#free = [...pool];
     this.#timeoutMs = timeoutMs;
   }
 
@@ -68,15 +66,15 @@ export class QueryRunner {
     const instance = await DuckDBInstance.create(':memory:', {
       ...INSTANCE_OPTIONS,
       threads: String(Math.max(1, Math.floor(THREADS / processCount))),
-      max_memory: `${Math.max(MEMORY_LEAST_MB, Math.floor(MEMORY_MB / processCount))}MB`,
+      max_memory: `${Math.max(MEMORY_MIN_MB, Math.floor(MEMORY_MB / processCount))}MB`,
     });
-    const lanes: Lane[] = [];
-    for (let lane = 0; lane < CONNECTIONS; lane += 1) {
+    const pool: PooledConnection[] = [];
+    for (let pooled = 0; pooled < CONNECTIONS; pooled += 1) {
       const connection = await instance.connect();
-      lanes.push({ connection, statements: new Map() });
+      pool.push({ connection, statements: new Map() });
     }
-    await lanes[0]?.connection.run(SESSION_SQL);
-    return new QueryRunner(instance, lanes, timeoutMs);
+    await pool[0]?.connection.run(SESSION_SQL);
+    return new QueryRunner(instance, pool, timeoutMs);
   }
 
   /** Runs one statement with named values bound. @throws {QueryTimeout} @throws {QueueFull} */
@@ -86,66 +84,66 @@ export class QueryRunner {
     types: Record<string, DuckDBType> = {},
   ): Promise<DuckDBDataChunk[]> {
     const deadline = performance.now() + this.#timeoutMs;
-    const lane = this.#free.pop() ?? (await this.#nextFree());
+    const pooled = this.#free.pop() ?? (await this.#acquire());
     let interrupted = false;
-    // An interrupt that comes before the engine has begun is forgotten: it is repeated until the query has ended.
+    // DuckDB ignores an interrupt that arrives before the query has started, so it is repeated.
     const interrupt = (): void => {
       interrupted = true;
-      lane.connection.interrupt();
-      timer = setTimeout(interrupt, INTERRUPT_EVERY_MS);
+      pooled.connection.interrupt();
+      timer = setTimeout(interrupt, INTERRUPT_INTERVAL_MS);
     };
     let timer = setTimeout(interrupt, Math.max(1, deadline - performance.now()));
     try {
-      const statement = await this.#statement(lane, sql);
+      const statement = await this.#statement(pooled, sql);
       statement.bind(values, types);
       const result = await statement.run();
-      // It lies in memory whole: chunks are taken at once instead of each on another thread.
+      // The result is materialised: reading its chunks synchronously saves a thread hop for each.
       return Array.from({ length: result.chunkCount }, (_, index) => result.getChunk(index));
     } catch (error) {
       if (interrupted) throw new QueryTimeout(`a query took longer than ${this.#timeoutMs} ms`);
       throw error;
     } finally {
       clearTimeout(timer);
-      this.#give(lane);
+      this.#release(pooled);
     }
   }
 
   /** Frees DuckDB. Call when no query runs. */
   close(): void {
     this.#closed = true;
-    for (const waiter of this.#waiting.splice(0)) waiter.fail(new Error('the snapshot was closed'));
-    for (const { connection, statements } of this.#lanes) {
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error('the snapshot was closed'));
+    for (const { connection, statements } of this.#pool) {
       for (const statement of statements.values()) statement.destroySync();
       connection.closeSync();
     }
     this.#instance.closeSync();
   }
 
-  async #statement(lane: Lane, sql: string): Promise<DuckDBPreparedStatement> {
-    const known = lane.statements.get(sql);
+  async #statement(pooled: PooledConnection, sql: string): Promise<DuckDBPreparedStatement> {
+    const known = pooled.statements.get(sql);
     if (known) return known;
-    const statement = await lane.connection.prepare(sql);
-    lane.statements.set(sql, statement);
+    const statement = await pooled.connection.prepare(sql);
+    pooled.statements.set(sql, statement);
     return statement;
   }
 
-  #give(lane: Lane): void {
+  #release(pooled: PooledConnection): void {
     const waiter = this.#waiting.shift();
-    if (waiter) waiter.take(lane);
-    else this.#free.push(lane);
+    if (waiter) waiter.resolve(pooled);
+    else this.#free.push(pooled);
   }
 
-  #nextFree(): Promise<Lane> {
+  #acquire(): Promise<PooledConnection> {
     if (this.#closed) return Promise.reject(new Error('the snapshot was closed'));
-    if (this.#waiting.length >= WAITING_MOST)
-      return Promise.reject(new QueueFull(`${WAITING_MOST} queries wait already`));
+    if (this.#waiting.length >= QUEUE_MAX)
+      return Promise.reject(new QueueFull(`${QUEUE_MAX} queries are queued`));
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
-        take: (lane) => {
+        resolve: (pooled) => {
           clearTimeout(timer);
-          resolve(lane);
+          resolve(pooled);
         },
-        fail: (reason) => {
+        reject: (reason) => {
           clearTimeout(timer);
           reject(reason);
         },

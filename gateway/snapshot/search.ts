@@ -1,8 +1,6 @@
 /**
- * Which indicators a list request means, and in which order.
- *
- * The order: what was asked for by `sort`; else relevance when there is a phrase; else name. Relevance has three
- * classes (the name starts with the phrase; the name holds every token; the rest), each by name.
+ * Filters, searches and orders indicators: by `sort` if given, else by relevance if there is a phrase, else by name.
+ * Relevance has three classes, each by name: the name starts with the phrase; the name has every token; the rest.
  */
 import {
   type Catalogue,
@@ -24,7 +22,7 @@ export interface IndicatorQuery {
   dir?: Direction | undefined;
 }
 
-/** The words of a phrase, folded, each once. */
+/** The distinct words of a phrase, case-folded. */
 function tokensOf(phrase: string): string[] {
   return [
     ...new Set(
@@ -40,25 +38,25 @@ export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): r
   const sort = query.sort ?? 'name';
   const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
   const listed = catalogue.listed(sort, direction, query);
-  const matching = tokens.length === 0 ? listed : holding(catalogue, listed, tokens);
+  const matching = tokens.length === 0 ? listed : withTokens(catalogue, listed, tokens);
   const isNarrowed = query.featured !== undefined || query.projections !== undefined;
   const found = isNarrowed ? matching.filter((item) => isWanted(item, query)) : matching;
-  const byRelevance = tokens.length > 0 && query.sort === undefined;
-  return byRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
+  const isByRelevance = tokens.length > 0 && query.sort === undefined;
+  return isByRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
 }
 
-/** Those of a list that hold every token, in its order. */
-function holding(
+/** The items that contain every token, in the order of the list. */
+function withTokens(
   catalogue: Catalogue,
   listed: readonly CatalogueItem[],
   tokens: readonly string[],
 ): CatalogueItem[] {
-  const held = catalogue.words.holding(tokens);
+  const held = catalogue.words.withAll(tokens);
   if (listed !== catalogue.ordered('name', 'asc')) {
     const positions = new Set(held);
     return listed.filter(({ position }) => positions.has(position));
   }
-  // The whole list by name is where most searches look: its places are the positions.
+  // Most searches use the whole list by name, where index and position agree.
   return held.flatMap((position) => listed[position] ?? []);
 }
 
@@ -69,7 +67,7 @@ function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery
   );
 }
 
-/** Within each class the given order, which is by name, stays. */
+/** Keeps the given order, by name, within each class. */
 function inRelevanceOrder(
   found: readonly CatalogueItem[],
   phrase: string,

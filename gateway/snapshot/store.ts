@@ -1,8 +1,8 @@
 /**
- * Follows the published pointer: opens a new snapshot beside the old one and switches between two requests.
+ * Follows the pointer to the published snapshot: opens a new one beside the old and switches between two requests.
  *
- * A snapshot that does not match its manifest is refused and reported, and the old one stays. The pointer is
- * read again and again rather than watched: that works on every file system a snapshot directory may lie on.
+ * A snapshot that does not match its manifest is refused and logged, and the old one stays. The pointer is polled, because
+ * file watching does not work on every file system.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,30 +10,30 @@ import type { Logger } from 'pino';
 import { CURRENT_POINTER, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { Snapshot, type SnapshotOptions } from './snapshot.ts';
 
-/** A copy may still be under way when its pointer arrives: a refused snapshot is looked at again, but rarely. */
-const LOOKS_UNTIL_RETRY = 60;
+/** A refused snapshot may be a copy in progress: it is verified again after this many polls. */
+const POLLS_UNTIL_RETRY = 60;
 
 export interface Snapshots {
-  /** The snapshot that answers now, or null while there is none. A request retains what it got. */
+  /** The snapshot that is served, or null while there is none. A caller that waits retains it. */
   current(): Snapshot | null;
-  /** Stops following and retires the current one. */
+  /** Stops polling and retires the current snapshot. */
   close(): Promise<void>;
 }
 
 export interface StoreOptions extends SnapshotOptions {
-  /** Directory of the published snapshots and their pointer. */
+  /** Directory of snapshots and pointer. */
   directory: string;
   pollMs: number;
   log: Logger;
-  /** Told after each switch, so that others who follow the same pointer look at once. */
+  /** Called after each switch, so that other processes check the pointer at once. */
   onSwitch?: () => void;
 }
 
 export class SnapshotStore implements Snapshots {
   readonly #options: StoreOptions;
   #current: Snapshot | null = null;
-  /** The id that was refused last, so that it is not hashed again at every look. */
-  #refused: { id: string; looksLeft: number } | null = null;
+  /** The snapshot refused last, so that it is not hashed at every poll. */
+  #refused: { id: string; pollsLeft: number } | null = null;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #closed = false;
@@ -42,7 +42,7 @@ export class SnapshotStore implements Snapshots {
     this.#options = options;
   }
 
-  /** Opens what the pointer names, if anything, and goes on following it. */
+  /** Opens the snapshot that the pointer names, if any, and starts polling. */
   static async open(options: StoreOptions): Promise<SnapshotStore> {
     const store = new SnapshotStore(options);
     await store.check();
@@ -54,9 +54,9 @@ export class SnapshotStore implements Snapshots {
     return this.#current;
   }
 
-  /** Looks at the pointer now; several callers share one look. Never rejects. */
+  /** Checks the pointer now; concurrent callers share one check. Never rejects. */
   check(): Promise<void> {
-    this.#checking ??= this.#look().finally(() => {
+    this.#checking ??= this.#checkPointer().finally(() => {
       this.#checking = null;
     });
     return this.#checking;
@@ -76,7 +76,7 @@ export class SnapshotStore implements Snapshots {
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #checkPointer(): Promise<void> {
     const { directory, log } = this.#options;
     const id = await readPointer(directory);
     if (id === null || id === this.#current?.id || this.#isRefused(id)) return;
@@ -84,15 +84,15 @@ export class SnapshotStore implements Snapshots {
       this.#switchTo(await Snapshot.open(directory, id, this.#options));
       this.#refused = null;
     } catch (error) {
-      this.#refused = { id, looksLeft: LOOKS_UNTIL_RETRY };
+      this.#refused = { id, pollsLeft: POLLS_UNTIL_RETRY };
       log.error({ snapshot: id, err: error, serving: this.#current?.id ?? null }, 'snapshot refused');
     }
   }
 
   #isRefused(id: string): boolean {
     if (this.#refused?.id !== id) return false;
-    this.#refused.looksLeft -= 1;
-    return this.#refused.looksLeft > 0;
+    this.#refused.pollsLeft -= 1;
+    return this.#refused.pollsLeft > 0;
   }
 
   #switchTo(next: Snapshot): void {
@@ -108,7 +108,7 @@ export class SnapshotStore implements Snapshots {
   }
 }
 
-/** The id that the pointer names; null when there is no pointer or it holds something else. */
+/** The id that the pointer names; null without a valid pointer. */
 async function readPointer(directory: string): Promise<string | null> {
   const text = await readFile(join(directory, CURRENT_POINTER), 'utf8').catch(() => '');
   const id = text.trim();

@@ -1,6 +1,6 @@
 /**
- * The thread of `verify.ts`: hashes the files of a snapshot one after another and says what is wrong with the first bad
- * one, or null. It reads synchronously, which would be wrong anywhere else and is the fastest way here.
+ * The worker thread of `verify.ts`: hashes the files of a snapshot and posts what is wrong with the first bad one, or null.
+ * It reads synchronously, which is fastest on a thread of its own.
  */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -15,7 +15,7 @@ export interface VerifyOrder {
 
 const block = Buffer.allocUnsafeSlow(1024 * 1024);
 
-/** Fills the block from where the file stands. @returns how many bytes; fewer than a block only at the file's end. */
+/** Fills the block from the file's position. @returns bytes read; fewer than a block only at the end. */
 function readBlock(file: number): number {
   let filled = 0;
   while (filled < block.length) {
@@ -30,7 +30,7 @@ function digestOf(path: string): { bytes: number; sha256: string } {
   const file = openSync(path, 'r');
   try {
     const first = readBlock(file);
-    // Most files are small; one call for the whole of them is cheaper than an object.
+    // Most files are small: one call is cheaper than a hash object.
     if (first < block.length) return { bytes: first, sha256: hash('sha256', block.subarray(0, first)) };
     const whole = createHash('sha256');
     let bytes = 0;

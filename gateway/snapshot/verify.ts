@@ -1,4 +1,4 @@
-/** Holds a snapshot against its manifest: every file is there, with its size and its SHA-256. */
+/** Verifies a snapshot against its manifest: every file exists with its size and SHA-256. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,12 +6,12 @@ import { Worker } from 'node:worker_threads';
 import { MANIFEST, type Manifest, manifest as manifestSchema } from '../../data/schema/snapshot.ts';
 import type { VerifyOrder } from './verify-thread.ts';
 
-/** A snapshot that must not be served: its message says which file and why. */
+/** A snapshot that must not be served; the message names the file and the reason. */
 export class SnapshotDamaged extends Error {
   override name = 'SnapshotDamaged';
 }
 
-/** Reads and checks the manifest alone. @throws {SnapshotDamaged} */
+/** Reads and validates the manifest only. @throws {SnapshotDamaged} */
 export async function readManifest(directory: string, id: string): Promise<Manifest> {
   const text = await readFile(join(directory, MANIFEST), 'utf8').catch((error: Error) => {
     throw new SnapshotDamaged(`no manifest: ${error.message}`);
@@ -23,9 +23,8 @@ export async function readManifest(directory: string, id: string): Promise<Manif
 }
 
 /**
- * Hashes every file, on a thread of its own: whoever serves meanwhile is not held up, and many small files are read in a
- * quarter of the time that it takes to ask for each and wait.
- * @throws {SnapshotDamaged} at the first one that differs.
+ * Hashes every file on a worker thread, so that requests are not delayed; synchronous reads there take a quarter of the
+ * time of asynchronous ones. @throws {SnapshotDamaged} at the first file that differs.
  */
 export async function verifyFiles(directory: string, manifest: Manifest): Promise<void> {
   const order: VerifyOrder = { directory, files: manifest.files };

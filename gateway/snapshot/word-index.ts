@@ -1,20 +1,18 @@
 /**
- * Which texts hold a token, without looking at every text.
+ * An n-gram index: finds the texts that contain a token as a substring, without scanning every text.
  *
- * A token has no white space in it, so wherever it occurs in a text it lies within one word. However many texts there
- * are, they share most words. So each word knows its texts, each five letters in a row know their words, and only words
- * with the rarest five letters of the token are looked at; of a shorter token, three. The answer is that of searching every
- * text.
+ * A token has no white space, so each occurrence lies within one word, and texts share most words. Each word lists its
+ * texts, and each run of five (three, for shorter tokens) letters lists its words; only words with the token's rarest run are
+ * compared. With trigrams alone, search was 17 % slower at 30 × the words (`npm run bench:scale`).
  */
 
 const SPACE = /\s+/u;
-/** With three letters alone, thirty times as many words made a search for one of them a sixth dearer. */
 const RUN_LENGTHS = [5, 3] as const;
 
-/** Lists of numbers, one behind the other, since a hundred thousand small lists are slow to walk and to collect. */
-class Lists {
+/** PackedLists of numbers in one array: a hundred thousand small arrays are slow to iterate and to collect. */
+class PackedLists {
   readonly #numbers: Uint32Array;
-  /** Where each begins, and the last one ends. */
+  /** The start of each list, and the end of the last one. */
   readonly #starts: Uint32Array;
 
   constructor(lists: readonly (readonly number[])[]) {
@@ -24,7 +22,7 @@ class Lists {
     for (const [at, list] of lists.entries()) this.#numbers.set(list, this.start(at));
   }
 
-  /** Its end is where the next one starts. */
+  /** A list ends where the next one starts. */
   start(list: number): number {
     return this.#starts[list] ?? 0;
   }
@@ -38,8 +36,8 @@ class Lists {
   }
 }
 
-/** Gathers lists by key; a number is added to a key once, however often it is told in a row. */
-class Gathering {
+/** Collects lists by key; a number is added once, however often it is repeated in a row. */
+class ListBuilder {
   readonly places = new Map<string, number>();
   readonly lists: number[][] = [];
 
@@ -57,40 +55,40 @@ class Gathering {
 
 export class WordIndex {
   readonly #words: readonly string[];
-  /** By the word's place in `#words`. */
-  readonly #texts: Lists;
-  /** Where in `#wordsByRun` the words with a run of letters are. */
+  /** Texts by index in `#words`. */
+  readonly #texts: PackedLists;
+  /** Index in `#wordsByRun` by run of letters. */
   readonly #runs: ReadonlyMap<string, number>;
-  readonly #wordsByRun: Lists;
-  /** By text: the last round of looking that found it. Kept, so that a search costs what it finds and not what there is. */
+  readonly #wordsByRun: PackedLists;
+  /** By text: the last round that found it. Reused, so that a search allocates only for what it finds. */
   readonly #foundIn: Float64Array;
   #round = 0;
 
   constructor(texts: readonly string[]) {
-    const byWord = new Gathering();
+    const byWord = new ListBuilder();
     for (const [number, text] of texts.entries())
       for (const word of text.split(SPACE)) byWord.add(word, number);
     this.#words = [...byWord.places.keys()];
-    this.#texts = new Lists(byWord.lists);
-    const byRun = new Gathering();
+    this.#texts = new PackedLists(byWord.lists);
+    const byRun = new ListBuilder();
     for (const length of RUN_LENGTHS)
       for (const [number, word] of this.#words.entries())
         for (let at = 0; at + length <= word.length; at++) byRun.add(word.slice(at, at + length), number);
     this.#runs = byRun.places;
-    this.#wordsByRun = new Lists(byRun.lists);
+    this.#wordsByRun = new PackedLists(byRun.lists);
     this.#foundIn = new Float64Array(texts.length);
   }
 
-  /** The texts that hold every token, in ascending order. Tokens are not empty and have no white space. */
-  holding(tokens: readonly string[]): readonly number[] {
+  /** The texts that contain every token, ascending. Tokens are not empty and have no white space. */
+  withAll(tokens: readonly string[]): readonly number[] {
     if (tokens.length === 0) return [...this.#foundIn.keys()];
     let held: number[] = [];
-    for (const [at, token] of tokens.entries()) held = this.#heldToo(token, at === 0);
+    for (const [at, token] of tokens.entries()) held = this.#narrow(token, at === 0);
     return held.sort((a, b) => a - b);
   }
 
-  /** Of the texts that the round before has found, or of all, those that hold a token. */
-  #heldToo(token: string, isFirst: boolean): number[] {
+  /** The texts with a token, out of those that the previous round found, or out of all. */
+  #narrow(token: string, isFirst: boolean): number[] {
     const before = this.#round;
     this.#round += 1;
     const held: number[] = [];
@@ -124,7 +122,7 @@ export class WordIndex {
     return found;
   }
 
-  /** Undefined when no word has one of them. */
+  /** Undefined when a run occurs in no word. */
   #rarestRun(token: string, length: number): number | undefined {
     let rarest: number | undefined;
     for (let at = 0; at + length <= token.length; at++) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LoadShedder } from '../../../gateway/http/load-shedding.ts';
 import { type Answer, codeOf, Service, type TestKey } from '../service.ts';
 
-const LIMITS = { standing: 4, let_in: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };
+const LIMITS = { sustained: 4, admitted: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };
 
 let service: Service;
 let owner: TestKey;
@@ -26,9 +26,9 @@ test('beyond the bound a call is refused while earlier ones wait, and only those
   // Scripts, which may write, wait until they are let go; that command itself may not wait.
   await other.call('CLIENT', 'PAUSE', '60000', 'WRITE');
   const waiting = Array.from({ length: LIMITS.burst }, flat);
-  while (loadShedder.underWay < LIMITS.burst) await pause(1);
+  while (loadShedder.inFlight < LIMITS.burst) await pause(1);
   const refused = await Promise.all(Array.from({ length: 20 }, flat));
-  expect(loadShedder.underWay).toBe(LIMITS.burst);
+  expect(loadShedder.inFlight).toBe(LIMITS.burst);
   for (const answer of refused) {
     expect(answer.status).toBe(503);
     expect(codeOf(answer)).toBe('unavailable');

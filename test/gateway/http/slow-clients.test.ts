@@ -1,4 +1,4 @@
-/** Readers who take their answer slowly, over real connections: cut off in time, the oldest first, the quick never. */
+/** Slow clients over real connections: cut off in time, the oldest first, quick ones never. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -11,25 +11,25 @@ const BODY = Buffer.alloc(16 * 1024 * 1024, 'a');
 const LIMITS = {
   budget_bytes: 2 * BODY.length,
   grace_ms: 60_000,
-  least_bytes_per_s: 4096,
+  min_bytes_per_s: 4096,
   idle_ms: 60_000,
   young_ms: 5_000,
 };
 
 let now_ms: number;
-let readers: SlowClients;
+let clients: SlowClients;
 let server: Server;
 let answers: ServerResponse[];
 const sockets: Socket[] = [];
 beforeEach(async () => {
   now_ms = 0;
-  readers = new SlowClients(LIMITS, () => now_ms);
+  clients = new SlowClients(LIMITS, () => now_ms);
   answers = [];
   server = createServer((_request, response) => {
     answers.push(response);
     response.writeHead(200, { 'Content-Length': BODY.length });
     response.end(BODY);
-    readers.watch(response, BODY.length);
+    clients.watch(response, BODY.length);
     server.emit('watched');
   });
   server.listen(0, '127.0.0.1');
@@ -55,14 +55,14 @@ async function ask(): Promise<Socket> {
 
 /** Until no more than so much is held: the end of a connection is told a turn or two later. */
 async function untilHeld(bytes: number): Promise<void> {
-  while (readers.bytes > bytes) await nextTurn();
+  while (clients.bytes > bytes) await nextTurn();
 }
 
-test('who takes longer than the size allows is cut off', async () => {
+test('cuts off a client that takes longer than the size allows', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await ask();
-  expect(readers.bytes).toBe(BODY.length);
-  const allowed_ms = LIMITS.grace_ms + (BODY.length / LIMITS.least_bytes_per_s) * 1000;
+  expect(clients.bytes).toBe(BODY.length);
+  const allowed_ms = LIMITS.grace_ms + (BODY.length / LIMITS.min_bytes_per_s) * 1000;
   vi.advanceTimersByTime(allowed_ms - 1);
   expect(answers[0]?.destroyed).toBe(false);
   vi.advanceTimersByTime(1);
@@ -70,14 +70,14 @@ test('who takes longer than the size allows is cut off', async () => {
   expect(answers[0]?.destroyed).toBe(true);
 });
 
-test('who takes nothing is cut off before that', async () => {
-  readers = new SlowClients({ ...LIMITS, idle_ms: 10 }, () => now_ms);
+test('cuts off an idle client before that', async () => {
+  clients = new SlowClients({ ...LIMITS, idle_ms: 10 }, () => now_ms);
   await ask();
   await untilHeld(0);
   expect(answers[0]?.writableFinished).toBe(false);
 });
 
-test('beyond the budget those who have lasted longest are cut off, but none that is young', async () => {
+test('cuts off the oldest answers beyond the budget, but no young one', async () => {
   for (let reader = 0; reader < 4; reader++) await ask();
   expect(answers.map(({ destroyed }) => destroyed)).toEqual([false, false, false, false]);
   now_ms += LIMITS.young_ms;
@@ -86,7 +86,7 @@ test('beyond the budget those who have lasted longest are cut off, but none that
   expect(answers.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false]);
 });
 
-test('an answer that was taken, or whose reader went away, is forgotten', async () => {
+test('forgets an answer that was read or whose client left', async () => {
   const [reader, leaver] = [await ask(), await ask()];
   leaver.destroy();
   reader.resume();

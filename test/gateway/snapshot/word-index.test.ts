@@ -32,7 +32,7 @@ describe('the index of words', () => {
           );
           for (const tokens of [...searches, ...cutOut]) {
             const holds = (text: string): boolean => tokens.every((token) => text.includes(token));
-            expect(index.holding(tokens)).toEqual(
+            expect(index.withAll(tokens)).toEqual(
               [...texts.keys()].filter((text) => holds(texts[text] ?? '')),
             );
           }
