@@ -30,10 +30,13 @@ export interface OperatorRecord {
 export class OperatorStore {
   readonly #redis: RedisClient;
   readonly #now: () => number;
+  readonly #hash: (password: string) => Promise<string>;
 
-  constructor(redis: RedisClient, now: () => number) {
+  /** @param hash how new passwords are hashed */
+  constructor(redis: RedisClient, now: () => number, hash = hashPassword) {
     this.#redis = redis;
     this.#now = now;
+    this.#hash = hash;
   }
 
   /** Creates an operator, or sets role and password of an existing one and ends its sessions. */
@@ -43,7 +46,7 @@ export class OperatorStore {
     if (password.length < least || password.length > most)
       throw new AccountError('bad_input', `A password has ${least} to ${most} characters.`);
     const key = redisKeys.operator(address);
-    const hashed = await hashPassword(password);
+    const hashed = await this.#hash(password);
     const now_ms = this.#now();
     await this.#redis.hset(key, { email: address, role, password: hashed });
     await this.#redis.hsetnx(key, 'created_at_ms', now_ms);

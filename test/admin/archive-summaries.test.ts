@@ -1,4 +1,4 @@
-/** ArchiveSummaries of the archive's files: kept while a file is the very file that was read, made anew when it is not. */
+/** Summaries of archive files are reused while the file is unchanged and rebuilt otherwise. */
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { query } from '../build/archive/ledger-assertions.ts';
 
 const DAYS = ['2026-11-18', '2026-11-19', '2026-11-20'];
 
-describe('summaries', () => {
+describe('archive summaries', () => {
   let dir: string;
   let now = 1_000_000;
   const engine = new ArchiveEngine({ memoryMb: 128, threads: 1, timeoutMs: 20_000 });
@@ -36,7 +36,7 @@ describe('summaries', () => {
   };
   const readAt = ({ usage }: SummarisedArchive): number[] => usage.map(({ read_at_ms }) => read_at_ms);
 
-  it('are made once, kept by whoever comes next, and made anew in turns when there is time', async () => {
+  it('are made once, reused by other instances, and rebuilt in turn within the time budget', async () => {
     const first = await refresh(0);
     expect(readAt(first)).toEqual([now, now, now]);
     expect(first).toMatchObject({ ledger: [], hasLedger: false, problems: [] });
@@ -45,7 +45,7 @@ describe('summaries', () => {
     expect(readAt(await refresh(60_000))).toEqual([now, now, now]);
   });
 
-  it('never stand for a file that was changed, whatever its times say, nor for one that is gone', async () => {
+  it('are rebuilt for a changed file whatever its mtime, and deleted with their file', async () => {
     const { usage } = await refresh(0);
     const [one] = usage;
     await writeUsage(DAYS[0] ?? '', 5);
@@ -61,7 +61,7 @@ describe('summaries', () => {
     expect(await readdir(join(dir, 'kept'))).toHaveLength(2);
   });
 
-  it('name a file that cannot be read, each time, until it can', async () => {
+  it('report an unreadable file at every refresh until it is readable', async () => {
     await writeFile(fileOf(DAYS[1] ?? ''), 'rubbish');
     for (const summarised of [await refresh(0), await refresh(60_000)]) {
       expect(summarised.problems).toEqual([expect.stringContaining(`usage/${DAYS[1]} cannot be read: `)]);

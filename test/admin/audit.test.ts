@@ -1,8 +1,7 @@
 /**
- * Every change is in the audit log, also when the process dies between the two: cut at the very command that would
- * write the entry, whoever comes next finds what was asked for, by whom, and that nobody confirmed it.
+ * Every change is audited, even when the process dies before it writes the entry: a later reader then finds the
+ * requested change, its actor, and that it was not confirmed.
  */
-
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
@@ -20,8 +19,8 @@ import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts'
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/accounts/audit/audit.lua', 'utf8'));
 
-/** From the command that would write an entry on, nothing of a connection reaches Redis: its process is gone. */
-function dieBeforeTheEntry(client: RedisClient): void {
+/** Cuts a connection at the command that would write an audit entry, as if the process died there. */
+function dieBeforeAuditEntry(client: RedisClient): void {
   if (client instanceof Cluster) throw new Error('one server was expected');
   const send = client.sendCommand.bind(client);
   let isGone = false;
@@ -51,17 +50,17 @@ beforeAll(async () => {
   const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
   indicator = first.split(',')[0] ?? '';
   [snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
-  const mirror = new RunReporter(client, () => service.clock.ms);
+  const reporter = new RunReporter(client, () => service.clock.ms);
   const finished_at = formatTimestamp(NOON);
-  mirror.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
-  mirror.onRun(emptyRecord('live', 'imf', NOON));
-  await mirror.flush();
-  await mirror.close();
+  reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
+  reporter.onRun(emptyRecord('live', 'imf', NOON));
+  await reporter.flush();
+  await reporter.close();
 });
 afterAll(() => service.stop());
 afterEach(() => vi.restoreAllMocks());
 
-/** The entries of the log, as an operator reads them some time later. */
+/** The log's entries once unconfirmed changes are settled. */
 async function laterEntries() {
   service.clock.ms += PENDING_TIMEOUT_MS;
   await service.operators.put('operator@example.org', 'operator', 'correct horse battery staple');
@@ -76,14 +75,14 @@ const state = async () => (await service.accounts.get(account_id)).state;
 const override = async () => (await readOverrides(service.client)).get(indicator) ?? null;
 const jobs = async () => (await service.client.keys(`${redisKeys.jobs}:*`)).length;
 
-/** What an operator sends, and what shows that it was done. */
+/** Forms of every change, and state that shows whether the change was made. */
 const CHANGES: [
   action: string,
   path: () => string,
   fields: Record<string, string>,
   facts: () => Promise<unknown>,
 ][] = [
-  // First, while the run is still heard of.
+  // First, because the run counts as crashed later.
   [
     'run.cancel',
     () => '/admin/runs/imf/live/cancel',
@@ -118,12 +117,12 @@ const CHANGES: [
   ['snapshot.rollback', () => `/admin/snapshots/${snapshot}/rollback`, {}, jobs],
 ];
 
-describe('a process that dies between a change and its entry', () => {
-  it.each(CHANGES)('%s', async (action, path, fields, facts) => {
+describe('a process that dies between a change and its audit entry', () => {
+  it.each(CHANGES)('leaves an unconfirmed entry: %s', async (action, path, fields, facts) => {
     const before = await facts();
     const { html } = await operator.get('/admin/');
     const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
-    dieBeforeTheEntry(service.adminClient);
+    dieBeforeAuditEntry(service.adminClient);
     expect((await operator.post(path(), { _csrf, ...fields })).status).toBe(503);
     vi.restoreAllMocks();
     expect(await facts(), 'the change was made').not.toEqual(before);
@@ -135,14 +134,14 @@ describe('a process that dies between a change and its entry', () => {
     expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
   });
 
-  it('an adjustment that is sent again applies once, and then has its entry with all figures', async () => {
+  it('leaves a repeatable adjustment, which applies once and gets one complete entry', async () => {
     const had = await balance();
     const path = `/admin/users/${account_id}`;
     const send = () =>
       operator.submit('/admin/', `${path}/credits`, { delta: '3', reason: 'again', idem: 'y' });
     const { html } = await operator.get('/admin/');
     const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
-    dieBeforeTheEntry(service.adminClient);
+    dieBeforeAuditEntry(service.adminClient);
     await operator.post(`${path}/credits`, { _csrf, delta: '3', reason: 'again', idem: 'y' });
     vi.restoreAllMocks();
     expect((await send()).status).toBe(303);
@@ -158,13 +157,13 @@ describe('a process that dies between a change and its entry', () => {
     ['operator.create', 'operator-create', { email: 'new@example.org', role: 'viewer' }],
     ['operator.reset', 'operator-reset', { email: 'new@example.org' }],
     ['operator.remove', 'operator-remove', { email: 'new@example.org' }],
-  ])('%s on the command line', async (action, command, values) => {
+  ])('leaves an unconfirmed entry on the command line: %s', async (action, command, values) => {
     const client = await service.redis.connect();
-    dieBeforeTheEntry(client);
+    dieBeforeAuditEntry(client);
     await expect(OPERATOR_COMMANDS[command]?.run({ redis: client }, values)).rejects.toThrow(
       'Redis did not answer',
     );
-    // The command line has the true time.
+    // The command line uses the real clock.
     const audit = new AuditLog(service.client, () => Date.now() + PENDING_TIMEOUT_MS);
     await audit.recoverPending();
     expect(await audit.list({ subject: 'operator new@example.org', limit: 1 })).toMatchObject([
@@ -174,7 +173,7 @@ describe('a process that dies between a change and its entry', () => {
 });
 
 describe('the audit log', () => {
-  it('has the changes of the command line, and none for what changed nothing or was refused', async () => {
+  it('holds changes of the command line, and none that were refused or changed nothing', async () => {
     const run = (command: string, values: Record<string, string | boolean>) =>
       COMMANDS[command]?.run(
         { store: service.accounts, redis: service.client, settings: {} as never, archive: {} as never },

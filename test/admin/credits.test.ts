@@ -1,19 +1,19 @@
-/** POST /admin/users/{user_id}/credits: the four rules of the interface, `idem`, and what is refused. */
+/** POST /admin/users/{user_id}/credits: the interface's rules, the idempotency key `idem`, and refusals. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AnyAdminService, SERVERS, startAdminOn, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import { type AdminService, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
-describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
-  let service: AnyAdminService;
+describe('adjusting credits', () => {
+  let service: AdminService;
   let operator: Visitor;
-  let made = 0;
+  let created = 0;
   beforeAll(async () => {
-    service = await startAdminOn(await startServer());
+    service = await startAdmin();
     operator = await service.signedIn();
   });
   afterAll(() => service.stop());
 
   async function account(credits: number): Promise<string> {
-    const email = `person-${made++}@example.org`;
+    const email = `person-${created++}@example.org`;
     return (await service.accounts.create({ email, credits, by: 'test' })).account_id;
   }
   const path = (id: string): string => `/admin/users/${id}`;
@@ -25,7 +25,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
   const auditOf = async (id: string): Promise<string> =>
     (await operator.get(`${path(id)}?format=audit.csv`)).html;
 
-  it('rule 1: adds, with one ledger entry, and the balance is the sum of the ledger', async () => {
+  it('rule 1: adds credits with one ledger entry; the balance equals the sum of the ledger', async () => {
     const id = await account(10);
     const answer = await send(id, { delta: '90', reason: 'conference', idem: 'a' });
     expect([answer.status, answer.location]).toEqual([303, path(id)]);
@@ -39,7 +39,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect(wordsOf(await operator.get(path(id)))).not.toContain('Adjusted by 90; the balance');
   });
 
-  it('rule 2: takes back at most what is there, and writes the shortfall into the audit entry', async () => {
+  it('rule 2: takes back at most the balance and records the shortfall in the audit log', async () => {
     const id = await account(30);
     expect((await send(id, { delta: '-100', reason: 'mistake', idem: 'b' })).status).toBe(303);
     expect(await balance(id)).toBe(0);
@@ -47,14 +47,14 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect(await auditOf(id)).toContain('""asked"":-100,""applied"":-30,""shortfall"":70');
   });
 
-  it('rule 2: is not refused when nothing is left; nothing moves and the audit says so', async () => {
+  it('rule 2: accepts a deduction from an empty balance, changes nothing and records the shortfall', async () => {
     const id = await account(0);
     expect((await send(id, { delta: '-5', idem: 'c' })).status).toBe(303);
     expect(await adjustments(id)).toEqual([]);
     expect(await auditOf(id)).toContain('""shortfall"":5');
   });
 
-  it('rule 3: the audit entry holds the reason, who, and the request', async () => {
+  it('rule 3: the audit entry holds reason, operator and request id', async () => {
     const id = await account(1);
     await send(id, { delta: '1', reason: 'because of "that", truly', idem: 'd' });
     const [, entry = ''] = (await auditOf(id)).trim().split('\r\n');
@@ -63,7 +63,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect(entry).toMatch(/,test-\d+$/);
   });
 
-  it('applies the same idem once, one after the other and at the same time', async () => {
+  it('applies concurrent forms with the same idem once', async () => {
     const id = await account(0);
     const _csrf = tokenOf(await operator.get(path(id)));
     const fields = { _csrf, delta: '7', reason: 'twice', idem: 'same' };
@@ -76,7 +76,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect((await auditOf(id)).match(/credits\.adjust/g)).toHaveLength(1);
   });
 
-  it('refuses the same idem with another delta, and hands out a new one', async () => {
+  it('refuses an idem reused with another amount, and the form gets a new idem', async () => {
     const id = await account(0);
     await send(id, { delta: '7', idem: 'same' });
     const answer = await send(id, { delta: '8', reason: 'other', idem: 'same' });
@@ -86,7 +86,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect(await balance(id)).toBe(7);
   });
 
-  it('applies the same idem once for each account, and without an idem each time', async () => {
+  it('applies one idem once per account, and applies every form without an idem', async () => {
     const [one, two] = [await account(0), await account(0)];
     for (const id of [one, two]) await send(id, { delta: '3', idem: 'shared' });
     expect([await balance(one), await balance(two)]).toEqual([3, 3]);
@@ -106,7 +106,7 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     '9'.repeat(20),
     '1000000000001',
     '-1000000000001',
-  ])('refuses %j with the form as it was', async (delta) => {
+  ])('refuses %j as an amount and returns the form as sent', async (delta) => {
     const id = await account(5);
     const answer = await send(id, { delta, reason: 'kept <b>text</b>', idem: 'e' });
     expect(answer.status).toBe(422);
@@ -117,12 +117,12 @@ describe.each(SERVERS)('adjusting credits, on %s', (_, startServer) => {
     expect(await auditOf(id)).not.toContain('credits.adjust');
   });
 
-  it('gives 404 for an account that does not exist', async () => {
+  it('returns 404 for an unknown account', async () => {
     const _csrf = tokenOf(await operator.get('/admin/'));
     expect((await operator.post('/admin/users/acc_none/credits', { _csrf, delta: '5' })).status).toBe(404);
   });
 
-  it('gives a closed account nothing, and may take from it', async () => {
+  it('adds nothing to a closed account but can deduct from it', async () => {
     const id = await account(5);
     await service.accounts.close(id);
     expect((await send(id, { delta: '5', idem: 'f' })).status).toBe(409);

@@ -1,8 +1,8 @@
 /**
- * The operator area for one test file: a real Redis, a real snapshot, the gateway with the area mounted on a free
- * port, and a browser-like client that keeps cookies and reads forms, but runs nothing.
+ * The operator area for a test file: a real Redis, the fixture snapshot, a gateway with the area mounted on a free port,
+ * and a client that keeps cookies and reads forms like a browser without scripts.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, scryptSync } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ import { Archive } from '../../gateway/archive/archive.ts';
 import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { type RedisOptions, silentLog, startRedis, startRedisCluster, type TestRedis } from '../redis.ts';
+import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
 
 /** A moment in the middle of a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
@@ -32,7 +32,7 @@ export interface Page {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   html: string;
-  /** Where a redirect leads. */
+  /** Target of a redirect. */
   location: string;
 }
 
@@ -43,27 +43,29 @@ export interface AdminService extends AnyAdminService {
 export interface AnyAdminService {
   url: string;
   client: RedisClient;
-  /** The connection of the area itself. */
+  /** The area's own connection. */
   adminClient: RedisClient;
   accounts: AccountStore;
   snapshots: SnapshotStore;
   operators: OperatorStore;
   requests: PrivacyRequestStore;
   metering: RedisMetering;
-  /** What the service believes the time to be. */
+  /** The service's clock. */
   clock: { ms: number };
   routes: { method: string; url: string }[];
   visitor(): Visitor;
-  /** A visitor who has signed in. */
+  /** A visitor who is signed in; ends all other sessions of that role. */
   signedIn(role?: Role): Promise<Visitor>;
   stop(): Promise<void>;
 }
 
-/** The kinds of Redis that the area stands on. */
-export const SERVERS = [
-  ['one Redis', startRedis],
-  ['a Redis Cluster', startRedisCluster],
-] as const;
+/** A password hash of the stored form with parameters that cost a test no time. */
+async function quickHash(password: string): Promise<string> {
+  const [N, r, p] = [16, 8, 1];
+  const salt = randomBytes(16);
+  const hash = scryptSync(password, salt, 32, { N, r, p });
+  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+}
 
 /** The area on one Redis. */
 export async function startAdmin(
@@ -74,7 +76,7 @@ export async function startAdmin(
   return { ...(await startAdminOn(redis, settings)), redis };
 }
 
-/** The area on any Redis, which it ends with. Without `SNAPSHOT_DIR` it serves the fixture. */
+/** The area on any Redis, which `stop` also stops. Serves the fixture unless `SNAPSHOT_DIR` is set. */
 export async function startAdminOn(
   redis: Pick<TestRedis, 'url' | 'connect' | 'stop'>,
   settings: Record<string, string> = {},
@@ -129,7 +131,7 @@ export async function startAdminOn(
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const agent = new Agent({ connections: 32 });
-  const operators = new OperatorStore(client, now);
+  const operators = new OperatorStore(client, now, quickHash);
   const visitor = (): Visitor => new Visitor(url, agent);
   return {
     url,
@@ -146,10 +148,10 @@ export async function startAdminOn(
     signedIn: async (role = 'operator') => {
       const email = `${role}@example.org`;
       await operators.put(email, role, PASSWORD);
-      const someone = visitor();
-      const answer = await someone.signIn(email, PASSWORD);
-      if (answer.status !== 303) throw new Error(`signing in answered ${answer.status}`);
-      return someone;
+      const user = visitor();
+      const answer = await user.signIn(email, PASSWORD);
+      if (answer.status !== 303) throw new Error(`sign-in returned ${answer.status}`);
+      return user;
     },
     stop: async () => {
       await agent.close();
@@ -164,7 +166,7 @@ export async function startAdminOn(
 
 export type Fields = Record<string, string>;
 
-/** Keeps cookies, as a browser does, and follows nothing. */
+/** Keeps cookies as a browser does; follows no redirects. */
 export class Visitor {
   readonly cookies = new Map<string, string>();
   /** Sent with every request. */
@@ -181,12 +183,12 @@ export class Visitor {
     return this.#send(method, path, null);
   }
 
-  /** Sends a form as it is; see `submit` for one with its token. */
+  /** Sends a form without adding a token; see `submit`. */
   post(path: string, fields: Fields): Promise<Page> {
     return this.#send('POST', path, new URLSearchParams(fields).toString());
   }
 
-  /** Opens a page, takes the token out of it, and sends a form with it. */
+  /** Opens a page and sends a form with its CSRF token. */
   async submit(from: string, path: string, fields: Fields): Promise<Page> {
     return this.post(path, { _csrf: tokenOf(await this.get(from)), ...fields });
   }
@@ -230,7 +232,7 @@ export function tokenOf({ html }: Page): string {
   return /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
 }
 
-/** The visible words of a page. */
+/** The visible text of a page. */
 export const wordsOf = ({ html }: Page): string =>
   html
     .replaceAll(/<[^>]+>/g, ' ')

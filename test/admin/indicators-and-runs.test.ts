@@ -1,4 +1,4 @@
-/** Changing the catalogue, and seeing, starting, stopping, accepting and taking back runs. */
+/** Pages and forms for indicators, runs and snapshots. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
@@ -7,39 +7,34 @@ import { readOverrides } from '../../data/runtime/overrides.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import {
-  type AnyAdminService,
-  NOON,
-  SERVERS,
-  startAdminOn,
-  tokenOf,
-  type Visitor,
-  wordsOf,
-} from './harness.ts';
+import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
 const recordOf = (provider_id: string, run_id: string, more: Partial<RunRecord> = {}): RunRecord => ({
   ...emptyRecord(run_id, provider_id, NOON - 60_000),
   ...more,
 });
 
-describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
-  let service: AnyAdminService;
-  let operator: Visitor;
+let service: AdminService;
+let operator: Visitor;
+beforeAll(async () => {
+  service = await startAdmin();
+  operator = await service.signedIn();
+});
+afterAll(() => service.stop());
+
+describe('indicators', () => {
   let id: string;
   beforeAll(async () => {
-    service = await startAdminOn(await startServer());
-    operator = await service.signedIn();
     const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
     id = first.split(',')[0] ?? '';
   });
-  afterAll(() => service.stop());
 
   const states = async (query: string) =>
     (await operator.get(`/admin/indicators?${query}&format=csv`)).html.trim().split('\r\n').slice(1);
   const rebuilds = () => service.client.exists(`${redisKeys.jobs}:publish:de:rebuild`);
   const overrides = async () => (await readOverrides(service.client)).get(id);
 
-  it('GET /admin/indicators: text, topic, provider and state', async () => {
+  it('GET /admin/indicators: filters by text, topic, provider and state', async () => {
     const all = await states('');
     expect(all.length).toBeGreaterThan(5);
     expect(await states(`q=${id.toUpperCase()}`)).toHaveLength(1);
@@ -52,7 +47,7 @@ describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
     expect((await operator.get('/admin/indicators/none.such')).status).toBe(404);
   });
 
-  it('POST /admin/indicators/{indicator_id}/toggle: off and on again, a rebuild each time, twice is once', async () => {
+  it('POST /admin/indicators/{indicator_id}/toggle: unpublishes and publishes, queues a rebuild, ignores a repeated form', async () => {
     expect(await rebuilds()).toBe(0);
     const path = `/admin/indicators/${id}`;
     const off = () => operator.submit(path, `${path}/toggle`, { to: 'disabled' });
@@ -69,7 +64,7 @@ describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
     expect(log.html.match(/indicator\.(dis|en)able/g)).toEqual(['indicator.enable', 'indicator.disable']);
   });
 
-  it('POST /admin/indicators/{indicator_id}: says only what differs, shows what changed, and can be taken back', async () => {
+  it('POST /admin/indicators/{indicator_id}: stores only fields that differ, shows the edit, can be undone', async () => {
     const path = `/admin/indicators/${id}`;
     const { html } = await operator.get(path);
     const field = (name: string): string =>
@@ -91,21 +86,14 @@ describe.each(SERVERS)('indicators, on %s', (_, startServer) => {
   });
 });
 
-describe.each(SERVERS)('runs, on %s', (_, startServer) => {
-  let service: AnyAdminService;
-  let operator: Visitor;
-  let mirror: RunReporter;
-  beforeAll(async () => {
-    service = await startAdminOn(await startServer());
-    operator = await service.signedIn();
-    mirror = new RunReporter(service.client, () => service.clock.ms);
+describe('runs', () => {
+  let reporter: RunReporter;
+  beforeAll(() => {
+    reporter = new RunReporter(service.client, () => service.clock.ms);
   });
-  afterAll(async () => {
-    await mirror.close();
-    await service.stop();
-  });
+  afterAll(() => reporter.close());
 
-  it('GET /admin/runs: what runs with how far it is; a run that crashed is shown as failed', async () => {
+  it('GET /admin/runs: shows progress of running runs and marks crashed runs as failed', async () => {
     const crashed = new RunReporter(service.client, () => service.clock.ms);
     crashed.onRun(recordOf('gapminder', '20261121T115900Z'));
     const progress = { task: 'ingest gapminder', step: 'reading', done: 21, total: 84, unit: 'indicators' };
@@ -125,10 +113,10 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     service.clock.ms = NOON;
   });
 
-  it('GET /admin/runs/{subject}/{run}: rows, rejects by reason with samples, log', async () => {
+  it('GET /admin/runs/{subject}/{run}: shows rows, rejects by reason with samples, and the log', async () => {
     const rejects = { unknown_place: { rows: 3, distinct: 2, samples: ['<script>1</script>', 'Atlantis'] } };
     const finished_at = formatTimestamp(NOON);
-    mirror.onRun(
+    reporter.onRun(
       recordOf('undp', 'r1', {
         status: 'suspicious',
         finished_at,
@@ -139,7 +127,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
         reason: 'rows fell',
       }),
     );
-    mirror.write(
+    reporter.write(
       JSON.stringify({
         time: '2026-11-21T12:00:00Z',
         level: 30,
@@ -148,7 +136,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
         msg: 'read <b>it</b>',
       }),
     );
-    await mirror.flush();
+    await reporter.flush();
     const page = await operator.get('/admin/runs/undp/r1');
     const told = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
     told.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
@@ -159,15 +147,15 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     expect((await operator.get('/admin/runs?format=csv')).html).toContain('undp,r1,suspicious');
   });
 
-  it('POST /admin/providers/{provider_id}/rerun: never two at once', async () => {
+  it('POST /admin/providers/{provider_id}/rerun: never queues a provider twice', async () => {
     const rerun = (provider: string) => operator.submit('/admin/', `/admin/providers/${provider}/rerun`, {});
     const notice = async () => wordsOf(await operator.get('/admin/audit'));
     await rerun('world-bank');
     expect(await notice()).toContain('world-bank is queued');
     await rerun('world-bank');
     expect(await notice()).toContain('world-bank is already queued');
-    mirror.onRun(recordOf('imf', 'r2'));
-    await mirror.flush();
+    reporter.onRun(recordOf('imf', 'r2'));
+    await reporter.flush();
     await rerun('imf');
     expect(await notice()).toContain('imf is already running; nothing was started');
     expect((await rerun('nobody')).status).toBe(404);
@@ -175,7 +163,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     expect(audit.html.match(/provider\.rerun/g)).toHaveLength(1);
   });
 
-  it('POST …/accept takes held runs only, POST …/cancel running ones only', async () => {
+  it('POST …/accept accepts only held runs, POST …/cancel stops only running ones', async () => {
     const post = (path: string) => operator.submit('/admin/', path, {});
     expect((await post('/admin/runs/undp/r1/accept')).status).toBe(303);
     expect((await post('/admin/runs/imf/r2/accept')).status).toBe(409);
@@ -185,7 +173,7 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     expect(await service.client.get(redisKeys.runCancel('undp', 'r1'))).toBeNull();
   });
 
-  it('POST /admin/snapshots/{id}/rollback: to a snapshot that stands there', async () => {
+  it('POST /admin/snapshots/{id}/rollback: rolls back to a published snapshot only', async () => {
     const _csrf = tokenOf(await operator.get('/admin/runs'));
     const roll = (id: string) =>
       operator.post(`/admin/snapshots/${encodeURIComponent(id)}/rollback`, { _csrf });
@@ -193,8 +181,8 @@ describe.each(SERVERS)('runs, on %s', (_, startServer) => {
     expect((await roll('../../etc')).status).toBe(404);
     const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
     expect((await roll(id)).status).toBe(303);
-    const desk = new JobService(service.client, () => service.clock.ms);
-    expect((await desk.rollback(id)).state).toBe('waiting');
-    await desk.close();
+    const jobs = new JobService(service.client, () => service.clock.ms);
+    expect((await jobs.rollback(id)).state).toBe('waiting');
+    await jobs.close();
   });
 });

@@ -1,7 +1,4 @@
-/**
- * Every text that a user, a provider or an operator controls holds markup and a formula: on pages it shows as text, in
- * files no cell runs.
- */
+/** Markup and spreadsheet formulas in stored text are shown as text on pages and disarmed in CSV exports. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
@@ -12,7 +9,7 @@ import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts'
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
 
-describe('markup in what is stored', () => {
+describe('markup and formulas in stored text', () => {
   let service: AdminService;
   let operator: Visitor;
   let account: string;
@@ -52,9 +49,9 @@ describe('markup in what is stored', () => {
     indicator = first.split(',')[0] ?? '';
     const edit = { name: EVIL, description: EVIL, unit: EVIL.slice(0, 150) };
     await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
-    const mirror = new RunReporter(client, () => NOON);
+    const reporter = new RunReporter(client, () => NOON);
     const moment = formatTimestamp(NOON);
-    mirror.onRun(
+    reporter.onRun(
       runRecord.parse({
         run_id: EVIL,
         provider_id: 'imf',
@@ -71,8 +68,8 @@ describe('markup in what is stored', () => {
         reason: EVIL,
       }),
     );
-    mirror.write(JSON.stringify({ time: EVIL, level: 30, run: EVIL, provider: 'imf', msg: EVIL }));
-    await mirror.close();
+    reporter.write(JSON.stringify({ time: EVIL, level: 30, run: EVIL, provider: 'imf', msg: EVIL }));
+    await reporter.close();
   });
   afterAll(() => service.stop());
 
@@ -97,7 +94,7 @@ describe('markup in what is stored', () => {
     ],
   ];
 
-  it('shows as text on every page', async () => {
+  it('are escaped on every page', async () => {
     let shown = 0;
     for (const path of pages()) {
       const { html, status } = await operator.get(path);
@@ -108,7 +105,7 @@ describe('markup in what is stored', () => {
     expect(shown).toBeGreaterThanOrEqual(10);
   });
 
-  it('comes back as text in a form that is refused', async () => {
+  it('are escaped in refused forms', async () => {
     const answer = await operator.submit('/admin/', `/admin/users/${account}/credits`, {
       delta: EVIL.slice(0, 90),
       reason: EVIL,
@@ -121,7 +118,7 @@ describe('markup in what is stored', () => {
     expect(refused.html).not.toMatch(/<img|<script/);
   });
 
-  it('runs in no spreadsheet', async () => {
+  it('are disarmed in every CSV export', async () => {
     const lists = [
       ...['/admin/users', '/admin/orders', '/admin/usage', '/admin/reconcile', '/admin/gdpr', '/admin/audit'],
       ...['/admin/indicators', '/admin/runs'],
@@ -154,7 +151,7 @@ describe('markup in what is stored', () => {
     ['plain', 'plain'],
     [-5, '-5'],
     [null, ''],
-  ])('writes %j as %j', (cell, written) => {
+  ])('csvCell writes %j as %j', (cell, written) => {
     expect(csvLine([cell])).toBe(`${written}\r\n`);
   });
 });

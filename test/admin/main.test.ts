@@ -1,11 +1,11 @@
-/** The operator area as a program of its own, beside a gateway that serves none: two real processes on one Redis. */
+/** The operator area in a process of its own, beside a gateway without it; and without Redis. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { end, Program } from '../gateway/program.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
-import { Visitor, wordsOf } from './harness.ts';
+import { startAdmin, Visitor, wordsOf } from './harness.ts';
 
 const MAIN = new URL('../../admin/main.ts', import.meta.url).pathname;
 const OPERATOR = { email: 'ops@example.org', password: 'a password of ours' };
@@ -24,7 +24,7 @@ afterAll(async () => {
   await redis.stop();
 });
 
-/** Standard output, or standard error where it ends at once. */
+/** Starts `admin/main.ts` and returns its first output, standard error included. */
 async function startArea(settings: Record<string, string>): Promise<{ child: ChildProcess; said: string }> {
   const words = program.command(settings).slice(0, -1);
   const child = spawn('env', [...words, MAIN], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -38,7 +38,7 @@ async function startArea(settings: Record<string, string>): Promise<{ child: Chi
   return { child, said };
 }
 
-it('serves the area and nothing else; the gateway serves everything but the area', async () => {
+it('serves only the operator area, and the gateway serves everything else', async () => {
   const shared = {
     REDIS_URL: redis.url,
     ADMIN_PORT: '0',
@@ -64,15 +64,27 @@ it('serves the area and nothing else; the gateway serves everything but the area
   expect((await outside.get('/v1/countries')).status).toBe(200);
   expect((await outside.get('/admin/')).status).toBe(404);
   expect(gateway.startupBanner).not.toContain('Operator area');
-  // A change made over there is seen over here.
   await operator.submit('/admin/', '/admin/providers/gapminder/rerun', {});
   expect(wordsOf(await operator.get('/admin/audit'))).toContain('provider.rerun');
   expect(await Promise.all([end(area.child, 'SIGTERM'), end(gateway.child, 'SIGTERM')])).toEqual([0, 0]);
 });
 
-it('without its port says what is missing', async () => {
+it('exits with a message when ADMIN_PORT is missing', async () => {
   const { child, said } = await startArea({ REDIS_URL: redis.url });
   expect(said).toContain('ADMIN_PORT');
   if (child.exitCode === null) await once(child, 'exit');
   expect(child.exitCode).toBe(1);
+});
+
+it('returns 503 with Retry-After while Redis is away', async () => {
+  const service = await startAdmin({}, { dedicated: true });
+  try {
+    const operator = await service.signedIn();
+    await service.redis.kill();
+    const page = await operator.get('/admin/users');
+    expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
+    await service.redis.restart();
+  } finally {
+    await service.stop();
+  }
 });

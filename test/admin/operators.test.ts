@@ -1,4 +1,4 @@
-/** Operators from the command line, and the first one at a start. */
+/** Operators created from the command line and at the first start. */
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ describe('operators', () => {
   const opens = async (email: string, password: unknown): Promise<boolean> =>
     verifyPassword(String(password), (await operators.findLogin(email))?.password ?? null);
 
-  it('are created, reset, listed and removed, and the audit log tells of it', async () => {
+  it('are created, reset, listed and removed, each with an audit entry', async () => {
     const made = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });
     expect(made).toMatchObject({ email: 'ann@example.org', role: 'viewer' });
     expect(await opens('ann@example.org', made.password)).toBe(true);
@@ -69,12 +69,12 @@ describe('operators', () => {
     ['operator-create', { email: 'a@example.org', role: 'king' }, '--role takes viewer or operator'],
     ['operator-reset', { email: 'a@example.org' }, 'There is no operator'],
     ['operator-remove', { email: 'a@example.org' }, 'There is no operator'],
-  ])('%s %j says what is wrong', async (name, values, sentence) => {
+  ])('%s %j is refused with a message', async (name, values, sentence) => {
     await expect(run(name, values)).rejects.toThrow(sentence);
     expect(await client.keys('operator*')).toEqual([]);
   });
 
-  it('never stand in Redis with their password', async () => {
+  it('are stored without their password', async () => {
     await operators.put('a@example.org', 'operator', 'a password to find');
     for (const key of await client.keys('operator:*'))
       expect(JSON.stringify(await client.hgetall(key))).not.toContain('a password to find');
@@ -83,7 +83,7 @@ describe('operators', () => {
   const ownSettings = () => readSettings({ VAR_DIR: directory });
   const settings = { ADMIN_EMAIL: 'boss@example.org', ADMIN_PASSWORD: 'from the settings' };
 
-  it('begin with ADMIN_EMAIL and ADMIN_PASSWORD when there is none, and never after', async () => {
+  it('are created from ADMIN_EMAIL and ADMIN_PASSWORD only when none exists', async () => {
     expect(await ensureFirstOperator(operators, audit, { ...settings, VAR_DIR: directory }, true)).toBeNull();
     expect(await opens('boss@example.org', 'from the settings')).toBe(true);
     expect(await audit.list()).toMatchObject([
@@ -94,7 +94,7 @@ describe('operators', () => {
     expect(await opens('boss@example.org', 'changed since then')).toBe(true);
   });
 
-  it('begin with a password of their own for a trial, the same at every start, readable by its owner only', async () => {
+  it('get a generated password in a trial, the same at every start, in a file only its owner can read', async () => {
     const first = await ensureFirstOperator(operators, audit, ownSettings(), true);
     expect(await opens(first?.email ?? '', first?.password)).toBe(true);
     expect((await stat(join(directory, 'operator'))).mode & 0o777).toBe(0o600);
@@ -104,7 +104,7 @@ describe('operators', () => {
     expect(await ensureFirstOperator(operators, audit, ownSettings(), true)).toBeNull();
   });
 
-  it('are not made where nobody asked', async () => {
+  it('are not created outside a trial without settings', async () => {
     expect(await ensureFirstOperator(operators, audit, ownSettings(), false)).toBeNull();
     expect(await operators.list()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * What operators say of indicators, from the form to every public route: a real build, the worker, a gateway. An edit
- * and a switched-off indicator outlive the night that brings new figures, and are taken back the same way.
+ * Overrides of indicators from the form to every public route, with a real build, job worker and gateway. Edits and
+ * unpublished indicators survive a nightly run with new figures and can be undone.
  */
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ let desk: JobService;
 let mirror: RunReporter;
 let key: string;
 
-/** What upstream says; a figure of a place is `base` and more. */
+/** Publishes upstream figures that start at `base`. */
 async function upstream(base: number, name: string): Promise<void> {
   const figures = cells(2, (place, year) => base + place + year / 10);
   const hidden = { name: 'Hidden', cells: figures };
@@ -78,7 +78,7 @@ afterAll(async () => {
   await world.remove();
 });
 
-/** Some of what the answers hold. */
+/** The used part of a response. */
 interface Row {
   id?: string;
   indicator?: string;
@@ -105,7 +105,7 @@ async function call(
   };
 }
 
-/** Once what is served fulfils a condition on the list of its indicators' names by id. */
+/** Waits until the served indicators' names by id meet a condition. */
 async function served(condition: (names: Record<string, string | undefined>) => boolean): Promise<void> {
   const look = async () => {
     await service.snapshots.check();
@@ -117,7 +117,7 @@ async function served(condition: (names: Record<string, string | undefined>) => 
 
 const ids = (items: Row[] = []) => items.map(({ id, indicator }) => id ?? indicator).sort();
 
-/** Every public route, with one indicator edited and one that is there or gone. */
+/** Checks every public route with KEPT edited and HIDDEN published or not. */
 async function expectPublic({ hidden, value }: { hidden: 'gone' | 'there'; value: number }): Promise<void> {
   const shown = hidden === 'there' ? [HIDDEN, KEPT, OTHER] : [KEPT, OTHER];
   for (const prefix of ['/v1', '/data/api/v1']) {
@@ -168,7 +168,7 @@ async function expectPublic({ hidden, value }: { hidden: 'gone' | 'there'; value
 const post = (id: string, what: string, fields: Record<string, string>) =>
   operator.submit(`/admin/indicators/${id}`, `/admin/indicators/${id}${what}`, fields);
 
-it('an edit and a switch are on every public route after a rebuild, and still after the night; switched on again, all is back', async () => {
+it('edits and unpublished indicators show on every public route after a rebuild and a nightly run, until undone', async () => {
   await post(KEPT, '', EDIT);
   await post(HIDDEN, '/toggle', { to: 'disabled' });
   await served((names) => names[KEPT] === EDIT.name && !(HIDDEN in names));

@@ -1,23 +1,14 @@
-/** Each row of the operator table: its page answers, shows what it should, and takes what it should. */
+/** Every route of the operator area: what its page shows and which forms it accepts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import {
-  type AnyAdminService,
-  NOON,
-  SERVERS,
-  startAdmin,
-  startAdminOn,
-  tokenOf,
-  type Visitor,
-  wordsOf,
-} from './harness.ts';
+import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
-describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
-  let service: AnyAdminService;
+describe('operator routes', () => {
+  let service: AdminService;
   let operator: Visitor;
   const ids: string[] = [];
   beforeAll(async () => {
-    service = await startAdminOn(await startServer());
+    service = await startAdmin();
     operator = await service.signedIn();
     for (const [index, name] of ['Ada Lovelace', 'Grace Hopper', 'ÅSA Öberg'].entries()) {
       service.clock.ms = NOON + index;
@@ -34,7 +25,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
   const emails = async (query: string) =>
     (await csvLines(`/admin/users?${query}&format=csv`)).slice(1).map((line) => line.split(',')[1]);
 
-  it('GET /admin/: dashboard, with and without the slash', async () => {
+  it('GET /admin/: shows the dashboard, with and without the trailing slash', async () => {
     for (const path of ['/admin/', '/admin']) {
       const page = await operator.get(path);
       expect(page.status).toBe(200);
@@ -53,7 +44,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     }
   });
 
-  it('GET /admin/users: q is a substring of e-mail, name or id in any case', async () => {
+  it('GET /admin/users: q matches a substring of e-mail, name or id in any case', async () => {
     expect(await emails('q=GRACE')).toEqual(['gra@example.org']);
     expect(await emails('q=lovel')).toEqual(['ada@example.org']);
     expect(await emails('q=%C3%A5sa')).toEqual(['asa@example.org']);
@@ -62,7 +53,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     expect(await emails('q=')).toEqual(['asa@example.org', 'gra@example.org', 'ada@example.org']);
   });
 
-  it('GET /admin/users: status, limit and offset; new accounts and changed states show at once', async () => {
+  it('GET /admin/users: filters by status and pages; shows new accounts and changed states at once', async () => {
     await service.accounts.suspend(ids[1] ?? '');
     expect(await emails('status=suspended')).toEqual(['gra@example.org']);
     expect(await emails('status=active')).toEqual(['asa@example.org', 'ada@example.org']);
@@ -87,11 +78,11 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     '/admin/orders?limit=1e3',
     '/admin/usage?days=0',
     '/admin/users?q=%ff',
-  ])('GET %s: 422 on a page of its own', async (path) => {
+  ])('GET %s: returns 422 for an invalid parameter', async (path) => {
     expect((await operator.get(path)).status).toBe(422);
   });
 
-  it('GET /admin/users/{user_id}: profile, wallet, keys, ledger, orders, audit', async () => {
+  it('GET /admin/users/{user_id}: shows profile, wallet, keys, ledger, orders and audit log', async () => {
     const id = ids[0] ?? '';
     const { key, key_id } = await service.accounts.keys.mint(id, { label: 'laptop' });
     const { order_id } = await service.accounts.orders.create(id, 'starter');
@@ -115,7 +106,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     }
   });
 
-  it('GET /admin/users/{user_id}: the ledger pages back to its first entry', async () => {
+  it('GET /admin/users/{user_id}: pages through the ledger to its first entry', async () => {
     const { account_id } = await service.accounts.create({
       email: 'long@example.org',
       credits: 1,
@@ -135,7 +126,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     expect(await csvLines(`/admin/users/${account_id}?format=ledger.csv`)).toHaveLength(62);
   });
 
-  it('POST /admin/users/{user_id}/suspend and restore: keys follow at once, the audit log tells', async () => {
+  it('POST /admin/users/{user_id}/suspend and restore: change the state and write audit entries', async () => {
     const id = ids[2] ?? '';
     await operator.submit(`/admin/users/${id}`, `/admin/users/${id}/suspend`, {});
     expect((await service.accounts.get(id)).state).toBe('suspended');
@@ -147,7 +138,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     expect(suspended).toContain('operator@example.org,account.suspend');
   });
 
-  it('GET /admin/orders: status and limit; moving one on', async () => {
+  it('GET /admin/orders: filters by status and limit; POST …/move changes the status', async () => {
     const { order_id } = await service.accounts.orders.create(ids[1] ?? '', 'starter');
     const listed = async (query: string) => (await csvLines(`/admin/orders?${query}&format=csv`)).length - 1;
     expect(await listed('status=pending')).toBe(2);
@@ -168,7 +159,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     ).toHaveLength(2);
   });
 
-  it('GET /admin/usage: days, by day and by route, of all callers', async () => {
+  it('GET /admin/usage: shows usage of all callers by day and by route', async () => {
     const { key } = await service.accounts.keys.mint(ids[0] ?? '');
     const facts = await service.metering.resolveKey(`Bearer ${key}`);
     if (!facts) throw new Error('the key does not resolve');
@@ -182,7 +173,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     expect(wordsOf(await operator.get('/admin/usage'))).toContain('/v1/data 2 1 4 4');
   });
 
-  it('GET /admin/gdpr: open requests, oldest first, with their age; POST …/close: done or failed only', async () => {
+  it('GET /admin/gdpr: lists open requests oldest first with their age; POST …/close: accepts only done and failed', async () => {
     service.clock.ms = NOON - 9 * DAY_MS;
     const old = await service.requests.open(ids[0] ?? '', 'erasure');
     service.clock.ms = NOON - 2 * DAY_MS;
@@ -215,7 +206,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     ).toHaveLength(1);
   });
 
-  it('GET /admin/audit: every change, newest first, paged', async () => {
+  it('GET /admin/audit: lists every change, newest first, in pages', async () => {
     const page = await operator.get('/admin/audit?limit=2');
     expect(page.html).toContain('rel="next"');
     expect(wordsOf(page)).toContain('request.close');
@@ -224,7 +215,7 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     );
   });
 
-  it('answers 404 for what is not there, 405 never leaks, 413 for a form too large', async () => {
+  it('returns 404 for an unknown page and 413 for a form that is too large', async () => {
     expect((await operator.get('/admin/nothing')).status).toBe(404);
     const _csrf = tokenOf(await operator.get('/admin/'));
     const huge = await operator.post(`/admin/users/${ids[0]}/credits`, {
@@ -234,17 +225,4 @@ describe.each(SERVERS)('operator routes, on %s', (_, startServer) => {
     });
     expect(huge.status).toBe(413);
   });
-});
-
-it('says so when Redis is away, with a time to retry, and comes back', async () => {
-  const service = await startAdmin({}, { dedicated: true });
-  try {
-    const operator = await service.signedIn();
-    await service.redis.kill();
-    const page = await operator.get('/admin/users');
-    expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
-    await service.redis.restart();
-  } finally {
-    await service.stop();
-  }
 });

@@ -1,7 +1,4 @@
-/**
- * Accounts with a life behind them, archived and live, of which a test corrupts one. Everything is as it was before each
- * test.
- */
+/** Accounts with a week of archived and live history, restored before each test, which corrupts one of them. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
@@ -57,7 +54,7 @@ export const changed = (column: string, value: string, entry: LedgerEntry): stri
 
 type Found = Pick<Discrepancy, 'check' | 'what' | 'since_ms'> & { off: number };
 
-/** What is said, which must be of this account only. */
+/** The discrepancies found, which must all be of the corrupted account. */
 export async function found(): Promise<Found[]> {
   const discrepancies = await lived.discrepancies();
   expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set([id]));

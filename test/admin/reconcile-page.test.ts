@@ -1,4 +1,4 @@
-/** GET /admin/reconcile: books that agree, and one account corrupted in each of the ways possible. */
+/** GET /admin/reconcile: names no account without a discrepancy and the corrupted one in every other case. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { type AdminService, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
@@ -17,7 +17,7 @@ describe('reconcile', () => {
   });
   afterAll(() => service.stop());
 
-  /** Accounts with a life behind them: bought, spent, refunded, adjusted. Only the last is corrupted. */
+  /** Three accounts with purchases, debits, refunds and adjustments. Tests corrupt only the last. */
   beforeEach(async () => {
     await service.client.del(redisKeys.accounts);
     for (let count = 0; count < 3; count += 1) {
@@ -54,12 +54,12 @@ describe('reconcile', () => {
     return html.trim().split('\r\n').slice(1);
   }
 
-  it('finds nothing wrong where nothing is', async () => {
+  it('finds no discrepancy in consistent accounts', async () => {
     expect(await report()).toEqual([]);
     expect(wordsOf(await operator.get('/admin/reconcile'))).toContain('No discrepancies in 3 accounts');
   });
 
-  it('finds nothing wrong after a refund beyond the balance, a void, and nothing at all', async () => {
+  it('finds no discrepancy after a refund beyond the balance or in an empty account', async () => {
     await service.accounts.create({ email: 'empty@example.org', by: 'test' });
     const { account_id } = await service.accounts.create({ email: 'short@example.org', by: 'test' });
     const { order_id } = await service.accounts.orders.create(account_id, 'starter');
@@ -74,7 +74,7 @@ describe('reconcile', () => {
   const moments = async () =>
     (await service.accounts.ledger(id)).map(({ at_ms }) => new Date(at_ms).toISOString());
 
-  it('names an account whose balance is not the sum of its ledger, by how much', async () => {
+  it('reports a balance that differs from the sum of the ledger, and by how much', async () => {
     await service.client.hincrby(account(), 'balance', 25);
     await service.client.hincrby(account(), 'granted', 25);
     const [line, ...more] = await report();
@@ -91,7 +91,7 @@ describe('reconcile', () => {
     service.clock.ms = NOON;
   });
 
-  it('names an account that lost a ledger entry, since the entry after it', async () => {
+  it('reports a missing ledger entry', async () => {
     const entries = await service.client.xrange(redisKeys.ledger(id), '-', '+');
     await service.client.xdel(redisKeys.ledger(id), entries[1]?.[0] ?? '');
     const lines = await report();
@@ -99,7 +99,7 @@ describe('reconcile', () => {
     expect(lines.some((line) => line.includes(',orders,'))).toBe(true);
   });
 
-  it('names an account with an entry that does not add up, though the sum does', async () => {
+  it('reports an entry with a wrong balance although the sum is right', async () => {
     const entries = await service.client.xrange(redisKeys.ledger(id), '-', '+');
     await service.client.del(redisKeys.ledger(id));
     for (const [index, [entry, fields]] of entries.entries()) {
@@ -116,19 +116,19 @@ describe('reconcile', () => {
   it.each([
     ['granted', 'granted − spent against the balance'],
     ['spent', 'credits ever spent against the debits'],
-  ])('names an account whose lifetime %s is off', async (field, what) => {
+  ])('reports a wrong lifetime total: %s', async (field, what) => {
     await service.client.hincrby(account(), field, 3);
     expect((await report()).some((line) => line.startsWith(`${id},${email},lifetime,${what}`))).toBe(true);
   });
 
-  it('names an order that is paid and granted nothing', async () => {
+  it('reports a paid order that granted nothing', async () => {
     await service.client.hset(redisKeys.order(id, orders[3] ?? ''), 'state', 'paid');
     const lines = await report();
     expect(lines.some((line) => line.includes(`orders,order ${orders[3]} (paid),0,10000,-10000`))).toBe(true);
     expect(lines.some((line) => line.includes('orders,number of paid orders,1,2,-1'))).toBe(true);
   });
 
-  it('names an order that granted twice', async () => {
+  it('reports an order that granted twice', async () => {
     await service.client.hincrby(account(), 'balance', 10_000);
     await service.client.hincrby(account(), 'granted', 10_000);
     const fields = [
@@ -149,20 +149,20 @@ describe('reconcile', () => {
     expect(line).toContain(`orders,order ${orders[0]} (paid),20000,10000,10000`);
   });
 
-  it('names a purchase whose order is not there', async () => {
+  it('reports a purchase without its order', async () => {
     await service.client.zrem(redisKeys.accountOrders(id), orders[0] ?? '');
     const lines = await report();
     expect(lines.some((line) => line.includes(`order ${orders[0]}, missing from the account`))).toBe(true);
   });
 
-  it('names an account whose usage is not its debits, and the day', async () => {
+  it('reports usage that differs from debits, and the day', async () => {
     await service.client.hincrby(redisKeys.usage(id, Math.floor(NOON / 86_400_000)), '/v1/data|credits', 6);
     const [line, ...more] = await report();
     expect(more).toEqual([]);
     expect(line).toContain('usage,credits used on 2026-11-21 against its debits,33,27,6,2026-11-21');
   });
 
-  it('is no false alarm while calls are being paid', async () => {
+  it('raises no false alarm during paid calls', async () => {
     const { key } = await service.accounts.keys.mint(id);
     const facts = await service.metering.resolveKey(`Bearer ${key}`);
     if (!facts) throw new Error('the key does not resolve');

@@ -1,26 +1,27 @@
-/** Who gets in, what a stranger learns (nothing), and what no other site can make an operator's browser do. */
+/** Sign-in, sessions, CSRF protection and throttling of the operator area. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SESSION_LIFETIME, SessionStore } from '../../gateway/accounts/sign-in/sessions.ts';
 import { safeRedirectPath } from '../../gateway/pages/shared/protected-area.ts';
+import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 
 const COOKIE = 'almanac_admin';
 const ADDRESS = 'operator@example.org';
 
-/** The page without what differs from one visitor and one path to the next. */
+/** The page without the parts that depend on visitor and path. */
 const anonymous = ({ html }: Page): string => html.replaceAll(/name="(_csrf|next)" value="[^"]*"/g, '');
 const filled = (url: string): string => url.replaceAll(/:[a-z]+/gi, 'x').replace('/*', '/nothing/here');
 
-describe('the operator area and strangers', () => {
-  let service: AdminService;
-  beforeAll(async () => {
-    service = await startAdmin();
-  });
-  afterAll(() => service.stop());
+let service: AdminService;
+beforeAll(async () => {
+  service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+});
+afterAll(() => service.stop());
 
+describe('access without a session', () => {
   const adminRoutes = () => service.routes.filter(({ url }) => url.startsWith('/admin'));
 
-  it('answers every route without a session with the sign-in page, and nothing else', async () => {
+  it('every route returns only the sign-in page', async () => {
     const routes = adminRoutes();
     expect(routes.length).toBeGreaterThan(15);
     const sample = anonymous(await service.visitor().get('/admin/'));
@@ -37,7 +38,7 @@ describe('the operator area and strangers', () => {
     }
   });
 
-  it('does not tell a path that exists from one that does not', async () => {
+  it('existing and unknown paths look the same', async () => {
     const [real, made] = await Promise.all(
       ['/admin/users', '/admin/wp-login.php'].map((path) => service.visitor().get(path)),
     );
@@ -45,7 +46,7 @@ describe('the operator area and strangers', () => {
     expect(real && anonymous(real)).toBe(made && anonymous(made));
   });
 
-  it('does not tell a known address from an unknown one', async () => {
+  it('known and unknown addresses look the same', async () => {
     await service.signedIn();
     const [known, unknown] = [
       await service.visitor().signIn(ADDRESS, 'wrong password'),
@@ -68,13 +69,13 @@ describe('the operator area and strangers', () => {
     '/administrator',
     'javascript:alert(1)',
     '',
-  ])('never sends anybody elsewhere: %j', async (next) => {
+  ])('sign-in never redirects off the operator area: %j', async (next) => {
     await service.operators.put(ADDRESS, 'operator', PASSWORD);
     const answer = await service.visitor().signIn(ADDRESS, PASSWORD, next);
     expect([answer.status, answer.location]).toEqual([303, '/admin/']);
   });
 
-  it('sends back to the page that was asked for', async () => {
+  it('sign-in redirects to the requested page', async () => {
     const visitor = service.visitor();
     const asked = await visitor.get('/admin/users?q=a&status=active');
     expect(asked.html).toContain('value="/admin/users?q=a&amp;status=active"');
@@ -83,7 +84,7 @@ describe('the operator area and strangers', () => {
     expect(safeRedirectPath('/admin', '/admin')).toBe('/admin');
   });
 
-  it('takes no form from another site: no token, another session’s token, a made-up one', async () => {
+  it('forms without the session’s own CSRF token are refused', async () => {
     const operator = await service.signedIn();
     const other = await service.signedIn('viewer');
     const tokens = {
@@ -101,13 +102,13 @@ describe('the operator area and strangers', () => {
     expect((await operator.get('/admin/')).status).toBe(200);
   });
 
-  it('takes no sign-in without its token, so nobody is signed in as somebody else', async () => {
+  it('sign-in without a CSRF token is refused', async () => {
     const answer = await service.visitor().post('/admin/sign-in', { email: ADDRESS, password: PASSWORD });
     expect(answer.status).toBe(403);
     expect(answer.headers['set-cookie']?.toString() ?? '').not.toContain(`${COOKIE}=`);
   });
 
-  it('refuses every post of a viewer, whatever it is', async () => {
+  it('every form of a viewer is refused', async () => {
     const viewer = await service.signedIn('viewer');
     const token = tokenOf(await viewer.get('/admin/'));
     const posts = adminRoutes().filter(({ method, url }) => method === 'POST' && !/sign-(in|out)/.test(url));
@@ -119,7 +120,7 @@ describe('the operator area and strangers', () => {
     expect((await viewer.get('/admin/users')).html).not.toContain('action="/admin/users/');
   });
 
-  it('may be neither framed, sniffed, stored nor scripted', async () => {
+  it('pages forbid framing, sniffing, storing and scripts', async () => {
     const operator = await service.signedIn();
     for (const path of ['/admin/', '/admin/users', '/admin/nothing', '/admin/users?limit=x']) {
       const { headers, html } = await operator.get(path);
@@ -135,7 +136,7 @@ describe('the operator area and strangers', () => {
     }
   });
 
-  it('never slows or marks a public answer', async () => {
+  it('public responses get no headers or cookies of the area', async () => {
     const { headers } = await service.visitor().get('/v1/topics');
     expect(headers['content-security-policy']).toBeUndefined();
     expect(headers['set-cookie']).toBeUndefined();
@@ -144,14 +145,9 @@ describe('the operator area and strangers', () => {
 });
 
 describe('sessions', () => {
-  let service: AdminService;
-  beforeAll(async () => {
-    service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
-    await service.operators.put(ADDRESS, 'operator', PASSWORD);
-  });
-  afterAll(() => service.stop());
+  beforeAll(() => service.operators.put(ADDRESS, 'operator', PASSWORD));
 
-  it('begin under a new id, whatever the browser came with', async () => {
+  it('get a new id at sign-in', async () => {
     const planted = (await service.signedIn()).cookies.get(COOKIE) ?? '';
     const victim = service.visitor();
     victim.cookies.set(COOKIE, 'A'.repeat(43));
@@ -169,7 +165,7 @@ describe('sessions', () => {
     expect((await thief.get('/admin/')).status).toBe(401);
   });
 
-  it('are kept from scripts and other sites, and from plain HTTP behind TLS', async () => {
+  it('use HttpOnly, SameSite cookies, Secure behind TLS', async () => {
     const cookies = async (headers: Record<string, string>) => {
       const visitor = service.visitor();
       Object.assign(visitor.headers, headers);
@@ -183,14 +179,14 @@ describe('sessions', () => {
     expect(await cookies({ 'x-forwarded-proto': 'https' })).toMatch(/Secure/);
   });
 
-  it('are known to Redis by a digest only', async () => {
+  it('are stored in Redis by a digest only', async () => {
     const id = (await service.signedIn()).cookies.get(COOKIE) ?? '';
     expect(id).toHaveLength(43);
     const keys = await service.client.keys('*');
     expect(keys.filter((key) => key.includes(id))).toEqual([]);
   });
 
-  it('end when they were idle, and when their day is over', async () => {
+  it('expire when idle and at their maximum age', async () => {
     const idle = await service.signedIn();
     service.clock.ms += SESSION_LIFETIME.idle_ms + 1;
     expect((await idle.get('/admin/')).status).toBe(401);
@@ -205,9 +201,9 @@ describe('sessions', () => {
     expect((await busy.get('/admin/')).status).toBe(401);
   });
 
-  it('end with signing out, here or everywhere', async () => {
+  it('end at sign-out, in one browser or everywhere', async () => {
     const [one, two] = [await service.signedIn(), await service.signedIn()];
-    // Making the second sign-in reset the operator, which ended the first.
+    // `signedIn` resets the operator, which ends earlier sessions.
     expect((await one.get('/admin/')).status).toBe(401);
     await one.signIn(ADDRESS, PASSWORD);
     const kept = one.cookies.get(COOKIE) ?? '';
@@ -223,7 +219,7 @@ describe('sessions', () => {
     expect((await two.get('/admin/')).status).toBe(401);
   });
 
-  it('end when the operator is removed, and change with the role', async () => {
+  it('end when the operator is removed or the role changes', async () => {
     const operator = await service.signedIn();
     await service.operators.put(ADDRESS, 'viewer', PASSWORD);
     expect((await operator.get('/admin/')).status).toBe(401);
@@ -233,7 +229,7 @@ describe('sessions', () => {
     await service.operators.put(ADDRESS, 'operator', PASSWORD);
   });
 
-  it('of account holders open nothing here', async () => {
+  it('of account holders are not valid', async () => {
     const now = () => service.clock.ms;
     const foreign = await new SessionStore(service.client, now, 'account').begin(ADDRESS, '1');
     const visitor = service.visitor();
@@ -242,13 +238,11 @@ describe('sessions', () => {
   });
 });
 
-describe('guessing', () => {
-  let service: AdminService;
+describe('password guessing', () => {
   beforeAll(async () => {
-    service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+    await flushRedis(service.client);
     await service.operators.put(ADDRESS, 'operator', PASSWORD);
   });
-  afterAll(() => service.stop());
 
   async function guess(address: string, email: string, password = 'wrong password'): Promise<Page> {
     const visitor = service.visitor();
@@ -256,7 +250,7 @@ describe('guessing', () => {
     return visitor.signIn(email, password);
   }
 
-  it('one address slows down for everybody, the right password included, and comes back', async () => {
+  it('one account is throttled for every client, even with the right password, and recovers', async () => {
     for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
       expect((await guess(address, ADDRESS)).status).toBe(401);
     const refused = await guess('192.0.2.4', ADDRESS, PASSWORD);
@@ -269,14 +263,18 @@ describe('guessing', () => {
     expect((await guess('192.0.2.8', ADDRESS)).status).toBe(401);
   });
 
-  it('from one place slows down whatever addresses it tries', async () => {
-    for (let count = 0; count < 20; count += 1)
-      expect((await guess('198.51.100.7', `someone-${count}@example.org`)).status).toBe(401);
+  it('one client is throttled whichever accounts it tries', async () => {
+    // Most accounts exist, because a guess at an unknown one hashes at full cost.
+    for (let count = 0; count < 20; count += 1) {
+      const email = `someone-${count}@example.org`;
+      if (count >= 4) await service.operators.put(email, 'viewer', PASSWORD);
+      expect((await guess('198.51.100.7', email)).status).toBe(401);
+    }
     expect((await guess('198.51.100.7', 'one-more@example.org')).status).toBe(429);
     expect((await guess('198.51.100.8', 'one-more@example.org')).status).toBe(401);
   });
 
-  it('at the same time counts as one after the other', async () => {
+  it('concurrent attempts count like sequential ones', async () => {
     const tries = await Promise.all(
       Array.from({ length: 12 }, (_, index) => guess(`203.0.113.${index}`, 'raced@example.org')),
     );
