@@ -1,6 +1,6 @@
 /**
- * The disk fills up at every moment of an ingestion and of a build: what is served stays, the record says why, nothing
- * half-written can be seen, and all goes on as soon as there is room.
+ * The disk fills up at every point of an ingestion and of a build: the served snapshot stays, the record has the
+ * reason, nothing half-written is visible, and work goes on when there is space again.
  */
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ import { cells, World } from './world.ts';
 
 const SIZE_BYTES = 8_000_000;
 const PAGE = 4_096;
-/** From none to more than either needs: closely where records and pointers are written, then in growing steps. */
+/** From none to more than enough: in small steps where records and pointers are written, then in growing ones. */
 const FREE = [0, 1, 2, 4, 8, 16, 18, 20, 22, 24, 28, 32, 40, 56, 80, 120, 200, 400, 800].map(
   (pages) => pages * PAGE,
 );
-/** Figures that do not compress, so that the files are larger than what is held for the record. */
+/** Values that do not compress, so that the files are larger than the reserve. */
 const figures = (edition: number) => ({
   one: { cells: cells(600, (place, year) => Math.sin(place * 1_000 + year + edition)) },
   two: { cells: cells(600, (place, year) => Math.cos(place * 1_000 + year)) },
@@ -31,7 +31,7 @@ const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas
 const probe = mountSmallDisk(join(tmpdir(), `almanac-probe-${process.pid}`), SIZE_BYTES);
 probe?.unmount();
 
-describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may not be mounted)', () => {
+describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs cannot be mounted)', () => {
   let world: World;
   let lake: SmallDisk;
   let snapshots: SmallDisk;
@@ -47,10 +47,10 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     if (!disk) throw new Error('cannot be mounted any more');
     return disk;
   };
-  /** What is left of work that ended. */
-  const rubbish = async (directory: string): Promise<string[]> =>
+  /** Files left by work that ended. */
+  const garbage = async (directory: string): Promise<string[]> =>
     (await readdir(directory)).filter((name) => /^\.(building|running|scratch|lock)|\.tmp$/.test(name));
-  const look = () => checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
+  const checkState = () => checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
 
   beforeAll(async () => {
     world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
@@ -70,7 +70,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     await world?.remove();
   });
 
-  it('while a provider is read', async () => {
+  it('fails the ingestion of a provider', async () => {
     const outcomes: string[] = [];
     for (const [index, free] of FREE.entries()) {
       world.tomorrow();
@@ -82,11 +82,11 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
       const record = ended instanceof Error ? null : (ended as Awaited<ReturnType<World['ingest']>>);
       outcomes.push(record?.status ?? 'none');
       if (record?.status !== 'succeeded') {
-        expect(await rubbish(world.lake('atlas').directory)).toEqual([]);
+        expect(await garbage(world.lake('atlas').directory)).toEqual([]);
         expect(record?.reason ?? machineFault(ended)).toMatch(/^The disk is full: /);
         expect((await world.lake('atlas').current())?.record.run_id).toBe(current);
       }
-      await look();
+      await checkState();
     }
     expect(await answers()).toEqual(before);
     expect(new Set(outcomes)).toEqual(new Set(['none', 'failed', 'succeeded']));
@@ -95,7 +95,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     expect(await world.ingest('atlas')).toMatchObject({ status: 'unchanged' });
   });
 
-  it('in a moment in which somebody else has taken the rest of it', async () => {
+  it('fails a run whose disk another process fills', async () => {
     const current = (await world.lake('atlas').current())?.record.run_id;
     world.tomorrow();
     await world.publish('atlas', figures(100));
@@ -105,10 +105,10 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     expect(record).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^The disk is full: /) });
     expect(await world.lake('atlas').record(record.run_id)).toEqual(record);
     expect((await world.lake('atlas').current())?.record.run_id).toBe(current);
-    await look();
+    await checkState();
   });
 
-  it('while a file is fetched: the run fails, not the one series', async () => {
+  it('fails the whole run, not one series, while a file is fetched', async () => {
     const upstream = await startFaultyUpstream();
     upstream.publish(1);
     let asked = 0;
@@ -124,7 +124,7 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
     });
     const mirror = world.settings.PROVIDER_MIRROR;
     world.settings.PROVIDER_MIRROR = upstream.url;
-    // Were the series given up for the disk's sake, the rest of the run would find room again and end well.
+    // If only the series failed, the rest of the run would find space again and succeed.
     const log = pino({ level: 'warn' }, { write: (line) => line.includes('part failed') && lake.empty() });
     const record = await world.ingest('atlas', { upstream: SHORT, log });
     world.settings.PROVIDER_MIRROR = mirror;
@@ -149,18 +149,18 @@ describe.skipIf(probe === null)('a disk that fills up (not run where a tmpfs may
       .build({ observer, log: pino({ level: 'debug' }, { write }) })
       .catch((error: unknown) => error);
     snapshots.empty();
-    await look();
+    await checkState();
     if (!(ended instanceof Error)) return null;
     const reason = expect.stringMatching(/^The disk is full: /);
     expect(machineFault(ended)).toEqual(reason);
     if (builds.length > 0) expect(builds.at(-1)).toMatchObject({ status: 'failed', reason });
     expect(await world.snapshots.currentId()).toBe(current);
     expect(await answers()).toEqual(before);
-    expect(await rubbish(world.settings.SNAPSHOT_DIR)).toEqual([]);
+    expect(await garbage(world.settings.SNAPSHOT_DIR)).toEqual([]);
     return at;
   }
 
-  it('while a snapshot is built and published', async () => {
+  it('fails a build at any step and keeps the served snapshot', async () => {
     const failedAt: (string | null)[] = [];
     for (const free of FREE) {
       world.tomorrow();

@@ -1,6 +1,6 @@
 /**
- * The whole of Gapminder through ingestion and build, held against its files: every value as a double, read from the
- * published Parquet by a reader that is not the writer's, and every row of the files accounted for.
+ * All of Gapminder, ingested and built, compared with its files: every value as a double, read from the published
+ * Parquet by an independent reader, and every row accounted for.
  */
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import { DATA } from './world.ts';
 
 const WHOLE_MS = 600_000;
 
-describeWithMirror('Gapminder, whole', (mirror) => {
+describeWithMirror('all of Gapminder', (mirror) => {
   let record: RunRecord;
   let snapshot: string;
   let served: Set<string>;
@@ -52,7 +52,7 @@ describeWithMirror('Gapminder, whole', (mirror) => {
 
   const series = () => listSeries(mirror).filter(({ slug }) => slug !== 'income_mountains');
 
-  it('takes every numeric series, and accounts for every row of their files', () => {
+  it('has every numeric series and accounts for every row', () => {
     expect(record).toMatchObject({ status: 'succeeded', failed_indicators: [] });
     expect(record.indicators).toBe(series().length);
     const rejected = Object.values(record.rejects).reduce((sum, { rows }) => sum + rows, 0);
@@ -60,7 +60,7 @@ describeWithMirror('Gapminder, whole', (mirror) => {
     expect(record.rows_written + rejected).toBe(upstream);
   });
 
-  it('publishes every value as the double of the file, with its rank', { timeout: WHOLE_MS }, async () => {
+  it('publishes every value as the double in the file, with its rank', { timeout: WHOLE_MS }, async () => {
     const places = readPlaces(mirror, join(DATA, 'places.csv'));
     let compared = 0;
     for (const { slug, file } of series()) {

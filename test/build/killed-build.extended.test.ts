@@ -1,4 +1,4 @@
-/** "A kill of the build at any moment leaves the old snapshot serving and the next build working." */
+/** A build killed at any point leaves the old snapshot serving, and the next build works. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const series = (edition: number): Record<string, Series> => ({
   },
 });
 
-describe('a build that is killed', () => {
+describe('a killed build', () => {
   let world: World;
   let edition = 1;
   beforeAll(async () => {
@@ -73,7 +73,7 @@ describe('a build that is killed', () => {
     });
   }
 
-  it('at each thing it says, leaves the old snapshot serving and the next build working', async () => {
+  it('at every third output line, leaves the old snapshot serving and the next build working', async () => {
     await publishEdition();
     const { said } = await run();
     expect(said.at(-1)).toMatch(/done$/);
@@ -98,7 +98,7 @@ describe('a build that is killed', () => {
     await expectNextBuildWorks();
   });
 
-  it('at moments that nobody chose, likewise', async () => {
+  it('at arbitrary times, leaves the old snapshot serving and the next build working', async () => {
     for (const after_ms of [150, 250, 350, 450, 550, 650, 750, 850]) {
       await publishEdition();
       await run({ after_ms });

@@ -1,4 +1,4 @@
-/** The night: who is due, what one provider's misfortune costs, what a cron job is told. */
+/** The nightly run: due providers, failing providers and exit codes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cadenceMs, type NightlySummary, nightly, nightlyExitCode } from '../../build/nightly.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
@@ -26,8 +26,8 @@ const night = async (options: Parameters<typeof nightly>[1] = {}): Promise<Night
 const outcomes = ({ providers }: NightlySummary): Record<string, string> =>
   Object.fromEntries(providers.map(({ provider, outcome }) => [provider, outcome]));
 
-describe('a night', () => {
-  it('ingests what is due by its cadence, then publishes once', async () => {
+describe('a nightly run', () => {
+  it('ingests providers that are due by their cadence, then publishes once', async () => {
     expect(outcomes(await night())).toEqual({ atlas: 'succeeded', globe: 'succeeded' });
     expect(await world.snapshots.ids()).toHaveLength(1);
     world.clock += DAY_MS;
@@ -40,7 +40,7 @@ describe('a night', () => {
     expect(outcomes(await night({ all: true }))).toEqual({ atlas: 'unchanged', globe: 'unchanged' });
   });
 
-  it('looks again after a failure, whatever the cadence', async () => {
+  it('ingests a failed provider again, whatever its cadence', async () => {
     await world.write('mirror/globe/datapackage.json', 'no JSON');
     const first = await night();
     expect(outcomes(first)).toEqual({ atlas: 'succeeded', globe: 'failed' });
@@ -49,7 +49,7 @@ describe('a night', () => {
     expect(outcomes(await night())).toMatchObject({ globe: 'succeeded' });
   });
 
-  it('is not held up by one bad provider: the others are published, the exit code says so', async () => {
+  it('publishes the others when one provider fails, and exits 3', async () => {
     await world.write('mirror/globe/datapackage.json', 'no JSON');
     const summary = await night();
     expect(nightlyExitCode(summary)).toBe(3);
@@ -59,7 +59,7 @@ describe('a night', () => {
     expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
   });
 
-  it('publishes the last good figures of a provider that is held', async () => {
+  it('publishes the last good run of a held provider', async () => {
     await night();
     world.clock += DAY_MS;
     await world.publish('atlas', figures(1000));
@@ -69,7 +69,7 @@ describe('a night', () => {
     expect((await world.lake('atlas').current())?.record.status).toBe('succeeded');
   });
 
-  it('leaves a provider that another process is ingesting to it', async () => {
+  it('skips a provider that another process is ingesting', async () => {
     const lock = await acquireLock(world.lake('globe').lockFile, 'provider globe');
     const summary = await night();
     expect(outcomes(summary)).toEqual({ atlas: 'succeeded', globe: 'busy' });
@@ -77,21 +77,21 @@ describe('a night', () => {
     await lock.release();
   });
 
-  it('waits for a rebuild that is under way instead of publishing nothing', async () => {
+  it('waits for a running rebuild', async () => {
     const lock = await acquireLock(world.snapshots.lockFile, 'the snapshot');
     const waiting = night();
     await lock.release();
     expect((await waiting).build).not.toBeNull();
   });
 
-  it('ends with 1 when nothing could be published', async () => {
+  it('exits 1 when nothing could be published', async () => {
     for (const id of ['atlas', 'globe']) await world.write(`mirror/${id}/datapackage.json`, 'no JSON');
     const summary = await night();
     expect(summary).toMatchObject({ build: null, build_error: expect.any(String) });
     expect(nightlyExitCode(summary)).toBe(1);
   });
 
-  it('ends one cancelled provider and goes on with the rest', async () => {
+  it('continues after one provider is cancelled', async () => {
     const cancelled = new AbortController();
     cancelled.abort(new Error('enough'));
     const summary = await nightly({
@@ -110,6 +110,6 @@ it.each([
   ['irregular', 7],
   ['fixed', 365],
   [null, 1],
-])('a provider with cadence %s is asked every %i days', (cadence, days) => {
+])('a provider with cadence %s is due every %i days', (cadence, days) => {
   expect(cadenceMs(cadence)).toBe(days * DAY_MS);
 });

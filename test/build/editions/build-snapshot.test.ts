@@ -1,4 +1,4 @@
-/** What a snapshot holds: figures with their ranks, and the bodies of the free routes. */
+/** The content of a snapshot: observations with ranks, and the bodies of the free routes. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -51,8 +51,8 @@ const observations = async (id: string) => {
   return readObservations(join(directory, observationsFile(id)));
 };
 
-describe('figures', () => {
-  it('are ranked 1, 2, 2, 4 among countries with a value, the highest first, with the change of rank since the year before', async () => {
+describe('observations', () => {
+  it('have competition ranks (1, 2, 2, 4), highest value first, and the change since the year before', async () => {
     await publish({ one });
     await world.build();
     const rows = await observations('atlas.one');
@@ -72,7 +72,7 @@ describe('figures', () => {
     ]);
   });
 
-  it('are ranked upwards where lower is better, and not at all where a rank means nothing', async () => {
+  it('rank the lowest value first where lower is better, and have no rank with no_rank', async () => {
     await world.define('atlas', {
       indicators: { low: { higher_is_better: false }, none: { no_rank: true } },
     });
@@ -89,7 +89,7 @@ describe('figures', () => {
     expect((await observations('atlas.none')).map(({ rank }) => rank)).toEqual([null, null]);
   });
 
-  it('open in parquetjs-lite and hyparquet with equal values', async () => {
+  it('read equally with parquetjs-lite and hyparquet', async () => {
     await publish({ one });
     await world.build();
     const { directory } = await world.served();
@@ -100,7 +100,7 @@ describe('figures', () => {
     expect(await readWithParquetjs(file)).toEqual(rows);
   });
 
-  it('of countries that are not served are left out and not ranked against', async () => {
+  it('exclude disabled countries, also from ranks', async () => {
     await publish({
       one: {
         cells: [
@@ -113,7 +113,7 @@ describe('figures', () => {
     expect((await observations('atlas.one')).map(({ iso3, rank }) => [iso3, rank])).toEqual([['FRA', 1]]);
   });
 
-  it('are projected from the year that is curated, where rows do not say', async () => {
+  it('are projected from the curated year where rows have no flag', async () => {
     await world.define('atlas', { indicators: { one: { projected_from: 2001 } } });
     await publish({ one });
     await world.build();
@@ -130,7 +130,7 @@ describe('figures', () => {
 describe('bodies', () => {
   const meta = { generated_at: '2026-11-20T12:00:00+00:00' };
 
-  it('are whole answers of the free routes in the public shapes', async () => {
+  it('are complete responses of the free routes in the public schemas', async () => {
     await publish({ one, empty: { cells: [['world', 2000, 1]] } });
     await world.build();
     const check = async (path: string, schema: z.ZodType, more: Record<string, unknown>) => {
@@ -159,7 +159,7 @@ describe('bodies', () => {
     });
   });
 
-  it('stand beside equal bodies in br, zstd and gzip', async () => {
+  it('have equal variants in br, zstd and gzip', async () => {
     await publish({ one });
     await world.build();
     const { directory } = await world.served();
@@ -176,7 +176,7 @@ describe('bodies', () => {
     }
   });
 
-  it('say the coverage of an indicator without values, and none of one without rows', async () => {
+  it('have empty coverage for an indicator without values and null without rows', async () => {
     await publish({ one, gaps: { cells: [['FRA', 2000, '']] }, empty: { cells: [['world', 2000, 1]] } });
     await world.build();
     const { data } = await world.body(ROUTE_FILES.indicators);
@@ -198,7 +198,7 @@ describe('bodies', () => {
     ]);
   });
 
-  it('count rows of a country, and years of its values', async () => {
+  it('count the rows of a country and the years with values', async () => {
     await publish({ one });
     await world.build();
     const { data } = await world.body(ROUTE_FILES.coverage);
@@ -209,7 +209,7 @@ describe('bodies', () => {
     expect([...rows.keys()]).toEqual([...rows.keys()].toSorted());
   });
 
-  it('order names as people do, and the items of a country by topic, curated place and name', async () => {
+  it('sort names by collation, and the items of a country by topic, curated order and name', async () => {
     await world.define('atlas', {
       indicators: { b: { order: 2 }, a: { order: 3 }, c: { order: 2 }, h: { topic: 'population' } },
     });
@@ -230,7 +230,7 @@ describe('bodies', () => {
     expect(names.indexOf('Åland Islands')).toBeLessThan(names.indexOf('Albania'));
   });
 
-  it('tell freshness from the last good run, the unchanged one included', async () => {
+  it('take freshness from the last good run, including unchanged ones', async () => {
     await publish({ one });
     world.tomorrow();
     expect(await world.ingest('atlas')).toMatchObject({ status: 'unchanged' });

@@ -1,4 +1,4 @@
-/** What is looked at beyond the number of indicators up to which every pair is compared. */
+/** Candidate selection for relations, used beyond the number of indicators up to which every pair is compared. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -32,8 +32,8 @@ const anySeries = fc
   )
   .map(([provider, words, unit]): ConceptSeries => describeSeries(provider, words.join(' '), unit));
 
-describe('pairs that may be one concept', () => {
-  it('are all found by the words they share', () => {
+describe('concept candidates', () => {
+  it('include every pair whose words match', () => {
     fc.assert(
       fc.property(fc.array(anySeries, { maxLength: 60 }), (series) => {
         const brute = series.map((a, index) =>
@@ -50,7 +50,7 @@ describe('pairs that may be one concept', () => {
 
 const COUNTRIES = 200;
 
-/** Numbers between 0 and 1 that are the same at every run. */
+/** A seeded generator of numbers between 0 and 1. */
 function noise(seed: number): () => number {
   let state = seed;
   return () => {
@@ -76,7 +76,7 @@ function families(count: number, members: number): Float64Array[] {
   );
 }
 
-describe('indicators that are likely correlated', () => {
+describe('correlation candidates', () => {
   const values = families(40, 10);
   const orders = values.map(sortByValue);
   const spearman = new Spearman(COUNTRIES);
@@ -91,7 +91,7 @@ describe('indicators that are likely correlated', () => {
     return [...values.keys()].filter((b) => at(b) >= 0.7).sort((b, c) => at(c) - at(b));
   };
 
-  it('hold nearly all that exact comparison of every pair finds, and no more than asked for', () => {
+  it('include nearly all that exact comparison of every pair finds, and at most `keep`', () => {
     const found = correlationCandidates(values, 16);
     let wanted = 0;
     let met = 0;
@@ -107,14 +107,14 @@ describe('indicators that are likely correlated', () => {
     expect(met / wanted).toBeGreaterThan(0.97);
   });
 
-  it('are the same at every run, and nobody where there is nothing to compare', () => {
+  it('are deterministic, and empty when there is nothing to compare', () => {
     expect(correlationCandidates(values, 8)).toEqual(correlationCandidates(values, 8));
     const nothing = [Float64Array.from([Number.NaN, 1]), Float64Array.from([2, Number.NaN])];
     expect(correlationCandidates(nothing, 8)).toEqual([[], []]);
     expect(correlationCandidates([], 8)).toEqual([]);
   });
 
-  it('tell the same relations as comparing every pair does, with the same figures', () => {
+  it('lead to the same relations as comparing every pair', () => {
     const credit = { licence: 'CC BY 4.0', licence_url: null, attribution: 'A' };
     const indicators = values.map((_, index) => ({
       id: `p.s${index}`,

@@ -1,4 +1,4 @@
-/** What may enter a snapshot, what two of them share, and how a damaged one is found out. */
+/** Which indicators enter a snapshot, what two snapshots share, and how a damaged one is detected. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
@@ -44,8 +44,8 @@ const observations = async (id: string) => {
   return readObservations(join(directory, observationsFile(id)));
 };
 
-describe('the gate', () => {
-  /** Which of the words stand anywhere in the snapshot: in a file's name or in any byte, decompressed or not. */
+describe('publication rules', () => {
+  /** The words found anywhere in the snapshot: in a file name or in its bytes, also decompressed. */
   async function found(...words: string[]): Promise<string[]> {
     const { directory } = await world.served();
     const files = await filesBelow(directory);
@@ -62,7 +62,7 @@ describe('the gate', () => {
   }
   const secret: Series = { name: 'Whispered', cells: [['FRA', 2000, 123456.789]] };
 
-  it('keeps what may not be redistributed out of every byte, and lets it in when the flag is turned', async () => {
+  it('keep a provider that is not redistributable out of every byte until its flag changes', async () => {
     await world.define('vault', { redistributable: false });
     await publish({ one });
     await publish({ secret }, 'vault');
@@ -79,7 +79,7 @@ describe('the gate', () => {
   it.each([
     ['redistributable', { redistributable: false }],
     ['enabled', { enabled: false }],
-  ])('obeys %s of a single indicator', async (_, setting) => {
+  ])('respect %s of a single indicator', async (_, setting) => {
     await publish({ one, secret });
     await world.build();
     expect(await found('Whispered')).toHaveLength(1);
@@ -88,7 +88,7 @@ describe('the gate', () => {
     expect(await found('Whispered', 'secret')).toEqual([]);
   });
 
-  it('is only ever narrowed by an indicator: display stays display, withheld stays withheld', async () => {
+  it('can only be narrowed by an indicator: display stays display, withheld stays withheld', async () => {
     const wide = { indicators: { one: { access_tier: 'open', redistributable: true } } };
     await world.define('atlas', { ...wide, access_tier: 'display' });
     await world.define('vault', { ...wide, redistributable: false });
@@ -100,7 +100,7 @@ describe('the gate', () => {
     ]);
   });
 
-  it('obeys an operator: off, renamed, described', async () => {
+  it('apply operator overrides: disabled, renamed, described', async () => {
     await publish({ one, secret });
     await world.build({
       overrides: new Map([
@@ -116,14 +116,14 @@ describe('the gate', () => {
     });
   });
 
-  it('refuses a build that would name a withheld indicator', async () => {
+  it('reject a build that names a withheld indicator', async () => {
     await publish({ one: { ...one, name: 'See atlas.secret' }, secret });
     await world.define('atlas', { indicators: { secret: { redistributable: false } } });
     await expect(world.build()).rejects.toThrow('names atlas.secret, which must not be published');
     expect(await world.snapshots.currentId()).toBeNull();
   });
 
-  it('lets samples in only while no other provider has anything to give', async () => {
+  it('include sample providers only while no other provider has data', async () => {
     await world.define('sample', { sample: true });
     await publish({ one }, 'sample');
     await world.build();
@@ -134,13 +134,13 @@ describe('the gate', () => {
     expect((await world.body(ROUTE_FILES.freshness)).data).toMatchObject([{ provider_id: 'atlas' }]);
   });
 
-  it('publishes nothing when there is nothing', async () => {
+  it('publish nothing when there is nothing to publish', async () => {
     await expect(world.build()).rejects.toThrow(NothingToPublish);
   });
 });
 
 describe('two builds', () => {
-  it('of the same input at the same time give equal bytes', async () => {
+  it('of equal input at the same time have equal bytes', async () => {
     await publish({ one, two: { cells: one.cells } });
     const first = await world.build();
     const { directory, manifest } = await world.served();
@@ -152,7 +152,7 @@ describe('two builds', () => {
     await verifyFiles(elsewhere, manifest.files);
   });
 
-  it('share the files of indicators that did not change', async () => {
+  it('share the files of unchanged indicators', async () => {
     await publish({ one, two: { cells: one.cells } });
     await world.build();
     const before = await world.served();
@@ -167,7 +167,7 @@ describe('two builds', () => {
     expect(await inode(after.directory, 'atlas.two')).not.toBe(await inode(before.directory, 'atlas.two'));
   });
 
-  it('do not share a file that was damaged since', async () => {
+  it('do not share a damaged file', async () => {
     await publish({ one });
     await world.build();
     const before = await world.served();
@@ -177,7 +177,7 @@ describe('two builds', () => {
     expect(await observations('atlas.one')).toHaveLength(10);
   });
 
-  it('compute ranks anew when what is better has changed', async () => {
+  it('recompute ranks when higher_is_better changes', async () => {
     await publish({ one });
     await world.build();
     await world.define('atlas', { indicators: { one: { higher_is_better: false } } });
@@ -194,7 +194,7 @@ describe('verification', () => {
   });
   const verify = async () => verifyPublished(world.settings, await loadCurated(world.settings.CURATED_DIR));
 
-  it('finds a sound snapshot sound', async () => {
+  it('accepts an intact snapshot', async () => {
     const { directory, manifest } = await world.served();
     expect(await verify()).toMatchObject({
       traced: 1,
@@ -208,14 +208,14 @@ describe('verification', () => {
 
   it.each([
     ['a changed file', 'routes/topics.json', '{}', /another content/],
-    ['a file that nobody wrote', 'routes/more.json', '{}', /not in the manifest/],
-  ])('finds %s', async (_, path, content, fault) => {
+    ['an extra file', 'routes/more.json', '{}', /not in the manifest/],
+  ])('detects %s', async (_, path, content, fault) => {
     const { directory } = await world.served();
     await writeFile(join(directory, path), content);
     await expect(verify()).rejects.toThrow(fault);
   });
 
-  it('finds a figure that is not in the lake', async () => {
+  it('detects a value that is not in the lake', async () => {
     const { run } = await runOf('atlas');
     await world.copy(`lake/atlas/${run}/observations.parquet`, 'kept.parquet');
     const { query } = await import('../parquet-readers.ts');

@@ -1,4 +1,4 @@
-/** Ranks and their changes as the statement computes them, against a count that shares nothing with it. */
+/** Ranks and rank changes as SQL computes them, compared with an independent count; and batches. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -116,7 +116,7 @@ describe('ranks', () => {
     );
   }
 
-  it('equal an independent count on any figures, the highest or the lowest first', async () => {
+  it('equal an independent count for any values, highest or lowest first', async () => {
     await fc.assert(
       fc.asyncProperty(anyCells, async (cells) => {
         expect(await publish(cells)).toEqual([expected(cells, 1), expected(cells, -1)]);
@@ -137,7 +137,7 @@ describe('batches', () => {
       }),
   );
 
-  it('hold every indicator once, in order, of one lake file, within their rows unless alone', () => {
+  it('contain every indicator once, in order, from one lake file, within the row limit unless alone', () => {
     fc.assert(
       fc.property(anySeries, (series) => {
         const batches = batchIndicators(series.toReversed(), 20);

@@ -97,7 +97,7 @@ describe('related indicators', () => {
     expect(short(found, 'a.curated')[0]).toBe('a.one drives');
   });
 
-  it('are correlated from |ρ| 0.7 over 30 common countries, downwards as well as upwards, strongest first', () => {
+  it('are correlated from |ρ| 0.7 of either sign over 30 common countries, strongest first', () => {
     const down = rising(40).map((x) => -x);
     const bumpy = rising(40).map((x) => (x % 8 === 0 ? 40 - x : x));
     const found = relatedTo(
@@ -115,7 +115,7 @@ describe('related indicators', () => {
     expect(short(found, 'a.few')).toEqual(ids.map((id) => `${id} related`));
   });
 
-  it('fall back to the same topic by widest coverage, then to any topic, so that nobody is alone', () => {
+  it('fall back to the same topic by widest coverage, then to any topic', () => {
     const found = relatedTo(
       input([
         { id: 'a.one', values: [1] },
@@ -131,7 +131,7 @@ describe('related indicators', () => {
     expect(relatedTo(input([{ id: 'a.only', values: [1] }])).get('a.only')).toEqual([]);
   });
 
-  it('are at most twelve, never itself, never twice', () => {
+  it('are at most twelve, without itself or duplicates', () => {
     const given = Array.from({ length: 30 }, (_, index) => ({ id: `a.n${index}`, values: rising(40) }));
     const links = [
       { from: 'a.n0', to: 'a.n1', relation: 'first' },
@@ -146,7 +146,7 @@ describe('related indicators', () => {
     }
   });
 
-  it('are the same every time', () => {
+  it('are deterministic', () => {
     const given = Array.from({ length: 25 }, (_, index) => ({
       id: `a.n${index}`,
       values: rising(60).map((x) => (x * (index + 3)) % 61),
@@ -155,7 +155,7 @@ describe('related indicators', () => {
   });
 });
 
-describe('one concept at two providers', () => {
+describe('the same concept at two providers', () => {
   const agree = { common: 100, rho: 0.999, medianDifference: 0.01 };
   const same = (
     a: [provider: string, name: string, unit: string | null],
@@ -163,13 +163,13 @@ describe('one concept at two providers', () => {
     agreement = agree,
   ): boolean => isSameConcept(describeSeries(...a), describeSeries(...b), () => agreement);
 
-  it('has one name and unit, whatever their spelling', () => {
+  it('has the same name and unit in any spelling', () => {
     expect(same(['a', 'Rural population', 'people'], ['b', 'rural  Population', 'People'])).toBe(true);
     expect(
       same(['a', 'Access (% of population)', '% of population'], ['b', 'Access', 'percent of population']),
     ).toBe(true);
   });
-  it('or one unit and the same figures', () => {
+  it('or the same unit and values', () => {
     expect(same(['a', 'Life expectancy', 'years'], ['b', 'Expected life at birth', 'years'])).toBe(true);
     expect(
       same(['a', 'Life expectancy', 'years'], ['b', 'Years lived', 'years'], {
@@ -184,14 +184,14 @@ describe('one concept at two providers', () => {
       same(['a', 'Life expectancy', 'years'], ['b', 'Years lived', 'years'], { ...agree, common: 29 }),
     ).toBe(false);
   });
-  it('is not believed where the figures contradict the words', () => {
+  it('is rejected when the values contradict the words', () => {
     expect(same(['a', 'Thing', 'kg'], ['b', 'Thing', 'kg'], { ...agree, rho: 0.4 })).toBe(false);
   });
-  it('is not another part of the whole', () => {
+  it('is rejected for different parts', () => {
     expect(same(['a', 'Life expectancy, male', 'years'], ['b', 'Life expectancy', 'years'])).toBe(false);
     expect(same(['a', 'Urban population', 'people'], ['b', 'Rural inhabitants', 'people'])).toBe(false);
   });
-  it('is not within one provider, nor across units', () => {
+  it('is never found within one provider or across units', () => {
     expect(same(['a', 'Thing', 'kg'], ['a', 'Thing', 'kg'])).toBe(false);
     expect(same(['a', 'Thing', 'kg'], ['b', 'Thing', 'tonnes'])).toBe(false);
     expect(same(['a', 'Some', null], ['b', 'Other', null])).toBe(false);

@@ -55,7 +55,7 @@ describe('Spearman', () => {
     );
   });
 
-  it('counts the countries that both have', () => {
+  it('counts common countries', () => {
     const spearman = new Spearman(COUNTRIES);
     fc.assert(
       fc.property(column, column, (a, b) => {
@@ -67,7 +67,7 @@ describe('Spearman', () => {
     );
   });
 
-  it('knows the perfect cases', () => {
+  it('is 1, -1 and 0 for equal, opposite and constant rankings', () => {
     const spearman = new Spearman(4);
     const up = sortByValue(Float64Array.of(1, 2, 3, 4));
     const steep = sortByValue(Float64Array.of(1, 10, 1000, 1e9));

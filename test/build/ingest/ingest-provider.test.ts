@@ -17,7 +17,7 @@ const lakeRows = async () => {
 };
 
 describe('a run', () => {
-  it('writes judged rows sorted by series, country and year, and a record last', async () => {
+  it('writes accepted rows sorted by series, country and year, and a record', async () => {
     await world.publish('atlas', {
       zeta: {
         cells: [
@@ -61,7 +61,7 @@ describe('a run', () => {
     expect(world.records.map(({ status }) => status)).toEqual(['running', 'succeeded']);
   });
 
-  it('finds an unchanged upstream without reading it, and stands for the same figures', async () => {
+  it('ends as unchanged without reading an unchanged upstream, with the counts of the last good run', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const first = await world.ingest('atlas');
     world.tomorrow();
@@ -70,7 +70,7 @@ describe('a run', () => {
     expect((await world.lake('atlas').current())?.record.run_id).toBe(first.run_id);
   });
 
-  it('reads an unchanged upstream again when the definition has changed', async () => {
+  it('reads an unchanged upstream again when the definition changed', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     await world.ingest('atlas');
     await world.define('atlas', {
@@ -83,7 +83,7 @@ describe('a run', () => {
     expect(record.rejects.out_of_bounds?.rows).toBeGreaterThan(0);
   });
 
-  it('reports what it changed against the last good run', async () => {
+  it('records revisions against the last good run', async () => {
     await world.publish('atlas', {
       one: { cells: [...cells(5), ['NZL', 2000, 1]] },
       two: { cells: cells(3) },
@@ -110,7 +110,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('fails one series with two different figures and keeps the others', async () => {
+  it('fails a series with two different values for one country and year, and keeps the others', async () => {
     await world.publish('atlas', {
       bad: {
         cells: [
@@ -130,7 +130,7 @@ describe('a run', () => {
     });
   });
 
-  it('keeps the last good rows of a series that fails this time', async () => {
+  it('keeps the last good rows of a series that fails', async () => {
     await world.publish('atlas', { one: { cells: cells(5) }, two: { name: 'Two', cells: cells(4) } });
     await world.ingest('atlas');
     world.tomorrow();
@@ -152,7 +152,7 @@ describe('a run', () => {
     expect(order).toEqual(order.toSorted());
   });
 
-  it('leaves texts and drawings among the figures alone', async () => {
+  it('ignores files that are not series of numbers', async () => {
     await world.publish('atlas', {
       mountains: { type: 'string', cells: [['FRA', 2001, '{"a":1}']] },
       one: { cells: cells(1) },
@@ -161,7 +161,7 @@ describe('a run', () => {
   });
 });
 
-describe('a run that looks wrong', () => {
+describe('a suspicious run', () => {
   const publishAndIngest = async (series: Record<string, Series>) => {
     await world.publish('atlas', series);
     const record = await world.ingest('atlas');
@@ -169,7 +169,7 @@ describe('a run that looks wrong', () => {
     return record;
   };
 
-  it('is held, and the last good data stay', async () => {
+  it('is held, and the last good run stays current', async () => {
     const good = await publishAndIngest({ one: { cells: cells(5) } });
     const held = await publishAndIngest({ one: { cells: cells(3) } });
     expect(held).toMatchObject({
@@ -180,7 +180,7 @@ describe('a run that looks wrong', () => {
     expect((await world.lake('atlas').current())?.record.run_id).toBe(good.run_id);
   });
 
-  it('is held for values a hundred times too high', async () => {
+  it('is held when its values are a hundred times higher', async () => {
     await publishAndIngest({ one: { cells: cells(5) } });
     const held = await publishAndIngest({
       one: { cells: cells(5, (place, year) => 100 * (place + year / 10)) },
@@ -191,7 +191,7 @@ describe('a run that looks wrong', () => {
     });
   });
 
-  it('is taken as good by an operator: a new run with its figures, the held one as it was', async () => {
+  it('becomes a new current run when an operator accepts it, and stays unchanged itself', async () => {
     await publishAndIngest({ one: { cells: cells(5) } });
     const named = await publishAndIngest({ one: { unit: 'kg', cells: cells(5) } });
     expect(named).toMatchObject({ status: 'succeeded', revisions: { added: 0, changed: 0, removed: 0 } });

@@ -1,4 +1,4 @@
-/** Every row that a connector hands on is kept, rejected or left out with its series, and counted as just one of these. */
+/** Row accounting: every row of a connector is kept, rejected or lost with its series, and counted once. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RawObservation, SourceItem } from '../../../build/connectors/connector.ts';
@@ -35,7 +35,7 @@ const entryOf = (slug: string) => ({
   ...{ tags: [], licence: null },
 });
 
-it('for any series, good and broken', async () => {
+it('counts every row of any series once, of good and failed ones', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(series, { maxLength: 6 }), async (all) => {
       const items: SourceItem[] = all.flatMap(({ batches, breaksOff, isAnnounced, hasGoodName }, number) => {

@@ -46,7 +46,7 @@ describe('a run is held', () => {
     expect(holdReason(gates, side(), after)).toBeNull();
   });
 
-  it('names the first series and counts the rest', () => {
+  it('names the first series in its reason and counts the rest', () => {
     const names = Array.from({ length: 8 }, (_, index) => `s${index}`);
     const many = (unit: string) => ({
       ...side(),

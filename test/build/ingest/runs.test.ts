@@ -1,4 +1,4 @@
-/** Runs that fail, are stopped or crash, and runs beside and after one another. */
+/** Failed, cancelled, crashed, concurrent and consecutive runs. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 describe('a run that fails', () => {
-  it('leaves a record that says why, and the last good data', async () => {
+  it('leaves a record with its reason, and the last good run stays current', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const good = await world.ingest('atlas');
     await world.write('mirror/atlas/datapackage.json', '{"resources": [');
@@ -24,9 +24,9 @@ describe('a run that fails', () => {
   });
 
   it.each([
-    ['an upstream that is not there', async () => {}, /"datapackage.json" is not in the mirror/],
+    ['a missing upstream', async () => {}, /"datapackage.json" is not in the mirror/],
     [
-      'settings that do not suit the connector',
+      'source settings that are invalid for the connector',
       () => world.define('atlas', { source: { nonsense: 1 } }),
       /does not suit connector ddf/,
     ],
@@ -36,19 +36,19 @@ describe('a run that fails', () => {
       /no connector "telegraph"/,
     ],
     [
-      'a layout that is another',
+      'an unknown layout',
       () => world.write('mirror/atlas/datapackage.json', '{"resources": []}'),
       /lists no concepts/,
     ],
     [
-      'a datapoint file that is not there',
+      'a missing datapoint file',
       async () => {
         await world.publish('atlas', { one: { cells: cells(1) } });
         await rm(join(world.directory, 'mirror/atlas/ddf--datapoints--one--by--geo--time.csv'));
       },
       /not in the mirror/,
     ],
-  ])('for %s', async (_, spoil, reason) => {
+  ])('has a reason: %s', async (_, spoil, reason) => {
     await spoil();
     expect(await world.ingest('atlas')).toMatchObject({
       status: 'failed',
@@ -57,14 +57,14 @@ describe('a run that fails', () => {
     expect(await world.lake('atlas').current()).toBeNull();
   });
 
-  it('is recorded as cancelled when it was stopped', async () => {
+  it('is recorded as cancelled when its signal aborts', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const record = await world.ingest('atlas', { signal: AbortSignal.abort() });
     expect(record.status).toBe('cancelled');
     expect(await world.ingest('atlas')).toMatchObject({ status: 'succeeded' });
   });
 
-  it('was broken off by a crash: found by the next run, recorded as failed, its data removed', async () => {
+  it('and was interrupted by a crash is recorded as failed by the next run, without its data', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const lake = world.lake('atlas');
     const { id, directory } = await lake.begin(world.clock - 60_000);
@@ -78,7 +78,7 @@ describe('a run that fails', () => {
     expect(await readdir(join(lake.directory, id))).toEqual(['run.json']);
   });
 
-  it('was good and broken off just before it was pointed at: it is pointed at by the next one', async () => {
+  it('between its rename and the pointer is made current by the next run', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const first = await world.ingest('atlas');
     world.tomorrow();
@@ -89,7 +89,7 @@ describe('a run that fails', () => {
     expect((await world.lake('atlas').current())?.record.run_id).toBe(second.run_id);
   });
 
-  it('starts anew where the last good run can no longer be read', async () => {
+  it('does not stop the next run when the last good run cannot be read', async () => {
     await world.publish('atlas', { one: { cells: cells(5) } });
     const first = await world.ingest('atlas');
     await rm(join(world.settings.LAKE_DIR, 'atlas', first.run_id), { recursive: true });
@@ -99,7 +99,7 @@ describe('a run that fails', () => {
 });
 
 describe('runs of one provider', () => {
-  it('are never two at once', async () => {
+  it('never run at the same time', async () => {
     const lock = await acquireLock(world.lake('atlas').lockFile, 'provider atlas');
     await expect(world.ingest('atlas')).rejects.toThrow(LockHeldError);
     await lock.release();
@@ -108,7 +108,7 @@ describe('runs of one provider', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('are kept as many as the setting says, and always the current one', async () => {
+  it('are kept up to LAKE_KEEP, and the current one always', async () => {
     for (let day = 1; day <= 5; day += 1) {
       await world.publish('atlas', { one: { cells: cells(day) } });
       await world.ingest('atlas');
@@ -118,7 +118,7 @@ describe('runs of one provider', () => {
     expect(runs.map(({ rows_written }) => rows_written)).toEqual([30, 40, 50]);
   });
 
-  it('get ids of their own within one second', async () => {
+  it('get different ids within one second', async () => {
     await world.publish('atlas', { one: { cells: cells(1) } });
     const [first, second] = [await world.ingest('atlas'), await world.ingest('atlas')];
     expect([first.run_id, second.run_id]).toEqual(['20261120T120000Z', '20261120T120000Z-2']);
@@ -128,7 +128,7 @@ describe('runs of one provider', () => {
   });
 });
 
-it('an empty directory in the lake is no provider', async () => {
+it('an empty provider directory has no runs', async () => {
   await mkdir(join(world.settings.LAKE_DIR, 'atlas'), { recursive: true });
   expect(await world.lake('atlas').current()).toBeNull();
   expect(await world.lake('atlas').records()).toEqual([]);

@@ -47,8 +47,8 @@ function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = 
   return { kept, rejects: rejects.summary(), columns, buffer };
 }
 
-describe('one series', () => {
-  it('comes out by country and year', () => {
+describe('a series buffer', () => {
+  it('returns rows by country and year', () => {
     const { kept } = judge([
       { place: 'zwe', year: 2001, value: '3' },
       { place: 'FRA', year: '2002', value: 2 },
@@ -61,11 +61,11 @@ describe('one series', () => {
     ]);
   });
 
-  it('keeps a published gap as a row without a value', () => {
+  it('keeps a gap as a row without a value', () => {
     expect(judge([{ place: 'AFG', year: 2001, value: null }]).kept).toEqual([['AFG', 2001, Number.NaN]]);
   });
 
-  it('counts what it leaves out, by reason, with samples', () => {
+  it('counts rejected rows by reason, with samples', () => {
     const { kept, rejects } = judge(
       [
         { place: 'world', year: 2001, value: 1 },
@@ -95,7 +95,7 @@ describe('one series', () => {
     });
   });
 
-  it('gives at most twenty samples and counts all that differ', () => {
+  it('keeps at most twenty samples and counts all distinct ones', () => {
     const rows = Array.from({ length: 50 }, (_, index) => ({ place: `P${index}`, year: 2001, value: 1 }));
     const known = { place: 'FRA', year: 2001, value: 1 };
     const { unknown_place: unknown } = judge([...rows, ...rows, known]).rejects;
@@ -103,7 +103,7 @@ describe('one series', () => {
     expect(unknown?.samples).toHaveLength(20);
   });
 
-  it('fails when most rows have no known place or no year and none is left, not where upstream has none', () => {
+  it('fails when no row is left because most have no known place or year, but not when upstream is empty', () => {
     const [code, date, text] = [
       { place: 'Ruritania', year: 2001, value: 1 },
       { place: 'FRA', year: '2020-01-01', value: 1 },
@@ -137,13 +137,13 @@ describe('one series', () => {
     [{ value: 1 }, { value: null }, 'FRA 2001 has two different figures: 1 and nothing'],
     [{ value: 1, ci_lo: 0, ci_hi: 3 }, { value: 1 }, 'FRA 2001 has two different figures: 1 (0 to 3) and 1'],
     [{ value: 1, projected: true }, { value: 1, projected: false }, /1 projected and 1$/],
-  ])('shows both of two different figures', (first, second, message) => {
+  ])('shows both of two conflicting values', (first, second, message) => {
     const rows = [first, second].map((one) => ({ place: 'FRA', year: 2001, ...one }));
     expect(() => judge(rows)).toThrow(UntrustedSeriesError);
     expect(() => judge(rows)).toThrow(message);
   });
 
-  it('is not trusted when hundreds of its figures, a tenth or more, are impossible, and says what else is wrong', () => {
+  it('fails when more than a hundred values and a tenth are out of bounds, and names conflicts, too', () => {
     const years = Array.from({ length: 600 }, (_, at) => 1400 + at);
     const share = (outside: number) =>
       years.map((year, at) => ({ place: 'FRA', year, value: at < outside ? 900 + at : 1 }));
@@ -160,7 +160,7 @@ describe('one series', () => {
     );
   });
 
-  it('keeps what upstream says of a figure', () => {
+  it('keeps the flags of a value', () => {
     const { columns, buffer } = judge([
       { place: 'AFG', year: 2001, value: 1, status: 'estimated' },
       { place: 'AFG', year: 2002, value: 1 },
@@ -173,7 +173,7 @@ describe('one series', () => {
     ]);
   });
 
-  it('is any order of rows sorted and any subset merged, like a map by country and year', () => {
+  it('sorts and merges any rows like a map by country and year', () => {
     const row = fc.record({
       place: fc.constantFrom(...CODES),
       year: fc.integer({ min: 1990, max: 1999 }),
@@ -193,7 +193,7 @@ describe('one series', () => {
     );
   });
 
-  it('grows with the series', () => {
+  it('grows with its series', () => {
     const rows = Array.from({ length: 40_000 }, (_, index) => ({
       place: CODES[index % 3] ?? '',
       year: Math.floor(index / 3) - 15_000,

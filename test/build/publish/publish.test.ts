@@ -23,19 +23,19 @@ async function buildDays(days: number): Promise<string[]> {
 }
 
 describe('publication', () => {
-  it('keeps the last snapshots and removes older ones', async () => {
+  it('keeps the newest snapshots and removes older ones', async () => {
     const ids = await buildDays(5);
     expect(await world.snapshots.ids()).toEqual(ids.slice(2));
     expect(await world.snapshots.currentId()).toBe(ids[4]);
   });
 
-  it('never removes the snapshot before, which gateways may still read', async () => {
+  it('never removes the previous snapshot, which gateways may still read', async () => {
     world.settings.SNAPSHOT_KEEP = 1;
     const ids = await buildDays(3);
     expect(await world.snapshots.ids()).toEqual(ids.slice(1));
   });
 
-  it('goes back to the snapshot before, or to one by name, and on from there', async () => {
+  it('rolls back to the previous snapshot or a given one, and publishes again after that', async () => {
     const ids = await buildDays(3);
     expect(await rollback(world.snapshots)).toBe(ids[1]);
     expect(await rollback(world.snapshots)).toBe(ids[0]);
@@ -48,13 +48,13 @@ describe('publication', () => {
     expect(await world.snapshots.currentId()).toBe(ids[2]);
   });
 
-  it('of the same content at the same time changes nothing', async () => {
+  it('of equal content at the same time changes nothing', async () => {
     const first = await world.build();
     expect((await world.build()).snapshot).toBe(first.snapshot);
     expect(await world.snapshots.ids()).toEqual([first.snapshot]);
   });
 
-  it('is not seen and is cleared away when it was only half done', async () => {
+  it('hides and removes an incomplete snapshot', async () => {
     const { snapshot } = await world.build();
     const half = [
       join(world.settings.SNAPSHOT_DIR, '.building-1'),
@@ -71,7 +71,7 @@ describe('publication', () => {
     expect((await readdir(world.settings.SNAPSHOT_DIR)).sort()).toEqual([snapshot, next.snapshot, 'current']);
   });
 
-  it('goes on when the pointer leads nowhere', async () => {
+  it('works when the pointer names a missing snapshot', async () => {
     const { snapshot } = await world.build();
     await rm(join(world.settings.SNAPSHOT_DIR, snapshot), { recursive: true });
     world.tomorrow();
@@ -79,14 +79,14 @@ describe('publication', () => {
     expect(await world.snapshots.currentId()).toBe(next.snapshot);
   });
 
-  it('is never done by two at once', async () => {
+  it('never runs twice at the same time', async () => {
     const lock = await acquireLock(world.snapshots.lockFile, 'the snapshot');
     await expect(world.build()).rejects.toThrow(LockHeldError);
     await lock.release();
     await world.build();
   });
 
-  it('is stopped between two steps', async () => {
+  it('can be cancelled between two steps', async () => {
     await expect(world.build({ signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     expect(await world.snapshots.currentId()).toBeNull();
     await world.build();

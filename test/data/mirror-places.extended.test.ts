@@ -1,4 +1,4 @@
-/** Every place code and name in the mirror's files: what is not known of each provider, reviewed by hand. */
+/** Every place code and name in the mirror's files is known, or unknown as reviewed by hand. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
@@ -12,7 +12,7 @@ interface Source {
   files: string;
   column: string;
   schemes: string[];
-  /** Neither a country of the spine, nor a group, nor a former state; or a name of several places. */
+  /** Neither a country, a group nor a former state; or an ambiguous name. */
   unknown: string[];
 }
 
