@@ -109,7 +109,7 @@ async function readExtents(dir: string): Promise<Map<string, { last: number; tex
       count(*) FILTER (
         geo <> 'geo' AND value <> '' AND NOT coalesce(isfinite(try_cast(value AS DOUBLE)), false)
       )::INTEGER AS texts
-    FROM read_csv('${dir}/*.csv', header = false, filename = true,
+    FROM read_csv('${dir}/*.csv', header = false, filename = true, delim = ',', quote = '"', escape = '"',
       columns = {geo: 'VARCHAR', time: 'VARCHAR', value: 'VARCHAR'})
     GROUP BY filename`);
   return new Map(
