@@ -25,7 +25,7 @@ describe('GET /v1/ping', () => {
     expect(answer.headers['x-credits-charged']).toBe('0');
   });
 
-  test('a key whose account has not verified its e-mail shows anonymous', async () => {
+  test('shows tier anonymous until the e-mail is verified', async () => {
     const { key } = await service.account({ verified: false });
     expect((await service.get('/v1/ping', { key })).json.data.tier).toBe('anonymous');
   });
@@ -37,7 +37,7 @@ describe('GET /v1/ping', () => {
 });
 
 describe('GET /v1/usage', () => {
-  test('credits, totals, dense daily and busiest endpoints, as templates', async () => {
+  test('reports credits, totals, one entry per day, and endpoints by route, busiest first', async () => {
     const owner = await service.account({ credits: 100 });
     const get = (path: string) => service.get(path, { key: owner.key });
     await get('/v1/data?indicator=alpha.life_expectancy'); // 9 rows
@@ -64,7 +64,7 @@ describe('GET /v1/usage', () => {
     ]);
   });
 
-  test('days: default 30, echoed in meta; today counts as one day', async () => {
+  test('days defaults to 30, is echoed in meta, and counts today', async () => {
     const { key } = await service.account();
     const plain = (await service.get('/v1/usage', { key })).json;
     expect(plain.meta.days).toBe(30);
@@ -73,7 +73,7 @@ describe('GET /v1/usage', () => {
     expect(today.data.daily.map(({ date }: { date: string }) => date)).toEqual(['2026-11-21']);
   });
 
-  test('totals sum the window only', async () => {
+  test('totals cover only the reported days', async () => {
     const { key } = await service.account();
     await service.get('/v1/countries/KEN', { key });
     service.clock.ms = NOON + 2 * DAY_MS;

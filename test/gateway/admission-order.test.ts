@@ -92,7 +92,7 @@ test('402 last', async () => {
   expect(codeOf(await service.get(PRICED, { key }))).toBe('insufficient_credits');
 });
 
-test('a refused request counts against the rate and as an error of its route, and costs nothing', async () => {
+test('a refused request counts against the rate and as an error, and costs nothing', async () => {
   const made = await service.account({ credits: 5 });
   const answer = await service.get(BAD_PARAMETER, { key: made.key });
   expect(answer.headers['x-ratelimit-remaining']).toBe('1');

@@ -80,7 +80,7 @@ describe.each(PUBLIC_ROUTES)(
       ];
     };
 
-    test('10. whatever is wrong with it, the answer is the same', async () => {
+    test('10. gives the same answer whatever is wrong with the key', async () => {
       const before = await service.balance(owner);
       const bodies = new Set<string>();
       for (const [name, authorization] of malformed(owner.key)) {
@@ -137,7 +137,7 @@ describe('the life of a key', () => {
     expect(answer.headers).not.toHaveProperty('x-credits-remaining');
   });
 
-  test('9. an expired key behaves as a revoked one; one without expiry never expires', async () => {
+  test('9. an expired key is refused like a revoked one; a key without expiry never expires', async () => {
     const { key } = await service.account({ expires_at_ms: NOON + 1000 });
     const { key: endless } = await service.account();
     expect(await ping(key)).toBe('works');
@@ -157,7 +157,7 @@ describe('the life of a key', () => {
     expect(await ping(key)).toBe('works');
   });
 
-  test('10. a key on a closed account is refused for good', async () => {
+  test('10. a key on a closed account is refused permanently', async () => {
     const { key, account_id } = await service.account();
     await service.accounts.close(account_id);
     expect(await ping(key)).toBe('invalid_key');

@@ -5,7 +5,7 @@ import { startRedis } from '../redis.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
-describe('Redis away', () => {
+describe('while Redis is unreachable', () => {
   let service: Service;
   let owner: TestKey;
   beforeAll(async () => {
@@ -32,12 +32,12 @@ describe('Redis away', () => {
     },
   );
 
-  test('a malformed key is refused all the same', async () => {
+  test('still refuses a malformed key', async () => {
     const headers = { authorization: 'Bearer nonsense' };
     expect(codeOf(await service.get('/v1/ping', { headers }))).toBe('invalid_key');
   });
 
-  test('/healthz lives, /readyz says that Redis is away', async () => {
+  test('/healthz is 200, /readyz is 503 and names Redis', async () => {
     expect((await service.get('/healthz')).status).toBe(200);
     const answer = await service.get('/readyz');
     expect(answer.status).toBe(503);
@@ -45,7 +45,7 @@ describe('Redis away', () => {
   });
 });
 
-describe('Parquet failing', () => {
+describe('when a query fails', () => {
   let service: Service;
   let owner: TestKey;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('Parquet failing', () => {
   };
   const ask = () => service.get('/v1/data?indicator=alpha.life_expectancy', { key: owner.key });
 
-  test('a query over its time: 503 unavailable, free, with the standing headers', async () => {
+  test('a query timeout is 503 unavailable, free, with the quota headers', async () => {
     failWith(new QueryTimeout('too long'));
     const answer = await ask();
     expect(answer.status).toBe(503);
@@ -70,7 +70,7 @@ describe('Parquet failing', () => {
     expect(await service.balance(owner)).toBe(1000);
   });
 
-  test('any other fault: 500 internal_error, free, without a word of the cause', async () => {
+  test('any other fault is 500 internal_error, free, without its cause', async () => {
     failWith(new Error('IO Error: cannot open file "/secret/place.parquet"'));
     const answer = await ask();
     expect(answer.status).toBe(500);

@@ -32,7 +32,7 @@ const TAGGED = [
 ];
 
 describe.each(TAGGED)('%s', (path) => {
-  test('has a strong ETag, distinct per coding, the same at every asking', async () => {
+  test('has a strong ETag, distinct per coding and stable', async () => {
     const tags = new Map<string, string>();
     for (const coding of ['br', 'zstd', 'gzip', 'identity']) {
       const answer = await ask(path, coding);
@@ -125,7 +125,7 @@ describe('Accept-Encoding by quality', () => {
     expect(codingOf(await ask('/v1/countries', accept))).toBe(coding);
   });
 
-  test.each(['br', 'zstd', 'gzip'])('a long keyed answer is coded while it is sent: %s', async (coding) => {
+  test.each(['br', 'zstd', 'gzip'])('compresses a long keyed answer: %s', async (coding) => {
     for (const path of [
       '/v1/data?indicator=beta.long_series',
       '/v1/data?indicator=beta.long_series&format=csv',
@@ -138,7 +138,7 @@ describe('Accept-Encoding by quality', () => {
     }
   });
 
-  test.each(['br', 'zstd', 'gzip'])('a middling keyed answer is coded: %s', async (coding) => {
+  test.each(['br', 'zstd', 'gzip'])('compresses a medium keyed answer: %s', async (coding) => {
     const path = '/v1/data?indicator=beta.long_series&countries=KEN&from=1900&to=1950';
     const plain = await ask(path, null, owner.key);
     const coded = await ask(path, coding, owner.key);
@@ -146,7 +146,7 @@ describe('Accept-Encoding by quality', () => {
     expect(DECODE[coding]?.(coded.bytes).equals(plain.bytes)).toBe(true);
   });
 
-  test('a short answer made for the request is sent as it is', async () => {
+  test('does not compress a short answer', async () => {
     expect(codingOf(await ask('/v1/ping', 'br', owner.key))).toBe('identity');
   });
 });
@@ -157,7 +157,7 @@ test.each(KEYED_ROUTES)('$template has no ETag and ignores If-None-Match', async
   expect(answer.headers).not.toHaveProperty('etag');
 });
 
-test('equal requests give equal bytes, whatever the order and spelling of their parameters', async () => {
+test('gives equal bytes to equal requests, whatever the order and encoding of parameters', async () => {
   const one = await ask('/v1/indicators?featured=1&topic=health', null);
   const other = await ask('/v1/indicators?topic=health&featured=TRUE&unknown=x', null);
   expect(other.text).toBe(one.text);

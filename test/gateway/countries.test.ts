@@ -72,7 +72,7 @@ describe('GET /v1/countries', () => {
     expect(json.meta).toMatchObject({ region: 'Europe & Central Asia', income_group: 'High income' });
   });
 
-  test('a filtered list gives the very records of the whole one', async () => {
+  test('a filtered list has the same records as the complete one', async () => {
     const whole = (await service.get('/v1/countries')).json.data;
     const filtered = (await service.get('/v1/countries?region=North+America')).json.data;
     expect(filtered).toEqual(whole.filter(({ iso3 }: { iso3: string }) => iso3 === 'USA'));
@@ -239,7 +239,7 @@ describe('GET /v1/countries/{iso3}', () => {
     expect(answer.json.error.message).toContain(`'${named}'`);
   });
 
-  test('values of display indicators appear here', async () => {
+  test('includes values of display indicators', async () => {
     const { json } = await get('/v1/countries/BRA?topic=economy');
     const ids = json.data.topics.economy.map(({ indicator }: { indicator: string }) => indicator);
     expect(ids).toContain('gamma.reserves');

@@ -48,7 +48,7 @@ describe('rows', () => {
     },
   );
 
-  test('doubles survive, the sign of zero and the smallest one too', async () => {
+  test('preserves doubles, including negative zero and the smallest one', async () => {
     const { json } = await get('indicator=alpha.GDP.PCAP.CD');
     const values = json.data.map(({ value }: { value: number }) => value);
     expect(values.every((value: number, at: number) => Object.is(value, HARD_DOUBLES[at]))).toBe(true);
@@ -61,7 +61,7 @@ describe('rows', () => {
   });
 });
 
-describe('filters, on a cold and on a hot indicator alike', () => {
+describe('filters, on cold and hot indicators', () => {
   const id = 'alpha.population_total';
   const all = expectedRows(id);
   const cases: [string, (row: { iso3: string; year: number }) => boolean][] = [
@@ -96,7 +96,7 @@ describe('filters, on a cold and on a hot indicator alike', () => {
 });
 
 describe('meta', () => {
-  test('the fixed members, and no filter that was not sent', async () => {
+  test('has the fixed members and no filter that was not sent', async () => {
     expect((await get(LIFE)).json.meta).toEqual({
       generated_at: '2026-11-20T02:00:00+00:00',
       count: 9,
@@ -109,7 +109,7 @@ describe('meta', () => {
     });
   });
 
-  test('countries normalised, from, to and format each when sent', async () => {
+  test('echoes normalised countries, from, to and format when sent', async () => {
     const { meta } = (await get(`${LIFE}&countries=usa,%20deu,USA&from=2020&to=2021&format=json`)).json;
     expect(meta).toMatchObject({ countries: ['USA', 'DEU'], from: 2020, to: 2021, format: 'json' });
   });
@@ -137,20 +137,20 @@ describe('CSV', () => {
     expect(headers['x-attribution']).toBe('Alpha Institute, CC BY 4.0');
   });
 
-  test('a credit line outside ASCII is percent-encoded and reads back; no licence address, no Link', async () => {
+  test('percent-encodes a non-ASCII credit line; omits Link without a licence URL', async () => {
     const { headers } = await csv('indicator=beta.co2_emissions');
     expect(headers['x-attribution']).toMatch(/^[\x20-\x7e]+$/);
     expect(decodeURIComponent(String(headers['x-attribution']))).toBe('Büro “Beta” — 100 % público, 東京');
     expect(headers).not.toHaveProperty('link');
   });
 
-  test('no rows: the header line alone, 1 credit', async () => {
+  test('without rows is the header line only, for 1 credit', async () => {
     const answer = await csv('indicator=beta.empty_series');
     expect(answer.text).toBe('indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n');
     expect(answer.headers['x-credits-charged']).toBe('1');
   });
 
-  test('opens in DuckDB with the right types and the same doubles', async () => {
+  test('opens in DuckDB with the right types and equal doubles', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'alm-csv-'));
     const instance = await DuckDBInstance.create(':memory:');
     const connection = await instance.connect();
@@ -179,12 +179,12 @@ describe('CSV', () => {
     await rm(directory, { recursive: true });
   });
 
-  test('a refusal is JSON all the same', async () => {
+  test('a refusal is JSON', async () => {
     expect(codeOf(await csv('indicator=none.such'))).toBe('indicator_not_found');
   });
 });
 
-describe('refusals, all free', () => {
+describe('refusals, all free of charge', () => {
   const cases: [string, string, number, object][] = [
     ['indicator missing', '', 422, { loc: ['query', 'indicator'], type: 'missing', msg: 'Field required' }],
     ['indicator blank', 'indicator=', 422, { loc: ['query', 'indicator'], type: 'string_too_short' }],
@@ -263,7 +263,7 @@ describe('refusals, all free', () => {
     }
   });
 
-  test('402 insufficient_credits names price and balance; nothing is taken', async () => {
+  test('402 insufficient_credits names price and balance and charges nothing', async () => {
     const poor = await service.account({ credits: 8 });
     const answer = await service.get(`/v1/data?${LIFE}`, { key: poor.key });
     expect(answer.status).toBe(402);

@@ -60,7 +60,7 @@ describe('q', () => {
     ]);
   });
 
-  test('composed and decomposed letters are one', async () => {
+  test('treats composed and decomposed letters as equal', async () => {
     expect(await ids(`q=${encodeURIComponent('ÉMISSIONS')}`)).toEqual(['beta.co2_emissions']);
     expect(await ids(`q=${encodeURIComponent('e\u0301missions'.normalize('NFD'))}`)).toEqual([
       'beta.co2_emissions',
@@ -68,7 +68,7 @@ describe('q', () => {
     expect(await ids(`q=${encodeURIComponent('CO₂')}`)).toEqual(['beta.co2_emissions']);
   });
 
-  test('no character of q is special', async () => {
+  test('treats every character of q literally', async () => {
     for (const q of ['%', '_', '.*', '(', '[a', '\\', "'", '"; DROP TABLE', '{x}']) {
       const answer = await service.get(`/v1/indicators?q=${encodeURIComponent(q)}`);
       expect(answer.status).toBe(200);
@@ -155,7 +155,7 @@ describe('sort and dir', () => {
     ]);
   });
 
-  test('sort=topic&dir=desc turns the topics round and nothing else', async () => {
+  test('sort=topic&dir=desc reverses the topics only', async () => {
     const topics = (await list('sort=topic&dir=desc')).data.map(({ topic }: Listed) => topic);
     expect(topics).toEqual(topics.toSorted().toReversed());
     expect(await ids('sort=topic&dir=desc&topic=health')).toEqual(await ids('sort=topic&topic=health'));

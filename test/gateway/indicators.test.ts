@@ -36,8 +36,8 @@ const list = async (query: string) => (await service.get(`/v1/indicators?${query
 const ids = async (query: string): Promise<string[]> =>
   (await list(query)).data.map(({ id }: { id: string }) => id);
 
-describe('the whole catalogue', () => {
-  test('without filter and limit it comes whole, by name', async () => {
+describe('the complete catalogue', () => {
+  test('is returned whole, by name, without filter and limit', async () => {
     const { json } = await service.get('/v1/indicators');
     expect(json.data.map(({ id }: { id: string }) => id)).toEqual(NAME_ORDER);
     expect(json.meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 13, total: 13 });
@@ -47,7 +47,7 @@ describe('the whole catalogue', () => {
     for (const record of (await list('limit=500')).data) expect(record).not.toHaveProperty('related');
   });
 
-  test('unknown parameters are ignored, and change no byte', async () => {
+  test('ignores unknown parameters', async () => {
     const plain = await service.get('/v1/indicators');
     expect((await service.get('/v1/indicators?nonsense=1&_=%zz')).text).toBe(plain.text);
   });
@@ -86,7 +86,7 @@ describe('filters', () => {
     expect(await ids('projections=true')).toEqual(['beta.forecast_only', 'alpha.population_total']);
   });
 
-  test('projections=false: fully observed series, those without coverage among them', async () => {
+  test('projections=false: fully observed series, including those without coverage', async () => {
     const observed = await ids('projections=false');
     expect(observed).toHaveLength(11);
     expect(observed).toContain('beta.empty_series');
@@ -133,7 +133,7 @@ describe('limit and offset', () => {
     expect(meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 3, total: 13, offset: 2 });
   });
 
-  test('pages tile the list', async () => {
+  test('pages cover the list without gap or overlap', async () => {
     const pages = await Promise.all([0, 5, 10].map((offset) => ids(`limit=5&offset=${offset}&sort=latest`)));
     expect(pages.flat()).toEqual(await ids('sort=latest'));
   });

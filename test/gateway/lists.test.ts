@@ -48,7 +48,7 @@ describe('GET /v1/indicators/{indicator_id}', () => {
     expect(answer.headers['x-snapshot']).toBe(service.snapshots.current()?.id);
   });
 
-  test('a percent-encoded id is the id', async () => {
+  test('accepts a percent-encoded id', async () => {
     expect((await service.get('/v1/indicators/alpha%2Elife%5Fexpectancy')).status).toBe(200);
   });
 });

@@ -176,7 +176,7 @@ test('the first, second and third asking give the same bytes', async () => {
   expect(new Set(asked).size).toBe(1);
 });
 
-describe('refusals, all free', () => {
+describe('refusals, all free of charge', () => {
   test('401 unauthorized without a key', async () => {
     expect(codeOf(await service.get('/v1/rankings/alpha.life_expectancy'))).toBe('unauthorized');
   });

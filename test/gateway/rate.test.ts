@@ -100,7 +100,7 @@ describe('with a key', () => {
     expect((await service.get('/v1/countries/KEN', { key: owner.key })).status).toBe(200);
   });
 
-  test('a key known to be over its window is turned away before any query runs', async () => {
+  test('refuses a key known to be over its window before any query runs', async () => {
     const { key } = await service.account();
     const path = '/v1/data?indicator=alpha.life_expectancy';
     for (let call = 0; call < 6; call += 1) await service.get(path, { key });
@@ -114,7 +114,7 @@ describe('with a key', () => {
     expect((await service.get(path, { key })).status).toBe(200);
   });
 
-  test('the day window holds too', async () => {
+  test('enforces the day window too', async () => {
     const { key } = await service.account();
     for (let call = 0; call < 7; call += 1) {
       if (call === 4) service.clock.ms += MINUTE_MS;
@@ -135,7 +135,7 @@ describe('with a key', () => {
     expect((await service.get('/v1/ping', { key: second.key })).status).toBe(429);
   });
 
-  test('an unverified account has the anonymous limits, of its own', async () => {
+  test('an unverified account has the anonymous limits, counted per account', async () => {
     const { key } = await service.account({ verified: false });
     for (let call = 0; call < 3; call += 1) expect((await service.get('/v1/ping', { key })).status).toBe(200);
     expect((await service.get('/v1/ping', { key })).status).toBe(429);
@@ -149,7 +149,7 @@ describe('with a key', () => {
   });
 });
 
-test('forwarded headers are believed only from configured proxies', async () => {
+test('trusts forwarded headers only from configured proxies', async () => {
   const direct = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '2' } });
   try {
     const forge = (address: string) =>

@@ -97,7 +97,7 @@ describe.each(PUBLIC_ROUTES)('GET $template', ({ template, path, key }) => {
     if (!['/v1/ping', '/v1/usage'].includes(template)) expect(other.text).toBe(one.text);
   });
 
-  test('a page on another site may read every header that a keyed answer carries', async () => {
+  test('exposes every header of a keyed answer to other origins', async () => {
     const { headers } = await service.get(path, { key: owner.key });
     const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(', ');
     expect(exposed).toEqual(expect.arrayContaining(KEYED_HEADERS));

@@ -66,7 +66,7 @@ describe('switching', () => {
     }
   });
 
-  test('the pointer is followed by polling', async () => {
+  test('follows the pointer by polling', async () => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
     service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '5' } });
@@ -76,7 +76,7 @@ describe('switching', () => {
     await expect.poll(async () => (await get('/v1/topics')).headers['x-snapshot']).toBe(SECOND);
   });
 
-  test('under load: no request fails, and no answer mixes two snapshots', async () => {
+  test('under load, no request fails and no answer mixes two snapshots', async () => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
     await publishSecond(directory);
@@ -160,7 +160,7 @@ describe('a damaged snapshot is refused, and the old one stays', () => {
     },
   );
 
-  test('it is served after all when it has been put right', async () => {
+  test('is served once it has been repaired', async () => {
     const directory = await emptyDirectory();
     await publishFixture(directory);
     const running = await startOn(directory);
@@ -210,7 +210,7 @@ describe('without a snapshot', () => {
     expect(await running.balance(owner)).toBe(1000);
   });
 
-  test('the first one published is served', async () => {
+  test('serves the first snapshot that is published', async () => {
     const directory = await emptyDirectory();
     const running = await startOn(directory);
     await publishFixture(directory);

@@ -41,7 +41,7 @@ async function ask(socket: Socket, path: string): Promise<void> {
   await asked;
 }
 
-test('when all are taken, idle ones are closed and the next caller is let in', async () => {
+test('closes idle connections at the limit and accepts the next client', async () => {
   const busy = await open();
   await ask(busy, '/wait');
   const idle: Socket[] = [];

@@ -78,13 +78,13 @@ const STRANGE = [
 ];
 
 describe.each(TEMPLATES.map((path) => [path(':id'), path] as const))('%s', (_name, path) => {
-  test.each(SQL.map(encodeURIComponent))('SQL is just an unknown id: %s', async (id) => {
+  test.each(SQL.map(encodeURIComponent))('treats SQL as an unknown id: %s', async (id) => {
     const answer = await service.get(path(id), { key: owner.key });
     expect(answer.status).toBe(404);
     expectNoInternals(answer.text);
   });
 
-  test.each(STRANGE)('a strange id is just an unknown one: %.40s', async (id) => {
+  test.each(STRANGE)('treats a strange id as unknown: %.40s', async (id) => {
     const answer = await service.get(path(id), { key: owner.key });
     expect(answer.status).toBe(404);
     expect(String(codeOf(answer))).toMatch(/_not_found$/);
@@ -146,14 +146,14 @@ describe('every parameter', () => {
     });
   });
 
-  test('thousands of parameters, and one a thousand times', async () => {
+  test('accepts thousands of parameters, and one repeated a thousand times', async () => {
     const many = Array.from({ length: 2_000 }, (_, at) => `p${at}=1`).join('&');
     expect((await service.get(`/v1/topics?${many}`)).status).toBe(200);
     const same = Array.from({ length: 1_000 }, () => 'limit=x').join('&');
     expect((await service.get(`/v1/indicators?${same}`)).json.detail).toHaveLength(1);
   });
 
-  test('names of object members are just unknown parameters', async () => {
+  test('treats names of object members as unknown parameters', async () => {
     const plain = (await service.get('/v1/topics')).text;
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
       expect((await service.get(`/v1/topics?${name}=1&${name}[x]=2`)).text).toBe(plain);
@@ -162,21 +162,21 @@ describe('every parameter', () => {
 });
 
 describe('bodies on GET', () => {
-  test('are ignored, and the connection stays healthy', async () => {
+  test('are ignored, and the connection stays usable', async () => {
     const one =
       'GET /v1/topics HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"a":1}';
     const text = await raw(one + one, 2);
     expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
   });
 
-  test('chunked ones too', async () => {
+  test('are ignored when chunked, too', async () => {
     const one =
       'GET /v1/topics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
     expect((await raw(one + one, 2)).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
   });
 });
 
-describe('HTTP itself', () => {
+describe('malformed HTTP', () => {
   const get = (rest: string) => raw(`GET /v1/topics HTTP/1.1\r\n${rest}\r\n\r\n`);
 
   test.each([
@@ -207,7 +207,7 @@ describe('HTTP itself', () => {
     expectNoInternals(text);
   });
 
-  test('whoever sends headers without measure is told why, and not cut off in the middle', async () => {
+  test('answers 431 to oversized headers instead of resetting the connection', async () => {
     const socket = connect(service.port, '127.0.0.1');
     let text = '';
     const failures: Error[] = [];
@@ -221,17 +221,17 @@ describe('HTTP itself', () => {
     expect(failures).toEqual([]);
   });
 
-  test('two Authorization headers are one credential at most', async () => {
+  test('two Authorization headers count as one credential at most', async () => {
     const text = await get(`Host: a\r\nAuthorization: Bearer x\r\nAuthorization: Bearer ${owner.key}`);
     expect(statusOf(text)).toBe(401);
   });
 
-  test('an absolute address in the request line finds no other place', async () => {
+  test('an absolute URL in the request line reaches no other route', async () => {
     const text = await raw('GET http://other.example/v1/topics HTTP/1.1\r\nHost: a\r\n\r\n');
     expect([200, 404]).toContain(statusOf(text));
   });
 
-  test('the service answers after all of it', async () => {
+  test('the service still answers afterwards', async () => {
     expect((await service.get('/v1/topics')).status).toBe(200);
     expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
   });

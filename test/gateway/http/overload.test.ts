@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 
 const flat = (): Promise<Answer> => service.get('/v1/countries/KEN', { key: owner.key });
 
-test('beyond the bound a call is refused while earlier ones wait, and only those cost', async () => {
+test('refuses calls beyond the bound while earlier ones wait, and charges only the latter', async () => {
   const other = await service.redis.connect();
   // Scripts, which may write, wait until they are let go; that command itself may not wait.
   await other.call('CLIENT', 'PAUSE', '60000', 'WRITE');

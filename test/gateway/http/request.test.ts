@@ -5,14 +5,14 @@ import { createRequestIds, requestIdReader } from '../../../gateway/http/request
 
 const MANY = 5_000;
 
-test('new ids are safe, and no two are alike, whichever process gives them', () => {
+test('new ids are safe and unique across processes', () => {
   const [one, other] = [createRequestIds(), createRequestIds()];
   const ids = Array.from({ length: MANY }, () => [one(), other()]).flat();
   expect(new Set(ids).size).toBe(2 * MANY);
   for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
 });
 
-test('all ids of a process begin alike, so that they tell which one answered', () => {
+test('all ids of a process share a prefix', () => {
   const next = createRequestIds();
   const processes = Array.from({ length: MANY }, () => next().replace(/-[^-]*$/, ''));
   expect(new Set(processes).size).toBe(1);

@@ -31,17 +31,17 @@ async function answerTo(lines: string[], body = ''): Promise<string> {
 
 const FORM = 'Content-Type: application/x-www-form-urlencoded';
 
-it('a form that is not sent is an empty form', async () => {
+it('a missing form is an empty form', async () => {
   expect(await answerTo(['POST /echo HTTP/1.1', FORM])).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"body":\{\}\}$/);
 });
 
-it('JSON that is not sent is a mistake of the caller', async () => {
+it('missing JSON is a client error', async () => {
   expect(await answerTo(['POST /echo HTTP/1.1', 'Content-Type: application/json'])).toContain(
     'HTTP/1.1 400 ',
   );
 });
 
-it('a body that is sent is read', async () => {
+it('reads a body', async () => {
   const sent = await answerTo(['POST /echo HTTP/1.1', FORM, 'Content-Length: 3'], 'a=b');
   expect(sent).toContain('{"body":{"a":"b"}}');
   const chunked = await answerTo(
@@ -51,7 +51,7 @@ it('a body that is sent is read', async () => {
   expect(chunked).toContain('{"body":{"a":"b"}}');
 });
 
-it('a GET is answered whatever it announces or sends', async () => {
+it('answers a GET whatever body it announces or sends', async () => {
   for (const [headers, body] of [
     [[FORM], ''],
     [['Content-Length: 3'], 'abc'],

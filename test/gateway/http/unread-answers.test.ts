@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('a caller who takes none of many small answers is watched, and forgotten when it goes away', async () => {
+test('watches a client that reads none of many small answers, until it leaves', async () => {
   const socket = connect(service.port, '127.0.0.1').pause();
   await once(socket, 'connect');
   const question = 'GET /v1/topics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100);
@@ -31,12 +31,12 @@ test('a caller who takes none of many small answers is watched, and forgotten wh
   while (slowClients.bytes > 0) await nextTurn();
 });
 
-test('an answer that is taken is not', async () => {
+test('does not watch an answer that is read', async () => {
   for (let call = 0; call < 5; call++) await service.get('/v1/topics');
   expect(slowClients.bytes).toBe(0);
 });
 
-test('the reader of a page has a minute for each of its pieces', async () => {
+test('gives the reader of a page a minute for each piece', async () => {
   const app = createHttpServer({ settings: readSettings({}), log: silentLog, randomId: () => 'a' });
   app.get('/page', async () => 'page');
   const patience_ms: unknown[] = [];

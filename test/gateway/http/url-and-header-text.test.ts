@@ -7,7 +7,7 @@ import { parseQueryString, UNREADABLE } from '../../../gateway/operations/parame
 const wellFormed = fc.string({ unit: 'binary' });
 
 describe('query strings', () => {
-  test('any name and value, encoded as browsers do, reads back', () => {
+  test('decodes any name and value that a browser encodes', () => {
     fc.assert(
       fc.property(wellFormed, wellFormed, (name, value) => {
         const text = new URLSearchParams([[name, value]]).toString();
@@ -45,7 +45,7 @@ describe('query strings', () => {
     },
   );
 
-  test('a name that is unreadable names nothing', () => {
+  test('ignores an unreadable name', () => {
     expect({ ...parseQueryString('%ff=1&b=2') }).toEqual({ b: '2' });
   });
 });
@@ -60,13 +60,13 @@ describe('header values', () => {
     );
   });
 
-  test('plain credit lines stay as they are', () => {
+  test('keeps plain credit lines unchanged', () => {
     expect(headerText('Gapminder, CC BY 4.0 (https://gapminder.org)')).toBe(
       'Gapminder, CC BY 4.0 (https://gapminder.org)',
     );
   });
 
-  test('an address cannot leave its angle brackets or its line', () => {
+  test('an address cannot break out of its angle brackets or its line', () => {
     expect(headerAddress('https://a.example/?x=1>; rel="x"\r\nX: y')).toBe(
       'https://a.example/?x=1%3E;%20rel="x"%0D%0AX:%20y',
     );

@@ -153,7 +153,7 @@ test('a cached URL is counted against the caller behind a trusted proxy', async 
   expect((await from('203.0.113.8')).status).toBe(200);
 });
 
-test('a key that is revoked is seen at once', async () => {
+test('a revoked key is refused at once', async () => {
   const account = await service.account();
   const url = unseen('/v1/countries/KEN');
   expect((await service.get(url, { key: account.key })).status).toBe(200);

@@ -182,7 +182,7 @@ describe('a Redis that does not answer', () => {
   });
 });
 
-describe('Redis away', () => {
+describe('while Redis is unreachable', () => {
   it('keyed calls fail at once, anonymous ones go on; all recover by themselves', async () => {
     await admit();
     await server.kill();

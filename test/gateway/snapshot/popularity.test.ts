@@ -15,7 +15,7 @@ describe('Popularity', () => {
     expect([popularity.of('a'), popularity.of('none')]).toEqual([2, 0]);
   });
 
-  test('halves all counts after sixteen requests an indicator, and forgets what fades to nothing', () => {
+  test('halves all counts after sixteen requests per indicator and drops zeros', () => {
     const popularity = new Popularity(1);
     popularity.count('rare');
     for (let ask = 0; ask < 14; ask += 1) popularity.count('favourite');
@@ -24,7 +24,7 @@ describe('Popularity', () => {
   });
 });
 
-describe('what stays in memory', () => {
+describe('the cache of hot indicators', () => {
   let root: string;
   let directory: string;
   let queries: QueryRunner;

@@ -29,18 +29,18 @@ test('values are bound by name', async () => {
   expect(await quick(8)).toBe(8);
 });
 
-test('a query over its time is interrupted', async () => {
+test('interrupts a query that times out', async () => {
   await expect(queries.run(ENDLESS, { k: 7n })).rejects.toBeInstanceOf(QueryTimeout);
 });
 
-test('the connection of an interrupted query serves the next one', async () => {
+test('reuses the connection of an interrupted query', async () => {
   await reopen(2_000);
   const slow = Array.from({ length: 4 }, () => queries.run(ENDLESS, { k: 7n }));
   for (const { status } of await Promise.allSettled(slow)) expect(status).toBe('rejected');
   expect(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(quick))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test('waiting for a connection is limited as well', async () => {
+test('the timeout covers waiting for a connection', async () => {
   const slow = Array.from({ length: 8 }, () => queries.run(ENDLESS, { k: 7n }));
   const settled = await Promise.allSettled(slow);
   for (const outcome of settled) {
@@ -48,7 +48,7 @@ test('waiting for a connection is limited as well', async () => {
   }
 });
 
-test('a limit that has passed before the engine begins ends the query all the same', async () => {
+test('a timeout that expires before the engine starts still ends the query', async () => {
   const hasty = await QueryRunner.open(1);
   for (let time = 0; time < 20; time += 1) {
     const slow = Array.from({ length: 4 }, () => hasty.run(ENDLESS, { k: 7n }));
@@ -57,7 +57,7 @@ test('a limit that has passed before the engine begins ends the query all the sa
   hasty.close();
 });
 
-test('another failure stays what it is', async () => {
+test('passes other failures on unchanged', async () => {
   await expect(
     queries.run('SELECT * FROM read_parquet($file)', { file: 'no/such.parquet' }),
   ).rejects.not.toBeInstanceOf(QueryTimeout);

@@ -34,11 +34,11 @@ describe('files against their manifest', () => {
   });
   afterEach(() => rm(directory, { recursive: true }));
 
-  it('are sound as they were written', async () => {
+  it('verify as written', async () => {
     await expect(verifyFiles(directory, manifest)).resolves.toBeUndefined();
   });
 
-  it.each(SIZES.filter((size) => size > 0))('are damaged with another last byte (%i bytes)', async (size) => {
+  it.each(SIZES.filter((size) => size > 0))('fail with a changed last byte (%i bytes)', async (size) => {
     const bytes = content(size);
     bytes[size - 1] = 0;
     await writeFile(join(directory, `of-${size}`), bytes);
@@ -46,13 +46,13 @@ describe('files against their manifest', () => {
     await expect(verifyFiles(directory, manifest)).rejects.toThrow(told);
   });
 
-  it.each([0, 3 * MEGABYTE])('are damaged with a byte too many (%i bytes)', async (size) => {
+  it.each([0, 3 * MEGABYTE])('fail with an extra byte (%i bytes)', async (size) => {
     await writeFile(join(directory, `of-${size}`), Buffer.concat([content(size), Buffer.from('x')]));
     const told = `of-${size} has ${size + 1} bytes, not ${size}`;
     await expect(verifyFiles(directory, manifest)).rejects.toThrow(told);
   });
 
-  it('are damaged when one is missing', async () => {
+  it('fail when one is missing', async () => {
     await unlink(join(directory, 'of-1'));
     await expect(verifyFiles(directory, manifest)).rejects.toThrow(/^of-1: ENOENT/);
   });

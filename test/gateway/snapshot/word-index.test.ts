@@ -14,8 +14,8 @@ const anyTokens = fc.array(
 /** Where in which word of the texts a token is cut out, so that longer ones are found, too. */
 const anyCut = fc.record({ word: fc.nat(200), from: fc.nat(12), length: fc.integer({ min: 1, max: 9 }) });
 
-describe('the index of words', () => {
-  it('finds what searching every text finds', () => {
+describe('the word index', () => {
+  it('finds what a scan of every text finds', () => {
     fc.assert(
       fc.property(
         fc.array(anyText, { maxLength: 12 }),

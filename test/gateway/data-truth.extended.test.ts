@@ -48,11 +48,11 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
 
   const get = (path: string) => service.get(path, { key });
 
-  test('the mirror holds what this test is about', () => {
+  test('the provider mirror holds the expected series', () => {
     expect(numeric.length).toBeGreaterThan(470);
   });
 
-  test('exactly the numeric series are served', async () => {
+  test('serves exactly the numeric series', async () => {
     const { json } = await service.get('/v1/indicators?provider=gapminder');
     const ids = json.data.map(({ id }: { id: string }) => id);
     expect(ids.toSorted()).toEqual(numeric.map(({ slug }) => `gapminder.${slug}`).toSorted());
