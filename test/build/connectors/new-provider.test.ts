@@ -1,41 +1,57 @@
 /**
- * "A new provider of a known protocol is one definition file, no code": unseen providers, served over HTTP by a local
- * server, go through the real ingestion into a real lake.
+ * A new provider of a known protocol needs a definition file and no code: fictitious providers pass through ingestion,
+ * the build and the gateway.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../../build/lake/lake.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
-import { definitionFile, startUnseenProviders, type UnseenProviders } from './unseen-providers.ts';
+import { Service } from '../../gateway/service.ts';
+import {
+  DEFINITIONS,
+  definitionFile,
+  startUnseenProviders,
+  type UnseenProviders,
+} from './unseen-providers.ts';
 
-describe('a new provider is one definition file', () => {
-  let unseen: UnseenProviders;
-  beforeAll(async () => {
-    unseen = await startUnseenProviders();
-  });
-  afterAll(() => unseen.stop());
+let unseen: UnseenProviders;
+const ingested = new Map<string, Awaited<ReturnType<typeof ingest>>>();
 
-  async function ingest(id: string) {
-    const record = await ingestProvider(unseen.dependencies, id);
-    expect(record.reason).toBeNull();
-    expect(record.status).toBe('succeeded');
-    const lake = new ProviderLake(unseen.dependencies.settings.LAKE_DIR, id);
-    const run = await lake.current();
-    if (!run) throw new Error('no current run');
-    const catalogue = await lake.catalogue(run);
-    const database = await DuckDBInstance.create(':memory:');
-    const connection = await database.connect();
-    const query = `SELECT indicator, iso3, year, value, ci_lo, ci_hi, coalesce(projected, false), status FROM read_parquet('${run.observations}') ORDER BY ALL`;
-    const rows = (await connection.runAndReadAll(query)).getRows();
-    connection.closeSync();
-    return { record, catalogue, rows };
-  }
+beforeAll(async () => {
+  unseen = await startUnseenProviders();
+  for (const id of Object.keys(DEFINITIONS)) ingested.set(id, await ingest(id));
+});
+afterAll(() => unseen?.stop());
 
-  it('reads Eurostat from a file name and a place scheme', async () => {
-    const { record, catalogue, rows } = await ingest('eurostat');
+async function ingest(id: string) {
+  const record = await ingestProvider(unseen.dependencies, id);
+  expect(record.reason).toBeNull();
+  expect(record.status).toBe('succeeded');
+  const lake = new ProviderLake(unseen.dependencies.settings.LAKE_DIR, id);
+  const run = await lake.current();
+  if (!run) throw new Error('no current run');
+  const catalogue = await lake.catalogue(run);
+  const database = await DuckDBInstance.create(':memory:');
+  const connection = await database.connect();
+  const query = `SELECT indicator, iso3, year, value, ci_lo, ci_hi, coalesce(projected, false), status FROM read_parquet('${run.observations}') ORDER BY ALL`;
+  const rows = (await connection.runAndReadAll(query)).getRows();
+  connection.closeSync();
+  return { record, catalogue, rows };
+}
+
+function stored(id: string): Awaited<ReturnType<typeof ingest>> {
+  const result = ingested.get(id);
+  if (!result) throw new Error(`${id} was not ingested`);
+  return result;
+}
+
+describe('ingestion with a minimal definition', () => {
+  it('reads Eurostat from a file name and a place scheme', () => {
+    const { record, catalogue, rows } = stored('eurostat');
     expect(catalogue).toMatchObject([{ slug: 'NAMA_10_PC', unit: 'CP_EUR_HAB' }]);
     expect(record.vintage).toBe('22/05/26 11:00:00');
     expect(rows).toEqual([
@@ -50,8 +66,8 @@ describe('a new provider is one definition file', () => {
     );
   });
 
-  it('reads the OECD from a file name and an indicator dimension, and pins the total', async () => {
-    const { record, catalogue, rows } = await ingest('oecd');
+  it('reads the OECD from a file name and an indicator dimension, and pins the total', () => {
+    const { record, catalogue, rows } = stored('oecd');
     expect(catalogue.map(({ slug, name, unit }) => [slug, name, unit])).toEqual([
       ['LE', 'Life expectancy at birth', 'Years'],
       ['IM', 'Infant mortality', 'Deaths'],
@@ -64,8 +80,8 @@ describe('a new provider is one definition file', () => {
     expect(record.rejects.other_dimension).toMatchObject({ rows: 1, samples: ['SEX=F'] });
   });
 
-  it('reads a Frictionless package from its URL', async () => {
-    const { record, catalogue, rows } = await ingest('co2');
+  it('reads a Frictionless package from its URL', () => {
+    const { record, catalogue, rows } = stored('co2');
     expect(
       catalogue.map(({ slug, name, unit, source, licence }) => [slug, name, unit, source, licence]),
     ).toEqual([
@@ -83,8 +99,8 @@ describe('a new provider is one definition file', () => {
     expect(record.rejects.unknown_place).toMatchObject({ rows: 2, samples: ['ATLANTIS'] });
   });
 
-  it('reads a grapher chart from its name, pairs forecasts, and counts regions', async () => {
-    const { record, catalogue, rows } = await ingest('charts');
+  it('reads a grapher chart from its name, pairs forecasts, and counts regions', () => {
+    const { record, catalogue, rows } = stored('charts');
     expect(catalogue).toMatchObject([
       { slug: 'forest-area', name: 'Forest area', unit: '%', source: 'FAO (2025)' },
     ]);
@@ -96,22 +112,83 @@ describe('a new provider is one definition file', () => {
     ]);
     expect(record.rejects.aggregate_place?.samples).toEqual(['OWID_WRL']);
   });
+});
 
-  it('ends a run of an unchanged upstream as unchanged', async () => {
-    expect((await ingestProvider(unseen.dependencies, 'co2')).status).toBe('unchanged');
+describe('a snapshot of new providers only', () => {
+  let service: Service;
+  beforeAll(async () => {
+    const { dependencies, snapshotDir } = unseen;
+    const settings = { ...dependencies.settings, SNAPSHOT_DIR: snapshotDir, SNAPSHOT_KEEP: 2 };
+    await buildSnapshot({ ...dependencies, settings });
+    service = await Service.start({ snapshots: snapshotDir });
+  });
+  afterAll(() => service?.stop());
+
+  it('lists their indicators by provider', async () => {
+    const { json } = await service.get('/v1/indicators?sort=source');
+    expect(json.data.map(({ id }: { id: string }) => id)).toEqual([
+      'charts.forest-area',
+      'co2.co2-fossil-per-capita',
+      'co2.co2-fossil-total',
+      'eurostat.NAMA_10_PC',
+      'oecd.IM',
+      'oecd.LE',
+    ]);
+    expect((await service.get('/v1/indicators?projections=true&sort=name')).json.data).toMatchObject([
+      { id: 'charts.forest-area', coverage: { latest_year: 2020, yr_max: 2030 } },
+      { id: 'eurostat.NAMA_10_PC', coverage: { latest_year: 2024, yr_max: 2027 } },
+    ]);
   });
 
-  it('names the wrong setting of a definition', async () => {
-    const source = { file: 'x' };
-    const wrong = definitionFile('wrong', unseen.played.url, {
-      connector: 'sdmx-csv',
-      places: ['iso3'],
-      source,
-    });
-    await writeFile(join(unseen.curatedDir, 'providers', 'wrong.yaml'), wrong);
-    const curated = await loadCurated(unseen.curatedDir);
-    const record = await ingestProvider({ ...unseen.dependencies, curated }, 'wrong');
-    expect(record.status).toBe('failed');
-    expect(record.reason).toContain('does not suit connector sdmx-csv: source.files');
+  it('serves their figures and ranks, with gaps and forecasts', async () => {
+    const { key } = await service.account();
+    const { json } = await service.get('/v1/data?indicator=eurostat.NAMA_10_PC', { key });
+    const none = { ci_lo: null, ci_hi: null };
+    expect(json.data).toEqual([
+      { iso3: 'FRA', year: 2024, value: 43_000, ...none, rank: 1, projected: false },
+      { iso3: 'FRA', year: 2027, value: 45_000, ...none, rank: 1, projected: true },
+      { iso3: 'GRC', year: 2023, value: 21_640.5, ...none, rank: 1, projected: false },
+      { iso3: 'GRC', year: 2024, value: null, ...none, rank: null, projected: false },
+    ]);
+    const ranking = await service.get('/v1/rankings/oecd.LE', { key });
+    expect(ranking.json.meta).toMatchObject({ year: 2022, ranked: 2 });
+    expect(ranking.json.data.slice(0, 2)).toMatchObject([
+      { rank: 1, iso3: 'FRA', value: 82.3 },
+      { rank: 2, iso3: 'DEU', value: 80.7 },
+    ]);
   });
+
+  it('serves their freshness', async () => {
+    const { json } = await service.get('/v1/meta/freshness');
+    expect(
+      json.data.map((one: Record<string, unknown>) => [
+        one.provider_id,
+        one.latest_data_year,
+        one.last_ok_rows,
+      ]),
+    ).toEqual([
+      ['charts', 2020, 3],
+      ['co2', 2014, 6],
+      ['eurostat', 2024, 4],
+      ['oecd', 2022, 3],
+    ]);
+  });
+});
+
+it('ends a run of an unchanged upstream as unchanged', async () => {
+  expect((await ingestProvider(unseen.dependencies, 'co2')).status).toBe('unchanged');
+});
+
+it('names the wrong setting of a definition', async () => {
+  const source = { file: 'x' };
+  const wrong = definitionFile('wrong', unseen.played.url, {
+    connector: 'sdmx-csv',
+    places: ['iso3'],
+    source,
+  });
+  await writeFile(join(unseen.curatedDir, 'providers', 'wrong.yaml'), wrong);
+  const curated = await loadCurated(unseen.curatedDir);
+  const record = await ingestProvider({ ...unseen.dependencies, curated }, 'wrong');
+  expect(record.status).toBe('failed');
+  expect(record.reason).toContain('does not suit connector sdmx-csv: source.files');
 });

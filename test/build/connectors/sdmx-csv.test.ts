@@ -1,6 +1,7 @@
 /** SDMX-CSV 1.0 and 2.0, after the field guides and the responses of UNICEF, Eurostat and the OECD. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
+import { describeStatus, isForecast } from '../../../build/connectors/sdmx-message.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
 const read = (csv: string | Record<string, string>, settings: object = {}) =>
@@ -279,5 +280,25 @@ describe('files', () => {
     ['nothing', '', 'the file is empty'],
   ])('with %s fail the provider', async (_name, csv, reason) => {
     await expect(read(csv)).rejects.toThrow(reason);
+  });
+});
+
+describe('statuses', () => {
+  const forecasts = new Set(['F', 'PR', 'PRED']);
+  it.each([
+    ['', null, false],
+    ['A', null, false],
+    ['E', 'estimated', false],
+    ['p', 'provisional', false],
+    ['f', 'forecast', true],
+    ['PR', 'projection', true],
+    ['BEP', 'break, estimated, provisional', false],
+    ['ef', 'estimated, forecast', true],
+    ['LT', 'less than', false],
+    ['7', '7', false],
+    ['F7', 'F7', false],
+  ])('%j means %j', (code, words, forecast) => {
+    expect(describeStatus(code)).toBe(words);
+    expect(isForecast(code, forecasts)).toBe(forecast);
   });
 });
