@@ -112,9 +112,9 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
     const upstream = await startFaultyUpstream();
     upstream.publish(1);
     let asked = 0;
-    upstream.spoil({
+    upstream.setFault({
       ...{ name: 'fills the disk', status: 'failed', reason: /^/ },
-      spoil: (request, response, body) => {
+      respond: (request, response, body) => {
         if (request.url?.includes('two')) {
           asked += 1;
           lake.fill(0);

@@ -240,10 +240,10 @@ async function badProviders(report: Reporter): Promise<void> {
   for (const fault of faults) {
     world.tomorrow();
     upstream.publish(2);
-    upstream.spoil(fault);
+    upstream.setFault(fault);
     const patient = { ...SHORT, ...fault.timeouts };
     const { status, reason } = await world.ingest('atlas', { upstream: patient });
-    upstream.spoil(null);
+    upstream.setFault(null);
     if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);
     await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }

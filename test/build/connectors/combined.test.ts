@@ -79,8 +79,8 @@ it('fills gaps in entries from the catalogue table, whose licences win', async (
 
 it('takes the edition from the definition or the first part', async () => {
   expect((await readAll(combined, SETTINGS, memoryUpstream(FILES))).vintage).toBeNull();
-  const told = { ...SETTINGS, vintage: '2026' };
-  expect((await readAll(combined, told, memoryUpstream(FILES))).vintage).toBe('2026');
+  const named = { ...SETTINGS, vintage: '2026' };
+  expect((await readAll(combined, named, memoryUpstream(FILES))).vintage).toBe('2026');
 });
 
 it('rejects an unknown connector and invalid settings of a part', async () => {

@@ -92,9 +92,9 @@ const lasting: [string, Fault['do'], string][] = [
   ['a connection that always closes early', 'cut', 'tried 3 times'],
 ];
 
-it.each(passing)('recovers from %s', async (_, spoil) => {
-  server.fail({ on: /indicator\/A\.A.*page=2/, times: 1, do: spoil });
-  server.fail({ on: /LIFE.*skip=2/, times: 1, do: spoil });
+it.each(passing)('recovers from %s', async (_, fault) => {
+  server.fail({ on: /indicator\/A\.A.*page=2/, times: 1, do: fault });
+  server.fail({ on: /LIFE.*skip=2/, times: 1, do: fault });
   const bank = await readBank();
   expect([...bank.failed]).toEqual([]);
   expect(bank.series.get('A.A')?.rows.map((row) => row.value)).toEqual([0.5, 1.5, 2.5, 3.5]);
@@ -104,15 +104,15 @@ it.each(passing)('recovers from %s', async (_, spoil) => {
   expect(who.series.get('LIFE')?.rows).toHaveLength(4);
 });
 
-it.each(lasting)('%s fails its series and no other', async (_, spoil, reason) => {
-  const mend = [
-    server.fail({ on: /indicator\/A\.A.*page=2/, do: spoil }),
-    server.fail({ on: /LIFE.*skip=2/, do: spoil }),
+it.each(lasting)('%s fails its series and no other', async (_, fault, reason) => {
+  const removeFaults = [
+    server.fail({ on: /indicator\/A\.A.*page=2/, do: fault }),
+    server.fail({ on: /LIFE.*skip=2/, do: fault }),
   ];
   const bank = await readBank();
   await upstream.close();
   const who = await readWho();
-  for (const end of mend) end();
+  for (const remove of removeFaults) remove();
   expect(bank.failed.get('A.A')).toContain(reason);
   expect(bank.series.get('B.A')?.rows).toHaveLength(4);
   expect(who.failed.get('LIFE')).toContain(reason);
@@ -130,11 +130,11 @@ it.each<[string, Fault['do'], string]>([
   ['truncated with an error', 'cut', 'tried 3 times'],
   ['truncated silently', 'shorten', 'End of central directory'],
   ['replaced by HTML', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML'],
-])('a zip %s fails its series only', async (_, spoil, reason) => {
+])('a zip %s fails its series only', async (_, fault, reason) => {
   upstream = open('zip/');
-  const mend = server.fail({ on: /bad/, do: spoil });
+  const removeFault = server.fail({ on: /bad/, do: fault });
   const { failed, series } = await readAll(worldBankCsv, { files: ['good.zip', 'bad.zip'] }, upstream);
-  mend();
+  removeFault();
   expect([...series.keys()]).toEqual(['A.A']);
   expect([...failed.values()].join()).toContain(reason);
 });

@@ -11,27 +11,22 @@ import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../../build/lake/lake.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { Service } from '../../gateway/service.ts';
-import {
-  DEFINITIONS,
-  definitionFile,
-  startUnseenProviders,
-  type UnseenProviders,
-} from './unseen-providers.ts';
+import { DEFINITIONS, definitionFile, type NewProviders, startNewProviders } from './new-providers.ts';
 
-let unseen: UnseenProviders;
+let providers: NewProviders;
 const ingested = new Map<string, Awaited<ReturnType<typeof ingest>>>();
 
 beforeAll(async () => {
-  unseen = await startUnseenProviders();
+  providers = await startNewProviders();
   for (const id of Object.keys(DEFINITIONS)) ingested.set(id, await ingest(id));
 });
-afterAll(() => unseen?.stop());
+afterAll(() => providers?.stop());
 
 async function ingest(id: string) {
-  const record = await ingestProvider(unseen.dependencies, id);
+  const record = await ingestProvider(providers.dependencies, id);
   expect(record.reason).toBeNull();
   expect(record.status).toBe('succeeded');
-  const lake = new ProviderLake(unseen.dependencies.settings.LAKE_DIR, id);
+  const lake = new ProviderLake(providers.dependencies.settings.LAKE_DIR, id);
   const run = await lake.current();
   if (!run) throw new Error('no current run');
   const catalogue = await lake.catalogue(run);
@@ -61,7 +56,7 @@ describe('ingestion with a minimal definition', () => {
       ['NAMA_10_PC', 'GRC', 2024, null, null, null, false, null],
     ]);
     expect(record.rejects.unknown_place?.samples).toEqual(['EA20']);
-    expect(unseen.played.requests).toContain(
+    expect(providers.server.requests).toContain(
       '/eurostat/data/nama_10_pc/A.CP_EUR_HAB.B1GQ.?format=SDMX-CSV&lang=en',
     );
   });
@@ -117,7 +112,7 @@ describe('ingestion with a minimal definition', () => {
 describe('a snapshot of new providers only', () => {
   let service: Service;
   beforeAll(async () => {
-    const { dependencies, snapshotDir } = unseen;
+    const { dependencies, snapshotDir } = providers;
     const settings = { ...dependencies.settings, SNAPSHOT_DIR: snapshotDir, SNAPSHOT_KEEP: 2 };
     await buildSnapshot({ ...dependencies, settings });
     service = await Service.start({ snapshots: snapshotDir });
@@ -176,19 +171,19 @@ describe('a snapshot of new providers only', () => {
 });
 
 it('ends a run of an unchanged upstream as unchanged', async () => {
-  expect((await ingestProvider(unseen.dependencies, 'co2')).status).toBe('unchanged');
+  expect((await ingestProvider(providers.dependencies, 'co2')).status).toBe('unchanged');
 });
 
 it('names the wrong setting of a definition', async () => {
   const source = { file: 'x' };
-  const wrong = definitionFile('wrong', unseen.played.url, {
+  const wrong = definitionFile('wrong', providers.server.url, {
     connector: 'sdmx-csv',
     places: ['iso3'],
     source,
   });
-  await writeFile(join(unseen.curatedDir, 'providers', 'wrong.yaml'), wrong);
-  const curated = await loadCurated(unseen.curatedDir);
-  const record = await ingestProvider({ ...unseen.dependencies, curated }, 'wrong');
+  await writeFile(join(providers.curatedDir, 'providers', 'wrong.yaml'), wrong);
+  const curated = await loadCurated(providers.curatedDir);
+  const record = await ingestProvider({ ...providers.dependencies, curated }, 'wrong');
   expect(record.status).toBe('failed');
   expect(record.reason).toContain('does not suit connector sdmx-csv: source.files');
 });

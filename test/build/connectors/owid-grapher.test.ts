@@ -170,7 +170,7 @@ describe('a chart', () => {
       'a b.metadata.json': chart({}),
     });
     await readAll(owidGrapher, { charts: ['a b'] }, upstream);
-    expect(upstream.asked).toEqual([
+    expect(upstream.requested).toEqual([
       'a%20b.metadata.json?v=1&csvType=full&useColumnShortNames=false',
       'a%20b.csv?v=1&csvType=full&useColumnShortNames=false',
     ]);
@@ -213,7 +213,7 @@ describe('an unreadable chart', () => {
     const upstream = memoryUpstream({});
     const charts = Array.from({ length: 100 }, (_, n) => `c${n}`);
     await expect(readAll(owidGrapher, { charts }, upstream)).rejects.toThrow('404');
-    expect(upstream.asked.length).toBeLessThan(10);
+    expect(upstream.requested.length).toBeLessThan(10);
     await expect(read({}, { charts: ['c'] })).rejects.toThrow('404');
   });
 });

@@ -24,16 +24,18 @@ export function directoryUpstream(directory: string): Upstream {
 }
 
 /** Files by name, streamed in chunks of seven bytes to test chunk boundaries. */
-export function memoryUpstream(files: Record<string, string | Uint8Array>): Upstream & { asked: string[] } {
-  const asked: string[] = [];
+export function memoryUpstream(
+  files: Record<string, string | Uint8Array>,
+): Upstream & { requested: string[] } {
+  const requested: string[] = [];
   const find = (reference: string): Uint8Array => {
-    asked.push(reference);
+    requested.push(reference);
     const file = files[nameOf(reference)];
     if (file === undefined) throw new Error(`404 ${reference}`);
     return typeof file === 'string' ? new TextEncoder().encode(file) : file;
   };
   return {
-    asked,
+    requested,
     stream: async (reference) => {
       const bytes = find(reference);
       return (async function* () {

@@ -21,42 +21,44 @@ const filesBelow = (directory: string, suits: (path: string) => boolean): string
     .map((path) => join(directory, path));
 
 /** The number of rows below the headers. */
-const rowsOf = (files: string[]): number => files.reduce((sum, file) => sum + table(file).length - 1, 0);
+const countFileRows = (files: string[]): number =>
+  files.reduce((sum, file) => sum + table(file).length - 1, 0);
 
 /** The number of cells; a forecast column and its observed column count once. */
-function cellsOf(file: string, keys: number, joined: (column: string) => boolean): number {
+function countCells(file: string, keys: number, joined: (column: string) => boolean): number {
   const [header = [], ...rows] = table(file);
   return rows.length * header.slice(keys).filter((column) => !joined(column)).length;
 }
 
 const COUNTS: Record<string, (mirror: string) => number> = {
   undp: (mirror) =>
-    rowsOf(filesBelow(join(mirror, 'undp-hdi'), (path) => path.startsWith('ddf--datapoints'))),
-  imf: (mirror) => rowsOf(filesBelow(join(mirror, 'imf-weo'), (path) => path.startsWith('ddf--datapoints'))),
-  unicef: (mirror) => rowsOf(filesBelow(join(mirror, 'sdmx', 'unicef', 'data'), () => true)),
+    countFileRows(filesBelow(join(mirror, 'undp-hdi'), (path) => path.startsWith('ddf--datapoints'))),
+  imf: (mirror) =>
+    countFileRows(filesBelow(join(mirror, 'imf-weo'), (path) => path.startsWith('ddf--datapoints'))),
+  unicef: (mirror) => countFileRows(filesBelow(join(mirror, 'sdmx', 'unicef', 'data'), () => true)),
   owid: (mirror) =>
     filesBelow(join(mirror, 'owid', 'grapher'), () => true)
-      .map((file) => cellsOf(file, 3, (column) => column.endsWith('(Projected)')))
+      .map((file) => countCells(file, 3, (column) => column.endsWith('(Projected)')))
       .reduce((sum, cells) => sum + cells, 0),
   'owid-datasets': (mirror) =>
     filesBelow(join(mirror, 'owid', 'owid-datasets'), () => true)
-      .map((file) => cellsOf(file, 2, (column) => /_(upper|lower)$/.test(column)))
+      .map((file) => countCells(file, 2, (column) => /_(upper|lower)$/.test(column)))
       .reduce((sum, cells) => sum + cells, 0),
 };
 
-const all = (series: ReadonlyMap<string, readonly unknown[]>): number =>
+const countRows = (series: ReadonlyMap<string, readonly unknown[]>): number =>
   [...series.values()].reduce((sum, rows) => sum + rows.length, 0);
 
 /** The expected outcome of each row. */
-const ACCOUNTS: Record<string, (mirror: string) => { account: ExpectedRows; read: number }> = {
+const EXPECTED: Record<string, (mirror: string) => { expected: ExpectedRows; read: number }> = {
   'world-bank': (mirror) => {
     const series = readWorldBank(mirror);
     const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
-    return { account: expectRows(series, ['iso3', 'worldbank'], bounds), read: all(series) };
+    return { expected: expectRows(series, ['iso3', 'worldbank'], bounds), read: countRows(series) };
   },
   'who-gho': (mirror) => {
     const series = readWho(mirror);
-    return { account: expectRows(series, ['iso3', 'who']), read: all(series) };
+    return { expected: expectRows(series, ['iso3', 'who']), read: countRows(series) };
   },
 };
 
@@ -68,23 +70,23 @@ describeWithMirror('rejected rows', (mirror) => {
 
   it.each(Object.keys(COUNTS))('%s: every figure is in the lake or counted by reason', async (provider) => {
     const run = await runOf(built, provider);
-    const left = Object.values(run.rejects).reduce((sum, reject) => sum + (reject?.rows ?? 0), 0);
+    const rejected = Object.values(run.rejects).reduce((sum, reject) => sum + (reject?.rows ?? 0), 0);
     expect(run.failed_indicators).toEqual([]);
     expect(run.rows_read).toBe(COUNTS[provider]?.(mirror));
-    expect(run.rows_written + left).toBe(run.rows_read);
+    expect(run.rows_written + rejected).toBe(run.rows_read);
   });
 
-  it.each(Object.keys(ACCOUNTS))(
+  it.each(Object.keys(EXPECTED))(
     '%s: every reason and every failed series has the exact row count',
     async (provider) => {
       const run = await runOf(built, provider);
-      const { account, read } = ACCOUNTS[provider]?.(mirror) ?? {};
+      const { expected, read } = EXPECTED[provider]?.(mirror) ?? {};
       const rejected = Object.entries(run.rejects).map(([reason, reject]) => [reason, reject?.rows ?? 0]);
-      expect(Object.fromEntries(rejected)).toEqual(Object.fromEntries(account?.rejected ?? []));
+      expect(Object.fromEntries(rejected)).toEqual(Object.fromEntries(expected?.rejected ?? []));
       expect(Object.fromEntries(run.failed_indicators.map(({ slug, rows }) => [slug, rows]))).toEqual(
-        Object.fromEntries(account?.failed ?? []),
+        Object.fromEntries(expected?.failed ?? []),
       );
-      const kept = [...(account?.kept.values() ?? [])].reduce((sum, rows) => sum + rows.length, 0);
+      const kept = [...(expected?.kept.values() ?? [])].reduce((sum, rows) => sum + rows.length, 0);
       expect(run.rows_written).toBe(kept);
       expect(run.rows_read).toBe(read);
     },

@@ -22,11 +22,11 @@ type Files = Record<string, string | Uint8Array>;
 async function readShort<Settings>(connector: Connector<Settings>, source: object, files: Files) {
   const { series, failed } = await readAll(connector, source, memoryUpstream(files));
   expect([...failed]).toEqual([]);
-  const told = [...series].map(([slug, { rows }]) => [
+  const entries = [...series].map(([slug, { rows }]) => [
     slug,
     rows.map(({ place, year, value }) => `${place} ${year} ${value}`).join(', '),
   ]);
-  return Object.fromEntries(told);
+  return Object.fromEntries(entries);
 }
 
 /** A package with one table. */
@@ -222,7 +222,7 @@ it('reads a grapher chart by day with other place columns', async () => {
 });
 
 describe('services', () => {
-  async function played<Settings>(route: Route, connector: Connector<Settings>, source: object) {
+  async function readService<Settings>(route: Route, connector: Connector<Settings>, source: object) {
     const server = await startFakeUpstream([route]);
     try {
       return {
@@ -244,7 +244,7 @@ describe('services', () => {
       path: '{code}?$filter=TimeDim ge 2000&tag={code}',
       indicators: [{ code: 'X', name: 'Ex' }],
     };
-    const { series, requests } = await played(route, whoGho, source);
+    const { series, requests } = await readService(route, whoGho, source);
     expect(requests).toContain('/X?$filter=TimeDim%20ge%202000&tag=X');
     expect(series.get('X')).toMatchObject({
       entry: { name: 'Ex' },
@@ -263,7 +263,7 @@ describe('services', () => {
   };
 
   it('read the World Bank protocol without the metadata route, with an unknown licence', async () => {
-    const { series } = await played(bank, worldBankApi, { indicators: ['SP.POP.TOTL'] });
+    const { series } = await readService(bank, worldBankApi, { indicators: ['SP.POP.TOTL'] });
     expect(series.get('SP.POP.TOTL')).toMatchObject({
       entry: { name: 'Population, total', licence: null },
       rows: [{ place: 'FRA', year: '2020', value: 67_000_000 }],

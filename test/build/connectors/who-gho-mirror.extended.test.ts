@@ -17,7 +17,7 @@ const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '
 type Row = Record<string, string>;
 
 /** Place, year, value and bounds of a row, with figures as doubles. */
-function expectedOf(row: Row): string {
+function formatExpected(row: Row): string {
   const double = (text: string | undefined): string => (text ? String(Number(text)) : 'null');
   const shown = GAPS.has((row['Display Value'] ?? '').trim().toLowerCase())
     ? 'null'
@@ -27,12 +27,12 @@ function expectedOf(row: Row): string {
   return [place, row.YEAR, value, double(row.Low), double(row.High)].join('|');
 }
 
-function givenOf({ place, year, value, ci_lo, ci_hi }: RawObservation): string {
-  const told = (figure: number | string | null | undefined): string =>
+function formatActual({ place, year, value, ci_lo, ci_hi }: RawObservation): string {
+  const formatFigure = (figure: number | string | null | undefined): string =>
     typeof figure === 'string' && /^[\d.-]+$/.test(figure) ? String(Number(figure)) : String(figure);
   const number =
     typeof value === 'string' && /^-?\d+\.\d{5}$/.test(value) ? String(Number(value)) : String(value);
-  return [place, String(year), number, told(ci_lo), told(ci_hi)].join('|');
+  return [place, String(year), number, formatFigure(ci_lo), formatFigure(ci_hi)].join('|');
 }
 
 describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
@@ -48,10 +48,10 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
       const slugs = [...series.keys()].filter(
         (slug) => slug === code || (/^_(F?MLE)$/.test(slug.slice(code.length)) && slug.startsWith(code)),
       );
-      const given = slugs.flatMap((slug) => series.get(slug)?.rows ?? []).map(givenOf);
-      const expected = (rowsOf(code) ?? []).map(expectedOf);
-      total += given.length;
-      expect(given.sort(), code).toEqual(expected.sort());
+      const actual = slugs.flatMap((slug) => series.get(slug)?.rows ?? []).map(formatActual);
+      const expected = (rowsOf(code) ?? []).map(formatExpected);
+      total += actual.length;
+      expect(actual.sort(), code).toEqual(expected.sort());
     }
     expect(total).toBe(ALL_ROWS);
     const rows = [...series.values()].flatMap((one) => one.rows);

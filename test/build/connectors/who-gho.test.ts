@@ -76,14 +76,14 @@ const CSV = {
   path: 'source/{code}.csv',
   names: { path: 'names.csv', code: 'concept', name: 'description' },
 };
-const asService = (settings: object): ReturnType<typeof readAll> =>
+const readService = (settings: object): ReturnType<typeof readAll> =>
   readAll(whoGho, settings, httpUpstream(service.url));
-const asExport = (settings: object): ReturnType<typeof readAll> =>
+const readExport = (settings: object): ReturnType<typeof readAll> =>
   readAll(whoGho, { ...CSV, ...settings }, exports);
 
 it.each([
-  ['the OData service', asService, Number],
-  ['the CSV export', asExport, String],
+  ['the OData service', readService, Number],
+  ['the CSV export', readExport, String],
 ])(
   '%s: reads bounds, gaps, texts, groups, year ranges, withdrawn rows and other parts of the population',
   async (_, read, number) => {
@@ -109,8 +109,8 @@ it.each([
 );
 
 it.each([
-  ['the OData service', asService],
-  ['the CSV export', asExport],
+  ['the OData service', readService],
+  ['the CSV export', readExport],
 ])('%s: a split dimension makes a series per code; the pinned code keeps the bare slug', async (_, read) => {
   const { series } = await read({
     pin: { SEX: 'BTSX' },
@@ -126,7 +126,7 @@ it.each([
 });
 
 it('fails a series whose rows differ by a dimension that is neither pinned nor split', async () => {
-  const { series, failed } = await asExport({ indicators: ['AGES', 'LIFE'], pin: { SEX: 'BTSX' } });
+  const { series, failed } = await readExport({ indicators: ['AGES', 'LIFE'], pin: { SEX: 'BTSX' } });
   expect(failed.get('AGES')).toBe(
     'rows differ by AGEGROUP (YEARS0-4 and none), which is neither pinned nor split',
   );
@@ -135,7 +135,7 @@ it('fails a series whose rows differ by a dimension that is neither pinned nor s
 
 it('accepts only rows without a dimension that is pinned to nothing', async () => {
   const indicators = [{ code: 'AGES', pin: { AGEGROUP: [] } }];
-  const { series } = await asExport({ indicators, pin: { SEX: 'BTSX' } });
+  const { series } = await readExport({ indicators, pin: { SEX: 'BTSX' } });
   expect(series.get('AGES')?.rows.map((one) => [one.year, one.other_dimension])).toEqual([
     ['2016', 'AGEGROUP=YEARS0-4'],
     ['2015', undefined],
@@ -143,9 +143,9 @@ it('accepts only rows without a dimension that is pinned to nothing', async () =
 });
 
 it('takes the edition from the newest row date, or from the definition', async () => {
-  expect((await asService({ indicators: ['LIFE'], pin: { SEX: 'BTSX' } })).vintage).toBe('2018-07-01');
-  const told = await asExport({ indicators: ['LIFE'], pin: { SEX: 'BTSX' }, vintage: '2018-07' });
-  expect(told.vintage).toBe('2018-07');
+  expect((await readService({ indicators: ['LIFE'], pin: { SEX: 'BTSX' } })).vintage).toBe('2018-07-01');
+  const named = await readExport({ indicators: ['LIFE'], pin: { SEX: 'BTSX' }, vintage: '2018-07' });
+  expect(named.vintage).toBe('2018-07');
 });
 
 const life = (more: object): object => {
@@ -174,13 +174,13 @@ it.each([
   ['a page of HTML', { headers: { 'content-type': 'text/html' }, body: '<html></html>' }, 'HTML or XML'],
   ['a truncated body', 'shorten', 'not JSON, or cut off'],
   ['HTTP 500 on a later page', { status: 500, body: '' }, 'HTTP 500'],
-])('%s fails the series without any of its rows, and no other series', async (_, spoiled, reason) => {
-  const mend = service.fail({ on: /LIFE\?\$skip=4/, do: spoiled as never });
-  const { series, failed } = await asService({
+])('%s fails the series without any of its rows, and no other series', async (_, fault, reason) => {
+  const removeFault = service.fail({ on: /LIFE\?\$skip=4/, do: fault as never });
+  const { series, failed } = await readService({
     indicators: ['LIFE', { code: 'PARTS', split: 'SEX' }],
     pin: { SEX: 'BTSX' },
   });
-  mend();
+  removeFault();
   expect(failed.get('LIFE')).toContain(reason);
   expect([...series.keys()]).toEqual(['PARTS_MLE', 'PARTS_FMLE']);
 });
@@ -188,10 +188,10 @@ it.each([
 it('fails on a page that repeats the one before', async () => {
   const first = (await (await fetch(`${service.url}LIFE`)).json()) as object;
   const body = JSON.stringify({ ...first, '@odata.nextLink': 'LIFE?$skip=99' });
-  const mend = service.fail({ on: /LIFE\?\$skip=2/, do: { body } });
+  const removeFault = service.fail({ on: /LIFE\?\$skip=2/, do: { body } });
   const indicators = ['LIFE', { code: 'PARTS', split: 'SEX' }];
-  const { failed } = await asService({ indicators, pin: { SEX: 'BTSX' } });
-  mend();
+  const { failed } = await readService({ indicators, pin: { SEX: 'BTSX' } });
+  removeFault();
   expect(failed.get('LIFE')).toContain('repeats the page before');
 });
 

@@ -107,9 +107,9 @@ it('retries throttling with HTTP 400 a bounded number of times', async () => {
   const { series, failed } = await read(modern);
   expect(failed.size).toBe(0);
   expect(series.get('A.GOOD')?.rows).toEqual(EXPECTED);
-  const mend = modern.fail({ on: /all\/indicator\/A\.GOOD/, do: throttled });
+  const removeFault = modern.fail({ on: /all\/indicator\/A\.GOOD/, do: throttled });
   expect((await read(modern)).failed.get('A.GOOD')).toContain('HTTP 400');
-  mend();
+  removeFault();
 });
 
 const pageOf = (page: number, pages: number, total: number, rows: unknown): object =>
@@ -139,7 +139,7 @@ it.each([
   ['a connection that closes early', 'cut', ''],
   ['an empty body', { body: '' }, 'an empty response'],
   ['HTTP 500', { status: 500, body: 'oops' }, 'HTTP 500'],
-])('%s fails the series and no other', async (_, spoiled, reason) => {
+])('%s fails the series and no other', async (_, fault, reason) => {
   const repeat = (answer: { body: unknown }): { body: string } => {
     const [paging] = JSON.parse(String(answer.body));
     const { iso3, id, year, value, status } = figures[0] ?? {};
@@ -157,24 +157,24 @@ it.each([
     };
     return { body: JSON.stringify([paging, [first, first, first, first]]) };
   };
-  const mend = modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, do: (spoiled ?? repeat) as never });
+  const removeFault = modern.fail({ on: /all\/indicator\/A\.GOOD.*page=2/, do: (fault ?? repeat) as never });
   const { series, failed } = await read(modern);
-  mend();
+  removeFault();
   expect([...failed.keys()]).toEqual(['A.GOOD']);
   expect(failed.get('A.GOOD')).toContain(reason);
   expect(series.get('B.GOOD')?.rows).toEqual(EXPECTED);
 });
 
 it('fails a series with an unknown licence, because it may be excepted', async () => {
-  const mend = modern.fail({ on: /series\/B\.GOOD\/metadata/, do: { status: 503, body: '' } });
+  const removeFault = modern.fail({ on: /series\/B\.GOOD\/metadata/, do: { status: 503, body: '' } });
   const { series, failed } = await read(modern);
-  mend();
+  removeFault();
   expect([...series.keys()]).toEqual(['A.GOOD']);
   expect(failed.get('B.GOOD')).toContain('HTTP 503');
 });
 
 it('fails the provider when no request succeeds', async () => {
-  const mend = modern.fail({ on: /./, do: { status: 502, body: '' } });
+  const removeFault = modern.fail({ on: /./, do: { status: 502, body: '' } });
   await expect(read(modern)).rejects.toThrow('HTTP 502');
-  mend();
+  removeFault();
 });

@@ -140,7 +140,7 @@ it('requests the download route once per code', async () => {
   const reference = 'en/indicator/{code}?downloadformat=csv';
   const codes = ['SP.POP.TOTL', 'NO.SUCH'];
   const { series, failed } = await readAll(worldBankCsv, { download: { reference, codes } }, upstream);
-  expect(upstream.asked).toContain('en/indicator/SP.POP.TOTL?downloadformat=csv');
+  expect(upstream.requested).toContain('en/indicator/SP.POP.TOTL?downloadformat=csv');
   expect([...series.keys()]).toEqual(['SP.POP.TOTL']);
   expect(failed.get('NO.SUCH')).toContain('404');
 });

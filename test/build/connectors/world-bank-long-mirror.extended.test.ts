@@ -17,7 +17,7 @@ describeWithMirror('the World Bank long set', (mirror) => {
     const settings = { each: { path: 'indicators/{name}', names } };
     const context = contextFor(frictionless, settings, directoryUpstream(directory));
     let slug = '';
-    let given: string[] = [];
+    let actual: string[] = [];
     let total = 0;
     const compare = async (): Promise<void> => {
       if (slug === '') return;
@@ -26,20 +26,20 @@ describeWithMirror('the World Bank long set', (mirror) => {
         `SELECT "Country Code" || '|' || "Year" || '|' || "Value" FROM read_csv('${file}', all_varchar = true, header = true)`,
       );
       const expected = reader.getRows().map(([row]) => String(row));
-      expect(given.length, slug).toBe(expected.length);
-      expect(given.join('\n') === expected.join('\n'), slug).toBe(true);
-      total += given.length;
+      expect(actual.length, slug).toBe(expected.length);
+      expect(actual.join('\n') === expected.join('\n'), slug).toBe(true);
+      total += actual.length;
     };
     for await (const item of frictionless.read(context)) {
       expect(item.kind).not.toBe('failed');
       if (item.kind === 'indicator') {
         await compare();
         slug = item.entry.slug;
-        given = [];
+        actual = [];
         expect(item.entry.licence).toBe('CC-BY-4.0');
       }
       if (item.kind === 'observations') {
-        for (const row of item.rows) given.push(`${row.place}|${row.year}|${row.value}`);
+        for (const row of item.rows) actual.push(`${row.place}|${row.year}|${row.value}`);
       }
     }
     await compare();

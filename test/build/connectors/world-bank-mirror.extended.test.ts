@@ -53,7 +53,7 @@ const isOutside =
     (Number(value) < min || Number(value) > max) &&
     places.resolve(['iso3'], place).kind === 'country';
 
-const given = (rows: RawObservation[]): string[] =>
+const actual = (rows: RawObservation[]): string[] =>
   rows.map((row) => `${row.place}|${row.year}|${row.value}`);
 const values = (rows: string[]): number => rows.filter((row) => !row.endsWith('|null')).length;
 
@@ -67,7 +67,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
   function compare({ series, failed }: ReadProvider, expected: Map<string, string[]>): number {
     expect([...failed]).toEqual([]);
     expect([...series.keys()].sort()).toEqual([...expected.keys()].sort());
-    for (const [slug, rows] of expected) expect(given(series.get(slug)?.rows ?? []), slug).toEqual(rows);
+    for (const [slug, rows] of expected) expect(actual(series.get(slug)?.rows ?? []), slug).toEqual(rows);
     return [...expected.values()].reduce((sum, rows) => sum + values(rows), 0);
   }
 
@@ -187,10 +187,10 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       { columns: true, bom: true },
     );
     const about = { name: 'x', description: null, unit: null, source: null, source_url: null, tags: [] };
-    const keptBack = (told: boolean): string[] =>
+    const findWithheld = (isStated: boolean): string[] =>
       series
         .filter((row) => {
-          const licence = told ? (row['License Type'] ?? null) : null;
+          const licence = isStated ? (row['License Type'] ?? null) : null;
           const slug = row['Series Code'] ?? '';
           return curated.overlay('world-bank', { ...about, slug, licence }).redistributable === false;
         })
@@ -199,8 +199,8 @@ describeWithMirror('the World Bank mirror', (mirror) => {
       .filter((row) => row['License Type'] !== 'CC BY-4.0')
       .map((row) => row['Series Code']);
     expect(excepted).toHaveLength(31);
-    expect(keptBack(true)).toEqual(excepted);
-    expect(keptBack(false)).toEqual(excepted);
+    expect(findWithheld(true)).toEqual(excepted);
+    expect(findWithheld(false)).toEqual(excepted);
   });
 
   it('reads every row of twenty indicators of the long set through the API', async () => {
@@ -215,7 +215,7 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     for (const code of indicators) {
       const figures = find(code)?.figures ?? [];
       const expected = figures.map(({ iso3, year, value }) => `${iso3}|${year}|${value}`);
-      expect(given(provider.series.get(code)?.rows ?? []), code).toEqual(expected);
+      expect(actual(provider.series.get(code)?.rows ?? []), code).toEqual(expected);
     }
   });
 });

@@ -8,14 +8,14 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Answer {
+export interface FakeResponse {
   status?: number;
   headers?: Record<string, string>;
   body: string | Uint8Array;
 }
 
 /** Responds to a request, or returns null for another path. */
-export type Route = (url: URL) => Answer | null | Promise<Answer | null>;
+export type Route = (url: URL) => FakeResponse | null | Promise<FakeResponse | null>;
 
 export interface Fault {
   /** Matched against path and query. */
@@ -26,7 +26,7 @@ export interface Fault {
    * `cut` sends half of the body and closes the connection; `shorten` sends half with a matching Content-Length; `loop`
    * redirects to itself. Anything else replaces the response.
    */
-  do: 'cut' | 'shorten' | 'loop' | Answer | ((answer: Answer) => Answer);
+  do: 'cut' | 'shorten' | 'loop' | FakeResponse | ((answer: FakeResponse) => FakeResponse);
 }
 
 export interface FakeUpstream {
@@ -41,7 +41,7 @@ export interface FakeUpstream {
 
 const LAST_MODIFIED = 'Sat, 01 Nov 2025 00:00:00 GMT';
 
-function send(request: IncomingMessage, response: ServerResponse, answer: Answer, cut: boolean): void {
+function send(request: IncomingMessage, response: ServerResponse, answer: FakeResponse, cut: boolean): void {
   const body = Buffer.from(answer.body);
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   const headers = { etag, 'last-modified': LAST_MODIFIED, ...answer.headers };
@@ -67,7 +67,7 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
     return found.fault.do;
   }
 
-  async function answerTo(url: URL): Promise<Answer> {
+  async function answerTo(url: URL): Promise<FakeResponse> {
     for (const route of routes) {
       const answer = await route(url);
       if (answer) return answer;
@@ -78,16 +78,16 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
     requests.push(path);
-    const spoil = takeFault(path);
-    if (spoil === 'loop') return void response.writeHead(302, { location: path }).end();
+    const effect = takeFault(path);
+    if (effect === 'loop') return void response.writeHead(302, { location: path }).end();
     answerTo(new URL(path, 'http://upstream.invalid')).then(
       (answer) => {
-        if (typeof spoil === 'function') send(request, response, spoil(answer), false);
-        else if (spoil === 'shorten') {
+        if (typeof effect === 'function') send(request, response, effect(answer), false);
+        else if (effect === 'shorten') {
           const body = Buffer.from(answer.body);
           send(request, response, { ...answer, body: body.subarray(0, body.length / 2) }, false);
-        } else if (spoil === null || spoil === 'cut') send(request, response, answer, spoil === 'cut');
-        else send(request, response, spoil, false);
+        } else if (effect === null || effect === 'cut') send(request, response, answer, effect === 'cut');
+        else send(request, response, effect, false);
       },
       (error: unknown) => send(request, response, { status: 500, body: String(error) }, false),
     );
@@ -110,7 +110,7 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
   };
 }
 
-export const json = (value: unknown, headers: Record<string, string> = {}): Answer => ({
+export const json = (value: unknown, headers: Record<string, string> = {}): FakeResponse => ({
   headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
   body: JSON.stringify(value),
 });

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { type Answer, json, type Route } from './server.ts';
+import { type FakeResponse, json, type Route } from './server.ts';
 
 export interface FakeFigure {
   iso3: string;
@@ -84,11 +84,11 @@ export function worldBankRoute(
   format: FormatOptions = {},
   base = '/',
 ): Route {
-  const write = (value: unknown): Answer => {
+  const write = (value: unknown): FakeResponse => {
     const answer = json(value);
     return format.mark ? { ...answer, body: `\uFEFF${answer.body}` } : answer;
   };
-  const values = (url: URL, one: FakeIndicator): Answer => {
+  const values = (url: URL, one: FakeIndicator): FakeResponse => {
     const [from, to] = (url.searchParams.get('date') ?? '0:9999').split(':');
     const figures = one.figures.filter(({ year }) => year >= (from ?? '') && year <= (to ?? from ?? ''));
     const [head, start, end] = paging(url, figures.length, format, {

@@ -8,7 +8,7 @@ import { cells, ddfFiles, type Series } from '../world.ts';
 export interface UpstreamFault {
   name: string;
   /** Sends the faulty response, given the correct body. */
-  spoil: (request: IncomingMessage, response: ServerResponse, body: string) => void;
+  respond: (request: IncomingMessage, response: ServerResponse, body: string) => void;
   status: RunRecord['status'];
   /** The expected reason. */
   reason: RegExp;
@@ -22,13 +22,14 @@ const isFigures = (request: IncomingMessage): boolean => request.url?.includes('
 
 /** Changes the datapoint files only. */
 const inFigures =
-  (change: (body: string) => string): UpstreamFault['spoil'] =>
+  (change: (body: string) => string): UpstreamFault['respond'] =>
   (request, response, body) =>
     void response.end(isFigures(request) ? change(body) : body);
 
 function redirect(to: string, reason: RegExp): UpstreamFault {
-  const spoil: UpstreamFault['spoil'] = (_, response) => void response.writeHead(302, { location: to }).end();
-  return { name: `redirects to ${to}`, spoil, status: 'failed', reason };
+  const respond: UpstreamFault['respond'] = (_, response) =>
+    void response.writeHead(302, { location: to }).end();
+  return { name: `redirects to ${to}`, respond, status: 'failed', reason };
 }
 
 const oneLineLess = (body: string): string => body.slice(0, body.lastIndexOf('\n', body.length - 2) + 1);
@@ -37,26 +38,26 @@ const oneLineLess = (body: string): string => body.slice(0, body.lastIndexOf('\n
 export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   {
     name: 'is unreachable',
-    spoil: (request) => void request.socket.destroy(),
+    respond: (request) => void request.socket.destroy(),
     status: 'failed',
     reason: /datapackage\.json: .*(closed|ECONNRESET|socket).*\(tried 3 times\)/i,
   },
   {
     name: 'responds with 503',
-    spoil: (_, response) => void response.writeHead(503).end(),
+    respond: (_, response) => void response.writeHead(503).end(),
     status: 'failed',
     reason: /HTTP 503 \(tried 3 times\)/,
   },
   {
     name: 'never responds',
-    spoil: () => {},
+    respond: () => {},
     status: 'failed',
     reason: /Headers Timeout Error \(tried 3 times\)/,
     timeouts: { headersTimeoutMs: 150 },
   },
   {
     name: 'sends too slowly',
-    spoil: (_, response, body) => {
+    respond: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length });
       let at = 0;
       const drip = setInterval(() => void response.write(body.slice(at, ++at)), 2);
@@ -68,7 +69,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   },
   {
     name: 'closes the connection early',
-    spoil: (_, response, body) => {
+    respond: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length });
       response.write(body.slice(0, body.length / 2), () => response.destroy());
     },
@@ -77,7 +78,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   },
   {
     name: 'sends fewer bytes than Content-Length',
-    spoil: (_, response, body) => {
+    respond: (_, response, body) => {
       response.writeHead(200, { 'content-length': body.length + 1000 });
       response.write(body);
     },
@@ -87,7 +88,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   },
   {
     name: 'sends more bytes than Content-Length',
-    spoil: (request, response, body) => {
+    respond: (request, response, body) => {
       const whole = isFigures(request) ? oneLineLess(body) : body;
       request.socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(whole)}\r\n\r\n${body}`);
       void response;
@@ -97,32 +98,32 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   },
   {
     name: 'sends an HTML page',
-    spoil: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE),
+    respond: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE),
     status: 'failed',
     reason: /datapackage\.json: an HTML page instead of data/,
   },
   {
     name: 'sends an HTML page as text/csv',
-    spoil: (request, response, body) =>
+    respond: (request, response, body) =>
       void response.writeHead(200, { 'content-type': 'text/csv' }).end(isFigures(request) ? PAGE : body),
     status: 'failed',
     reason: /a page of HTML or XML instead of a table/,
   },
   {
     name: 'renames a column',
-    spoil: inFigures((body) => body.replace('"geo"', '"country"')),
+    respond: inFigures((body) => body.replace('"geo"', '"country"')),
     status: 'failed',
     reason: /no column "geo"; there are: country, time, one/,
   },
   {
     name: 'sends another file format',
-    spoil: (_, response) => void response.end('{"resources": [{"name": "figures"}]}'),
+    respond: (_, response) => void response.end('{"resources": [{"name": "figures"}]}'),
     status: 'failed',
     reason: /datapackage\.json: resources\.0\.path/,
   },
   {
     name: 'loses half of its rows',
-    spoil: inFigures((body) => {
+    respond: inFigures((body) => {
       const lines = body.trimEnd().split('\n');
       return `${lines.slice(0, lines.length / 2).join('\n')}\n`;
     }),
@@ -131,7 +132,7 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   },
   {
     name: 'redirects in a loop',
-    spoil: (request, response) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
+    respond: (request, response) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
     status: 'failed',
     reason: /more than 5 redirects/,
   },
@@ -160,7 +161,7 @@ export interface FaultyUpstream {
   visits: () => number;
   publish: (edition: number) => void;
   /** Null: no fault. */
-  spoil: (fault: UpstreamFault | null) => void;
+  setFault: (fault: UpstreamFault | null) => void;
   stop: () => Promise<void>;
 }
 
@@ -191,7 +192,7 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   const server = await listen((request, response) => {
     const body = files[decodeURIComponent(request.url?.split('/').at(-1) ?? '')];
     if (body === undefined) response.writeHead(404).end();
-    else if (fault) fault.spoil(request, response, body);
+    else if (fault) fault.respond(request, response, body);
     else response.end(body);
   });
   return {
@@ -201,7 +202,7 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
     publish: (edition) => {
       files = ddfFiles(published(edition));
     },
-    spoil: (next) => {
+    setFault: (next) => {
       fault = next;
     },
     stop: async () => {

@@ -46,9 +46,9 @@ describe('a faulty provider', () => {
       if (!fault) throw new Error('no such fault');
       world.tomorrow();
       upstream.publish(2);
-      upstream.spoil(fault);
+      upstream.setFault(fault);
       const record = await world.ingest('atlas', { upstream: { ...SHORT, ...fault.timeouts } });
-      upstream.spoil(null);
+      upstream.setFault(null);
       expect(record.status).toBe(fault.status);
       expect(record.reason).toMatch(fault.reason);
       expect(upstream.visits()).toBe(0);

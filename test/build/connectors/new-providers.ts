@@ -106,8 +106,8 @@ export const definitionFile = (id: string, origin: string, definition: Definitio
     ...definition,
   });
 
-export interface UnseenProviders {
-  played: FakeUpstream;
+export interface NewProviders {
+  server: FakeUpstream;
   curatedDir: string;
   snapshotDir: string;
   dependencies: IngestDependencies;
@@ -115,8 +115,8 @@ export interface UnseenProviders {
 }
 
 /** Starts the server and writes the definitions into an otherwise empty set of providers. */
-export async function startUnseenProviders(): Promise<UnseenProviders> {
-  const played = await startFakeUpstream([filesRoute(FILES)]);
+export async function startNewProviders(): Promise<NewProviders> {
+  const server = await startFakeUpstream([filesRoute(FILES)]);
   const root = await mkdtemp(join(tmpdir(), 'almanac-new-provider-'));
   const curatedDir = join(root, 'data');
   await mkdir(join(curatedDir, 'providers'), { recursive: true });
@@ -125,7 +125,7 @@ export async function startUnseenProviders(): Promise<UnseenProviders> {
   }
   await writeFile(join(curatedDir, 'links.csv'), 'from,to,relation\n');
   for (const [id, definition] of Object.entries(DEFINITIONS)) {
-    await writeFile(join(curatedDir, 'providers', `${id}.yaml`), definitionFile(id, played.url, definition));
+    await writeFile(join(curatedDir, 'providers', `${id}.yaml`), definitionFile(id, server.url, definition));
   }
   const settings = {
     LAKE_DIR: join(root, 'lake'),
@@ -135,12 +135,12 @@ export async function startUnseenProviders(): Promise<UnseenProviders> {
   };
   const log = pino({ level: 'silent' });
   return {
-    played,
+    server,
     curatedDir,
     snapshotDir: join(root, 'snapshots'),
     dependencies: { settings, curated: await loadCurated(curatedDir), findConnector, now: Date.now, log },
     async stop() {
-      await played.stop();
+      await server.stop();
       await rm(root, { recursive: true, force: true });
     },
   };
