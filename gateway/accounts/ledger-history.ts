@@ -1,19 +1,17 @@
 /**
- * An account's ledger, newest first: live entries, then archived ones.
- *
- * Live entries and the end of the archive are read in one transaction, so that each entry is read exactly once, even
- * while the nightly run archives some. Where the archive is not reachable (a gateway on another machine, a directory
- * that is not mounted), one `carry_forward` entry represents all archived ones, so that the sum is still right.
+ * An account's ledger, newest first: live entries, then archived ones. Where the archive is not reachable (a gateway
+ * on another machine, a directory that is not mounted), one `carry_forward` entry represents all archived ones, so that
+ * the sum is still right.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { type LedgerArchivedThrough, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
 import { compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from '../archive/entries.ts';
-import { readAllPages } from './paging.ts';
+import { readAllPages, readLive } from './history.ts';
 import type { LedgerEntry } from './records.ts';
 import { throwUnavailable } from './redis-access.ts';
-import { ledgerEntryFrom, ledgerEntryOf } from './redis-mappers.ts';
+import { ledgerEntryOf } from './redis-mappers.ts';
 
 const MAX_PAGE = 500;
 
@@ -43,8 +41,14 @@ export async function readLedgerPage(
   { limit = 50, before }: LedgerQuery,
 ): Promise<LedgerPage> {
   const wanted = Math.min(limit, MAX_PAGE);
-  const { archivedThrough, live } = await readLive(redis, account_id, wanted, before);
-  if (!archivedThrough || live.length === wanted) return { entries: live, gap: null };
+  const keys = {
+    stream: redisKeys.ledger(account_id),
+    archivedThrough: redisKeys.archivedThrough(account_id),
+  };
+  const stored = await readLive(redis, keys, { limit: wanted, before }).catch(throwUnavailable);
+  const live = stored.live.map(ledgerEntryOf);
+  if (!stored.archivedThrough || live.length === wanted) return { entries: live, gap: null };
+  const archivedThrough = ledgerArchivedThrough.parse(stored.archivedThrough);
   const cursor = before === undefined ? LAST_STREAM_ID : parseStreamId(before);
   if (!archive || !(await archive.ledger.isReachable())) {
     const isSeen = compareStreamIds(cursor, parseStreamId(archivedThrough.through)) <= 0;
@@ -52,28 +56,7 @@ export async function readLedgerPage(
   }
   const query = { archivedThrough, before: cursor, limit: wanted - live.length };
   const { entries, gap } = await archive.ledger.page(account_id, query);
-  return { entries: [...live, ...entries.map(({ id, fields }) => ledgerEntryOf(id, fields))], gap };
-}
-
-async function readLive(
-  redis: RedisClient,
-  account_id: string,
-  count: number,
-  before: string | undefined,
-): Promise<{ archivedThrough: LedgerArchivedThrough | null; live: LedgerEntry[] }> {
-  const start = before === undefined ? '+' : `(${before}`;
-  const replies = await redis
-    .multi()
-    .hgetall(redisKeys.archivedThrough(account_id))
-    .xrevrange(redisKeys.ledger(account_id), start, '-', 'COUNT', count)
-    .exec()
-    .catch(throwUnavailable);
-  const [hash, entries] = (replies ?? []).map(([error, reply]) => (error ? throwUnavailable(error) : reply));
-  const isArchived = Object.keys(hash as object).length > 0;
-  return {
-    archivedThrough: isArchived ? ledgerArchivedThrough.parse(hash) : null,
-    live: (entries as [string, string[]][]).map(ledgerEntryFrom),
-  };
+  return { entries: [...live, ...entries.map(ledgerEntryOf)], gap };
 }
 
 const carryForward = ({ through, at_ms, balance, entries }: LedgerArchivedThrough): LedgerEntry => ({

@@ -89,11 +89,11 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
 
 /** From a stream entry: its id, and names and values of its fields in turn. */
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
-  return ledgerEntryOf(id, fieldsToRecord(fields));
+  return ledgerEntryOf({ id, fields: fieldsToRecord(fields) });
 }
 
 /** From an entry's fields, live or archived. */
-export function ledgerEntryOf(id: string, hash: Hash): LedgerEntry {
+export function ledgerEntryOf({ id, fields: hash }: { id: string; fields: Hash }): LedgerEntry {
   return {
     id,
     at_ms: numberOr(hash.at_ms, 0),

@@ -8,20 +8,20 @@
  * A change that may be sent twice (an adjustment with an `idem`) names its entry, which is then written once.
  */
 import { randomUUID } from 'node:crypto';
-import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 
 import { auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
 import {
+  type ArchivedEntry,
   compareStreamIds,
-  type Fields,
   type Gap,
   LAST_STREAM_ID,
   parseStreamId,
 } from '../../archive/entries.ts';
-import { readAllPages } from '../paging.ts';
+import { readAllPages, readLive } from '../history.ts';
 import { AccountError } from '../records.ts';
 import { throwUnavailable } from '../redis-access.ts';
 
@@ -182,43 +182,25 @@ export class AuditLog {
   /** Newest first, archive included. */
   async page({ subject, limit = 50, before }: AuditQuery): Promise<AuditPage> {
     const wanted = Math.min(limit, MAX_PAGE);
-    const { archivedThrough, live } = await this.#readLive(subject, wanted, before);
-    if (!archivedThrough || live.length === wanted) return { entries: live, gap: null };
-    if (!this.#archive) return { entries: live, gap: NO_ARCHIVE };
+    const keys = {
+      stream: subject === undefined ? redisKeys.audit : redisKeys.auditOf(subject),
+      archivedThrough: redisKeys.auditArchivedThrough,
+    };
+    const { archivedThrough: hash, live } = await readLive(this.#redis, keys, { limit: wanted, before });
+    if (!hash) return { entries: live.map(entryFrom), gap: null };
+    const archivedThrough = auditArchivedThrough.parse(hash);
+    // The stream of a subject may be trimmed later than the log.
+    const end = parseStreamId(archivedThrough.through);
+    const newer = live.filter(({ id }) => compareStreamIds(parseStreamId(id), end) > 0);
+    if (newer.length === wanted) return { entries: newer.map(entryFrom), gap: null };
+    if (!this.#archive) return { entries: newer.map(entryFrom), gap: NO_ARCHIVE };
     const { entries, gap } = await this.#archive.audit.page({
       archivedThrough,
       subject: subject ?? null,
       before: before === undefined ? LAST_STREAM_ID : parseStreamId(before),
-      limit: wanted - live.length,
+      limit: wanted - newer.length,
     });
-    return { entries: [...live, ...entries.map(({ id, fields }) => entryFrom(id, fields))], gap };
-  }
-
-  /** Reads live entries and the archive's end in one transaction, so that no entry is missed or read twice. */
-  async #readLive(subject: string | undefined, count: number, before: string | undefined) {
-    const replies = await this.#redis
-      .multi()
-      .hgetall(redisKeys.auditArchivedThrough)
-      .xrevrange(
-        subject === undefined ? redisKeys.audit : redisKeys.auditOf(subject),
-        before === undefined ? '+' : `(${before}`,
-        '-',
-        'COUNT',
-        count,
-      )
-      .exec();
-    const [hash, entries] = (replies ?? []).map(([error, reply]) => {
-      if (error) throw error;
-      return reply;
-    });
-    const archivedThrough = Object.keys(hash as object).length > 0 ? auditArchivedThrough.parse(hash) : null;
-    const live = (entries as [string, string[]][]).map(([id, flat]) => entryFrom(id, fieldsToRecord(flat)));
-    // The stream of a subject may be trimmed later than the log.
-    const end = archivedThrough ? parseStreamId(archivedThrough.through) : null;
-    return {
-      archivedThrough,
-      live: live.filter(({ id }) => !end || compareStreamIds(parseStreamId(id), end) > 0),
-    };
+    return { entries: [...newer, ...entries].map(entryFrom), gap };
   }
 
   /** The entries of a page. @throws {AccountError} `archive_damaged` if some of them cannot be read. */
@@ -235,7 +217,7 @@ export class AuditLog {
   }
 }
 
-function entryFrom(id: string, fields: Fields): AuditEntry {
+function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
   return {
     id,
     at_ms: Number(fields.at_ms),

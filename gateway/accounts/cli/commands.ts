@@ -46,6 +46,14 @@ async function findAccountId({ store }: CommandContext, values: OptionValues): P
   return account_id;
 }
 
+/** Replaces times in Unix milliseconds (`…_at_ms`) by ISO 8601 (`…_at`). */
+const withIsoTimes = (record: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(record).map(([name, value]) =>
+      /(^|_)at_ms$/.test(name) ? [name.slice(0, -'_ms'.length), formatTime(value)] : [name, value],
+    ),
+  );
+
 const create: Command = {
   help: 'create an account',
   options: {
@@ -217,28 +225,17 @@ const show: Command = {
   help: 'show an account with its keys, orders and latest ledger entries',
   options: { email },
   async run({ store }, values) {
-    const { created_at_ms, ...account } = await store.findByEmail(requiredText(values, 'email'));
-    const { account_id } = account;
+    const account = await store.findByEmail(requiredText(values, 'email'));
+    const { account_id, credits } = account;
     const keys = await store.keys.list(account_id);
     const orders = await store.orders.list(account_id);
     const { entries, gap } = await store.ledgerPage(account_id, { limit: SHOWN_LEDGER_ENTRIES });
     return {
-      ...account,
-      balance: account.credits.balance,
-      created_at: formatTime(created_at_ms),
-      keys: keys.map(({ created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, ...rest }) => ({
-        ...rest,
-        created_at: formatTime(created_at_ms),
-        expires_at: formatTime(expires_at_ms),
-        revoked_at: formatTime(revoked_at_ms),
-        last_used_at: formatTime(last_used_at_ms),
-      })),
-      orders: orders.map(({ created_at_ms, moved_at_ms, ...rest }) => ({
-        ...rest,
-        created_at: formatTime(created_at_ms),
-        moved_at: formatTime(moved_at_ms),
-      })),
-      ledger: entries.map(({ at_ms, ...entry }) => ({ at: formatTime(at_ms), ...entry })),
+      ...withIsoTimes(account),
+      balance: credits.balance,
+      keys: keys.map(withIsoTimes),
+      orders: orders.map(withIsoTimes),
+      ledger: entries.map(withIsoTimes),
       ...(gap && { ledger_missing: gap.message }),
     };
   },
