@@ -13,10 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-describe('metering/address', () => import('../gateway/metering/address.test.ts').then(() => {}));
+describe('metering/address-meter', () => import('../gateway/metering/address-meter.test.ts').then(() => {}));
 describe('metering/admit', () => import('../gateway/metering/admit.test.ts').then(() => {}));
 describe('metering/redis-keys', () => import('../gateway/metering/redis-keys.test.ts').then(() => {}));
-describe('metering/resolver', () => import('../gateway/metering/resolver.test.ts').then(() => {}));
+describe('metering/key-resolver', () => import('../gateway/metering/key-resolver.test.ts').then(() => {}));
 describe('metering/usage', () => import('../gateway/metering/usage.test.ts').then(() => {}));
 describe('metering/windows', () => import('../gateway/metering/windows.test.ts').then(() => {}));
 describe('account/demo', () => import('../gateway/accounts/demo-key.test.ts').then(() => {}));

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 describe('an admitted request', () => {
-  it('is charged its price and answers with balance, tier and the nearer window', async () => {
+  it('is charged its price and reports debit, balance, tier and the window with fewer requests left', async () => {
     const { call, account_id, facts } = await world.customer({ credits: 10 });
     expect(await call({ price: 4, rows: 4 })).toEqual({
       kind: 'admitted',
@@ -39,7 +39,7 @@ describe('an admitted request', () => {
     });
   });
 
-  it('leaves a ledger entry that says what caused it', async () => {
+  it('adds a ledger entry with request, route, key and rows', async () => {
     const { call, account_id, facts } = await world.customer({ credits: 10 });
     await call({ price: 4, rows: 4, route: '/v1/data', request_id: 'req-77' });
     const [entry] = await world.store.ledger(account_id);
@@ -54,14 +54,14 @@ describe('an admitted request', () => {
     });
   });
 
-  it('may spend the last credit, never more', async () => {
+  it('may spend the last credit, but never more', async () => {
     const { call, account_id } = await world.customer({ credits: 1 });
     expect(await call()).toMatchObject({ kind: 'admitted', balance: 0 });
     expect(await call()).toMatchObject({ kind: 'insufficient_credits', balance: 0 });
     expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, spent: 1, granted: 1, ledger: 0 });
   });
 
-  it('that is free leaves no ledger entry and needs no balance', async () => {
+  it('at price 0 adds no ledger entry and needs no balance', async () => {
     const { call, account_id } = await world.customer({ credits: 0 });
     expect(await call({ price: 0, route: '/v1/ping' })).toMatchObject({
       kind: 'admitted',
@@ -72,14 +72,14 @@ describe('an admitted request', () => {
     expect((await booksOf(world, account_id)).entries).toBe(0);
   });
 
-  it('notes when its key was last used', async () => {
+  it('records when its key was last used', async () => {
     const { call, account_id } = await world.customer();
     world.clock.ms += 5_000;
     await call();
     expect((await world.store.keys.list(account_id))[0]?.last_used_at_ms).toBe(world.clock.ms);
   });
 
-  it('refuses a price that is no whole number of credits', async () => {
+  it('is impossible with a price that is not a whole number of credits', async () => {
     const { call, account_id } = await world.customer();
     for (const price of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       await expect(call({ price })).rejects.toThrow(RangeError);
@@ -88,8 +88,8 @@ describe('an admitted request', () => {
   });
 });
 
-describe('a refusal costs nothing', () => {
-  it('402: the balance is below the price; it counts in the windows and as an error', async () => {
+describe('a rejected request costs nothing:', () => {
+  it('402, balance below the price: counted in the windows and as an error', async () => {
     const { call, account_id } = await world.customer({ credits: 3 });
     expect(await call({ price: 4, rows: 4 })).toMatchObject({
       kind: 'insufficient_credits',
@@ -106,7 +106,7 @@ describe('a refusal costs nothing', () => {
   });
 
   it.each([422, 404, 403, 400])(
-    '%i: admitted for its rate, counted as an error, never charged',
+    '%i: counted in the windows and as an error, never charged',
     async (status) => {
       const { call, account_id } = await world.customer({ credits: 3 });
       expect(await call({ status, price: 2, rows: 2 })).toMatchObject({
@@ -124,7 +124,7 @@ describe('a refusal costs nothing', () => {
     },
   );
 
-  it('429: the window is full; it does not count in the windows, but as an error', async () => {
+  it('429, window full: counted as an error, not in the windows', async () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) expect((await call()).kind).toBe('admitted');
     world.clock.ms += 20_000;
@@ -148,15 +148,15 @@ describe('a refusal costs nothing', () => {
     });
   });
 
-  it('rate comes before balance', async () => {
+  it('the rate limit is checked before the balance', async () => {
     const { call } = await world.customer({ credits: 0 });
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call({ price: 0 });
     expect((await call()).kind).toBe('rate_limited');
   });
 });
 
-describe('invalid_key', () => {
-  it('a revoked key, from the next request on', async () => {
+describe('the verdict invalid_key is given for', () => {
+  it('a revoked key from the next request on', async () => {
     const { call, facts, account_id } = await world.customer();
     expect((await call()).kind).toBe('admitted');
     await world.store.keys.revoke(facts.key_id);
@@ -164,7 +164,7 @@ describe('invalid_key', () => {
     expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
   });
 
-  it('other keys of the account go on', async () => {
+  it('a revoked key only: other keys of the account work', async () => {
     const { facts, account_id } = await world.customer();
     const { key } = await world.store.keys.mint(account_id);
     await world.store.keys.revoke(facts.key_id);
@@ -172,7 +172,7 @@ describe('invalid_key', () => {
     expect(other && (await world.metering.admit(admissionOf(other))).kind).toBe('admitted');
   });
 
-  it('a suspended account until it is restored, a closed one for good', async () => {
+  it('a suspended account until it is restored, and a closed one for good', async () => {
     const { call, account_id } = await world.customer();
     await world.store.suspend(account_id);
     expect(await call()).toEqual({ kind: 'invalid_key' });
@@ -182,7 +182,7 @@ describe('invalid_key', () => {
     expect(await call()).toEqual({ kind: 'invalid_key' });
   });
 
-  it('an expired key, from the moment of its expiry', async () => {
+  it('an expired key from the millisecond of its expiry', async () => {
     const { account_id } = await world.customer();
     const expires_at_ms = world.clock.ms + 1000;
     const { key } = await world.store.keys.mint(account_id, { expires_at_ms });
@@ -195,7 +195,7 @@ describe('invalid_key', () => {
     expect(await world.metering.admit(admissionOf(facts))).toEqual({ kind: 'invalid_key' });
   });
 
-  it('facts of a key whose account is not there', async () => {
+  it('a key whose account does not exist, without writing anything', async () => {
     const { facts } = await world.customer();
     const stray = { ...facts, account_id: 'acc_nobody' };
     expect(await world.metering.admit(admissionOf(stray))).toEqual({ kind: 'invalid_key' });
@@ -203,8 +203,8 @@ describe('invalid_key', () => {
   });
 });
 
-describe('tiers', () => {
-  it('anonymous until the address is verified, then free, then paid while an order is paid', async () => {
+describe('the tier', () => {
+  it('is anonymous until the e-mail is verified, then free, and paid while an order is paid', async () => {
     const { call, account_id } = await world.customer({ verified: false });
     expect(await call()).toMatchObject({ tier: 'anonymous', window: { limit: 3 } });
     await world.store.verify(account_id, { by: 'test' });
@@ -217,7 +217,7 @@ describe('tiers', () => {
     expect(await call()).toMatchObject({ tier: 'free' });
   });
 
-  it('a paid order does not verify an address', async () => {
+  it('stays anonymous with a paid order until the e-mail is verified', async () => {
     const { call, account_id } = await world.customer({ verified: false });
     await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     expect(await call()).toMatchObject({ tier: 'anonymous' });
@@ -225,7 +225,7 @@ describe('tiers', () => {
 });
 
 describe('a debit id', () => {
-  it('repeated answers as it first did and charges once', async () => {
+  it('charges once when it is repeated, and returns the first verdict', async () => {
     const metering = createMetering({
       redis: world.redis,
       settings: UNLIMITED,
@@ -240,7 +240,7 @@ describe('a debit id', () => {
     expect((await metering.usage(account_id, 1)).totals).toMatchObject({ requests: 1, credits: 3 });
   });
 
-  it('is another one for every request', async () => {
+  it('is new for every request, even with the same X-Request-Id', async () => {
     const { call, account_id } = await world.customer({ credits: 10 });
     await Promise.all([call({ request_id: 'same' }), call({ request_id: 'same' })]);
     expect((await booksOf(world, account_id)).debits).toBe(2);
@@ -259,7 +259,7 @@ describe('isKnownOverLimit', () => {
     expect(world.metering.isKnownOverLimit(facts)).toBe(false);
   });
 
-  it('is looked at without counting: only a refusal counts', async () => {
+  it('is confirmed by peeking, which counts only a rejection', async () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
@@ -271,7 +271,7 @@ describe('isKnownOverLimit', () => {
     expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
   });
 
-  it('is taken back when the account has a larger limit meanwhile', async () => {
+  it('becomes false when the account gets a larger limit', async () => {
     const { call, facts, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
@@ -280,14 +280,14 @@ describe('isKnownOverLimit', () => {
   });
 });
 
-it('a Redis that lost its scripts is given them again', async () => {
+it('scripts are loaded again when Redis has lost them', async () => {
   const { call } = await world.customer();
   await call();
   await world.redis.script('FLUSH');
   expect((await call()).kind).toBe('admitted');
 });
 
-it('without Redis a keyed call fails at once', async () => {
+it('a keyed call fails at once without Redis', async () => {
   const { call, facts } = await world.customer();
   const ended = new Promise((resolve) => world.redis.once('end', resolve));
   world.redis.disconnect();

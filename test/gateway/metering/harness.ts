@@ -32,7 +32,7 @@ export const PACKS: CreditPack[] = [
   { id: 'large', name: 'Large', credits: 5000, price_minor: 19_900, currency: 'EUR' },
 ];
 
-/** Random bytes that repeat with every run of the tests, and never within one. */
+/** Random bytes that are the same in every run of the tests, and never repeat within one. */
 export function seededRandom(seed: string): (size: number) => Buffer {
   let counter = 0;
   return (size) => {
@@ -53,7 +53,7 @@ export interface World {
   clock: Clock;
   metering: RedisMetering;
   store: AccountStore;
-  /** An account with one key. Verified unless said otherwise. */
+  /** An account with one key; verified by default. */
   customer(options?: { credits?: number; verified?: boolean }): Promise<Customer>;
 }
 
@@ -62,7 +62,7 @@ export interface Customer {
   email: string;
   key: string;
   facts: ApiKey;
-  /** One call; 200 and 1 credit unless said otherwise. */
+  /** One call; status 200 and 1 credit by default. */
   call(admission?: Partial<Admission>): Promise<Verdict>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What admission costs beyond its script: `node test/metering/measure-admit.ts [calls]`. Prints calls a second and
+ * Measures what `admit` costs beyond its script: `node test/gateway/metering/measure-admit.ts [calls]`. Prints calls a second and
  * processor time of this process for each call, of `admit` and of the same EVALSHA sent by ioredis as it comes, with and without its
  * auto-pipelining, on one connection to a private Redis without persistence. A measurement, not a test.
  */
@@ -69,7 +69,7 @@ for (const at_once of [64, 128, 256]) {
     const runs = [];
     for (let round = 0; round < ROUNDS; round++) {
       await plain.del(redisKeys.ledger(account_id), redisKeys.debits(account_id, minute));
-      // Every debit is a new one in the same minute here: a busy account's worth, not a wallet's lifetime.
+      // All debits fall into one minute: keep the hash as small as that of a busy account.
       runs.push(await measure(call, at_once));
     }
     runs.sort((a, b) => a.rate - b.rate);

@@ -1,9 +1,9 @@
 /**
- * The truth about money, on random schedules: calls, grants, claw-backs, orders, revocations, suspensions, repeated
- * debit ids and moving clocks, at one account, over several gateways with connections of their own.
+ * Money properties on random schedules: calls, grants, claw-backs, orders, revocations, suspensions, repeated debit ids
+ * and moving clocks on one account, over several gateways with their own connections.
  *
- * Whatever happens: balance = sum of ledger deltas = granted − spent, never negative at any entry; every admitted
- * call is charged exactly its price, exactly once; every refusal is free.
+ * Always: balance = sum of ledger deltas = granted − spent, never negative; every admitted call is charged exactly its
+ * price, exactly once; every rejected call is free.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,10 +70,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     }),
   },
 );
-/** Actions of one group run at the same time, groups one after another. */
+/** Actions of one group run concurrently, groups one after another. */
 const schedule = fc.array(fc.array(action, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 });
 
-/** Lets a debit id be chosen for the next call of one gateway. */
+/** A gateway whose next debit id can be chosen. */
 interface Gateway {
   metering: RedisMetering;
   debit: { next: string };
@@ -124,7 +124,7 @@ async function run(world: World, gateways: Gateway[], groups: Action[][]): Promi
     };
     charges.push(charge);
     const admission = admissionOf(with_key, { price, status, rows: price, request_id: charge.request_id });
-    // The same command over again, all at the moment of the first, as a gateway repeats it after a lost reply.
+    // The same command several times at once, as a gateway repeats it after a lost reply.
     const sent = Array.from({ length: price > 0 ? repeats : 1 }, () => {
       to.debit.next = debit_id;
       return to.metering.admit(admission);
@@ -216,7 +216,7 @@ describe.each([
   });
   afterAll(() => server.stop());
 
-  it('is exact on every schedule', async () => {
+  it('is exact on random schedules', async () => {
     const world = createWorld(await server.connect());
     const connections = await Promise.all(Array.from({ length: GATEWAYS }, () => server.connect()));
     const gateways = gatewaysOn(connections, world);
@@ -226,7 +226,7 @@ describe.each([
     );
   });
 
-  it('a balance that covers one call of many at once pays for exactly one', async () => {
+  it('pays for exactly one of many concurrent calls when the balance covers one', async () => {
     const world = createWorld(await server.connect(), {
       ...LIMITS,
       FREE_PER_MINUTE: 1000,
@@ -239,7 +239,7 @@ describe.each([
     expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, debits: 1, spent: 7 });
   });
 
-  it('a revocation holds for every gateway from the next request on', async () => {
+  it('a revocation takes effect at every gateway with the next request', async () => {
     const world = createWorld(await server.connect());
     const other = createMetering({
       redis: await server.connect(),

@@ -1,4 +1,4 @@
-/** A TCP proxy in front of a unix socket that loses what it is told to lose. */
+/** A TCP proxy in front of a unix socket that loses requests or replies on demand. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export type Fault =
@@ -7,15 +7,15 @@ export type Fault =
   | 'cut_reply'
   /** Cuts the connection instead of forwarding the first request. */
   | 'cut_request'
-  /** Forwards requests and keeps every reply to itself. */
+  /** Forwards requests and drops every reply. */
   | 'silent'
-  /** Accepts nobody. */
+  /** Accepts no connection. */
   | 'closed';
 
 export interface FaultyProxy {
   url: string;
   fault: Fault;
-  /** How often a connection was cut. */
+  /** Number of connections that were cut. */
   cuts: number;
   stop(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+/** Names and lifetimes of Redis keys. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
@@ -18,7 +19,7 @@ describe('keys in Redis', () => {
     await flushRedis(world.redis);
     const { call, account_id } = await world.customer();
     await call();
-    // The totals of all callers are written every few seconds, or now.
+    // Usage totals are written every few seconds, or now.
     await world.metering.flush();
     const outside = (await keysMatching(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
     expect(outside.sort()).toEqual([
@@ -29,7 +30,7 @@ describe('keys in Redis', () => {
     ]);
   });
 
-  it('that count time end by themselves; wallets and ledgers do not', async () => {
+  it('of windows, usage and debits expire; wallets and ledgers do not', async () => {
     await flushRedis(world.redis);
     const { call } = await world.customer();
     await call({ price: 1, rows: 1 });
@@ -50,7 +51,7 @@ describe('keys in Redis', () => {
   });
 });
 
-it('what a user or a proxy chose cannot break out of its key', () => {
+it('text chosen by a user or a proxy cannot escape its place in a key', () => {
   expect(redisKeys.account('a}:account{b')).toBe('{a:a%7D%3Aaccount%7Bb}:account');
   expect(redisKeys.key('x}{y z')).toBe('key:x%7D%7By%20z');
   expect(redisKeys.addressMinute('1.2.3.4}:x', 1)).toBe('{ip:1.2.3.4%7D%3Ax}:minute:1');

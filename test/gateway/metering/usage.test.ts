@@ -1,8 +1,13 @@
+/** Usage of one account, and the totals of all callers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readTotalUsage } from '../../../admin/routes/usage.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED, type World } from './harness.ts';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = DAY_MS / 24;
+/** The time between calls: over two midnights, and back over one, as when a clock is set. */
+const STEPS_MS = [0, 5 * HOUR_MS, 8 * HOUR_MS, 0, -3 * HOUR_MS, 3 * HOUR_MS, 0, DAY_MS, 1, -DAY_MS, DAY_MS];
 
 let server: TestRedis;
 let world: World;
@@ -17,7 +22,7 @@ beforeEach(async () => {
 const NOTHING = { requests: 0, errors: 0, rows: 0, credits: 0 };
 
 describe('usage', () => {
-  it('of an account without calls is zero on every day, and no route', async () => {
+  it('is zero on every day and names no route for an account without calls', async () => {
     const { account_id } = await world.customer({ credits: 7 });
     expect(await world.metering.usage(account_id, 3)).toEqual({
       credits: { balance: 7, lifetime_granted: 7, lifetime_spent: 0 },
@@ -31,14 +36,14 @@ describe('usage', () => {
     });
   });
 
-  it('one day means today', async () => {
+  it('covers today alone when one day is asked for', async () => {
     const { account_id, call } = await world.customer();
     await call();
     const { daily } = await world.metering.usage(account_id, 1);
     expect(daily).toEqual([{ date: '2026-11-20', requests: 1, errors: 0, rows: 0, credits: 1 }]);
   });
 
-  it('is counted by UTC day: the last moment of one and the first of the next', async () => {
+  it('is counted by UTC day: last millisecond of one, first of the next', async () => {
     const { account_id, call } = await world.customer();
     world.clock.ms = Date.UTC(2026, 10, 20) + DAY_MS - 1;
     await call();
@@ -52,7 +57,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('reaches back exactly as many days as asked', async () => {
+  it('covers exactly the number of days asked for', async () => {
     const { account_id, call } = await world.customer();
     await call();
     world.clock.ms = NOON_MS + 89 * DAY_MS;
@@ -61,7 +66,7 @@ describe('usage', () => {
     expect((await world.metering.usage(account_id, 90)).daily).toHaveLength(90);
   });
 
-  it('of routes: busiest first, ties by route, in templates', async () => {
+  it('lists route templates, busiest first, ties by name', async () => {
     const { account_id, call } = await world.customer({ credits: 1000 });
     for (let i = 0; i < 3; i++) await call({ route: '/v1/data', price: 10, rows: 10 });
     await call({ route: '/v1/rankings/{indicator}' });
@@ -76,7 +81,7 @@ describe('usage', () => {
     expect(totals).toEqual({ requests: 6, errors: 1, rows: 30, credits: 32 });
   });
 
-  it('totals are the sum of the days, and of the routes', async () => {
+  it('has totals that are the sum of the days and of the routes', async () => {
     const { account_id, call } = await world.customer({ credits: 1000 });
     for (let day = 0; day < 5; day++) {
       await call({ route: `/v1/${day % 2}`, price: day, rows: day * 2 });
@@ -91,4 +96,35 @@ describe('usage', () => {
     }
     expect(totals).toEqual({ requests: 5, errors: 0, rows: 20, credits: 10 });
   });
+});
+
+it('usage totals count every call on its UTC day, under its route or as anonymous', async () => {
+  const world = createWorld(await server.connect(), UNLIMITED);
+  const { call } = await world.customer({ credits: 1_000 });
+  const expected = new Map<string, number>();
+  const counted = (what: string, amount = 1) => {
+    const date = new Date(world.clock.ms).toISOString().slice(0, 10);
+    expected.set(`${date} ${what}`, (expected.get(`${date} ${what}`) ?? 0) + amount);
+  };
+  for (const [turn, step_ms] of STEPS_MS.entries()) {
+    world.clock.ms += step_ms;
+    for (let anonymous = 0; anonymous <= turn; anonymous++) {
+      await world.metering.admitAddress(`192.0.2.${turn}`);
+      counted('anonymous');
+    }
+    const route = turn % 2 === 0 ? '/v1/data' : '/v1/countries/{iso3}';
+    await call({ route, price: turn, rows: turn });
+    counted(route);
+    counted('credits', turn);
+  }
+  await world.metering.flush();
+
+  const seen = new Map<string, number>();
+  for (let day = 0; day < 3; day++) {
+    const now_ms = NOON_MS + day * DAY_MS;
+    const { daily, endpoints } = await readTotalUsage(world.redis, now_ms, 1);
+    for (const { route, requests } of endpoints) seen.set(`${daily[0]?.date} ${route}`, requests);
+    seen.set(`${daily[0]?.date} credits`, daily[0]?.credits ?? 0);
+  }
+  expect([...seen].sort()).toEqual([...expected].sort());
 });

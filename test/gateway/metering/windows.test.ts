@@ -1,4 +1,4 @@
-/** Fixed UTC windows on an injected clock: which requests fall into which, and what the headers will say. */
+/** Fixed UTC windows on an injected clock: boundaries, and the window that is reported. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TierLimits } from '../../../gateway/metering/redis-metering.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
@@ -17,7 +17,7 @@ const limited = (per_minute: number, per_day: number): TierLimits => ({
   FREE_PER_DAY: per_day,
 });
 
-describe('minutes and days begin and end on the UTC clock', () => {
+describe('windows start and end on the UTC clock:', () => {
   it.each([
     ['the first moment of a minute', '12:00:00.000', '12:01:00'],
     ['the last moment of a minute', '12:00:59.999', '12:01:00'],
@@ -31,12 +31,12 @@ describe('minutes and days begin and end on the UTC clock', () => {
   });
 
   it.each([
-    ['a full minute opens with the next', 2, 1000, '12:00:59.999', '12:01:00.000', 1],
-    ['a full minute stays full to its end', 2, 1000, '12:00:00.000', '12:00:59.999', 0],
-    ['a full day stays full in the next minute', 1000, 2, '12:00:00.000', '12:01:00.000', 0],
-    ['a full day stays full to midnight', 1000, 2, '00:00:00.000', '23:59:59.999', 0],
-    ['a full day opens at midnight', 1000, 2, '23:59:59.999', '24:00:00.000', 1],
-    ['both full: midnight opens both', 2, 2, '23:59:59.999', '24:00:00.000', 1],
+    ['a full minute admits again in the next minute', 2, 1000, '12:00:59.999', '12:01:00.000', 1],
+    ['a full minute rejects to its last millisecond', 2, 1000, '12:00:00.000', '12:00:59.999', 0],
+    ['a full day rejects in the next minute', 1000, 2, '12:00:00.000', '12:01:00.000', 0],
+    ['a full day rejects to the last millisecond', 1000, 2, '00:00:00.000', '23:59:59.999', 0],
+    ['a full day admits again at midnight', 1000, 2, '23:59:59.999', '24:00:00.000', 1],
+    ['both full: both admit again at midnight', 2, 2, '23:59:59.999', '24:00:00.000', 1],
   ])('%s', async (_what, per_minute, per_day, filled, later, admitted) => {
     const world = createWorld(await server.connect(), limited(per_minute, per_day));
     const { call } = await world.customer();
@@ -48,12 +48,12 @@ describe('minutes and days begin and end on the UTC clock', () => {
   });
 });
 
-describe('the window that is nearer to running out is told', () => {
+describe('the reported window is the one with fewer requests left:', () => {
   it.each([
-    ['the minute has fewer left', 5, 100, 1, { limit: 5, remaining: 4, reset_s: at('12:01:00') / 1000 }],
-    ['the day has fewer left', 5, 3, 1, { limit: 3, remaining: 2, reset_s: at('00:00:00') / 1000 + 86_400 }],
+    ['the minute', 5, 100, 1, { limit: 5, remaining: 4, reset_s: at('12:01:00') / 1000 }],
+    ['the day', 5, 3, 1, { limit: 3, remaining: 2, reset_s: at('00:00:00') / 1000 + 86_400 }],
     [
-      'as many left in both: the day, which is the longer wait',
+      'the day when both have as many left, because its wait is longer',
       5,
       5,
       1,
@@ -68,7 +68,7 @@ describe('the window that is nearer to running out is told', () => {
     expect(await call()).toMatchObject({ kind: 'admitted', window });
   });
 
-  it('the wait is that of the window that is full, in whole seconds and at least one', async () => {
+  it('Retry-After is the rest of the full window in whole seconds, at least one', async () => {
     const world = createWorld(await server.connect(), limited(1, 2));
     const { call } = await world.customer();
     world.clock.ms = at('12:00:00');
@@ -82,7 +82,7 @@ describe('the window that is nearer to running out is told', () => {
   });
 });
 
-it('the windows belong to the account: its keys share them', async () => {
+it('the keys of an account share its windows', async () => {
   const world = createWorld(await server.connect(), limited(3, 1000));
   const { call, account_id } = await world.customer();
   const { key } = await world.store.keys.mint(account_id);
@@ -94,7 +94,7 @@ it('the windows belong to the account: its keys share them', async () => {
   expect((await call({ key: other })).kind).toBe('rate_limited');
 });
 
-it('other accounts have windows of their own', async () => {
+it('other accounts have their own windows', async () => {
   const world = createWorld(await server.connect(), limited(1, 1000));
   const one = await world.customer();
   const other = await world.customer();

@@ -1,6 +1,7 @@
-/** `Metering.refund`: credits come back when the answer could not be produced after the charge. */
+/** Refunds of calls whose answer could not be produced, and the search for debits that Redis has forgotten. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { findCharged } from '../../../gateway/metering/debit-reversals.ts';
 import type { Debit, Metering } from '../../../gateway/metering/metering.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
 import { keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
@@ -107,5 +108,70 @@ describe('refund', () => {
       redis.disconnect();
       await proxy.stop();
     }
+  });
+});
+
+describe('the search for charged debits in a ledger', () => {
+  beforeEach(async () => {
+    await world.redis.del('ledger');
+  });
+
+  const NOW_MS = 1_800_000_000_000;
+  const searched = (request_id: string, later_ms = 0, price = 5) => ({
+    request_id,
+    at_ms: NOW_MS + later_ms,
+    price,
+    key_id: 'a key',
+  });
+
+  /** Adds an entry as the scripts write it. @param skew_ms how far the clock of Redis is ahead */
+  async function addEntry(
+    kind: 'debit' | 'refund',
+    request: string,
+    later_ms = 0,
+    skew_ms = 0,
+  ): Promise<void> {
+    const at_ms = NOW_MS + later_ms;
+    const delta = kind === 'debit' ? -5 : 5;
+    await world.redis.xadd(
+      'ledger',
+      `${at_ms + skew_ms}-*`,
+      ...['at_ms', at_ms, 'kind', kind, 'delta', delta, 'key', 'a key', 'request', request],
+    );
+  }
+
+  const found = async (...debits: ReturnType<typeof searched>[]): Promise<string[]> =>
+    (await findCharged(world.redis, 'ledger', debits)).map(({ request_id }) => request_id);
+
+  it('finds what was charged, and nothing that differs in request, time or price', async () => {
+    await addEntry('debit', 'a', 0, -8_000);
+    await addEntry('debit', 'b', 1);
+    expect(
+      await found(searched('a'), searched('b'), searched('b', 1), searched('c'), searched('a', 0, 6)),
+    ).toEqual(['a', 'b']);
+  });
+
+  it('does not find a debit that was refunded, however late', async () => {
+    await addEntry('debit', 'a');
+    await addEntry('refund', 'a', 3_600_000);
+    expect(await found(searched('a'))).toEqual([]);
+  });
+
+  it('finds identical debits as often as the ledger holds them', async () => {
+    await addEntry('debit', 'a');
+    await addEntry('debit', 'a');
+    expect(await found(searched('a'), searched('a'), searched('a'))).toEqual(['a', 'a']);
+  });
+
+  it('reads a ledger of several pages', async () => {
+    const pipeline = world.redis.pipeline();
+    for (let call = 0; call < 2_500; call++) {
+      const fields = ['at_ms', NOW_MS, 'kind', 'debit', 'delta', -5, 'key', 'a key', 'request', `r${call}`];
+      pipeline.xadd('ledger', `${NOW_MS}-*`, ...fields);
+    }
+    await pipeline.exec();
+    expect(await found(searched('r0'), searched('r999'), searched('r1000'), searched('r2499'))).toHaveLength(
+      4,
+    );
   });
 });

@@ -1,3 +1,4 @@
+/** From an Authorization header to a key. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mintKeyText } from '../../../gateway/metering/keys.ts';
 import { countCommands, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
@@ -13,10 +14,10 @@ beforeEach(async () => {
   world = createWorld(await server.connect());
 });
 
-/** How many look-ups something causes. */
+/** Redis look-ups during `work`. */
 const lookUps = (work: () => Promise<unknown>): Promise<number> => countCommands(world.redis, ['get'], work);
 
-describe('the Authorization header', () => {
+describe('resolveKey accepts only Bearer and one key:', () => {
   it.each([
     ['Bearer and the key', (key: string) => `Bearer ${key}`, true],
     ['the scheme in any case', (key: string) => `bEARER ${key}`, true],
@@ -35,13 +36,13 @@ describe('the Authorization header', () => {
   });
 });
 
-describe('look-ups', () => {
-  it('a known key needs none', async () => {
+describe('resolveKey', () => {
+  it('needs no look-up for a known key', async () => {
     const { key } = await world.customer();
     expect(await lookUps(() => world.metering.resolveKey(`Bearer ${key}`))).toBe(0);
   });
 
-  it('a malformed key, or one with a wrong checksum, needs none', async () => {
+  it('needs no look-up for a malformed key or a wrong checksum', async () => {
     const { key } = await world.customer();
     const broken = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
     for (const text of [broken, 'alm_live_x_y', key.toUpperCase()]) {
@@ -51,11 +52,11 @@ describe('look-ups', () => {
     }
   });
 
-  it('an unknown id and a wrong secret need one each, every time: neither is remembered', async () => {
+  it('looks an unknown id and a wrong secret up every time: neither is cached', async () => {
     const random = seededRandom('guesses');
     const { facts } = await world.customer();
     const unknown = mintKeyText('live', random).key;
-    // A well-formed key with somebody's id and another secret.
+    // A well-formed key with an existing id and another secret.
     const guess = mintWith(facts.key_id);
     for (const text of [unknown, guess]) {
       for (let i = 0; i < 2; i++) {
@@ -66,19 +67,19 @@ describe('look-ups', () => {
     }
   });
 
-  it('the key that owns the id still resolves after guesses at its secret', async () => {
+  it('resolves a key after guesses at its secret', async () => {
     const { key, facts } = await world.customer();
     expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id)}`)).toBeNull();
     expect(await world.metering.resolveKey(`Bearer ${key}`)).toEqual(facts);
   });
 
-  it('a key of the other environment is another key', async () => {
+  it('rejects a key with the other environment', async () => {
     const { facts } = await world.customer();
     expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id, 'test')}`)).toBeNull();
   });
 });
 
-it('facts say whose the key is, and nothing of its secret', async () => {
+it('a resolved key names its account and holds nothing of its secret', async () => {
   const { facts, account_id, key } = await world.customer();
   expect(facts).toEqual({
     key_id: key.slice(9, 21),
@@ -89,7 +90,7 @@ it('facts say whose the key is, and nothing of its secret', async () => {
   });
 });
 
-it('no secret lies in Redis', async () => {
+it('Redis holds no secret of a key', async () => {
   const { key } = await world.customer();
   const secret = key.slice(-40);
   for (const name of await keysMatching(world.redis)) {
@@ -97,7 +98,7 @@ it('no secret lies in Redis', async () => {
   }
 });
 
-/** A well-formed key with this id, whose secret is made up. */
+/** A well-formed key with this id and a made-up secret. */
 function mintWith(key_id: string, environment: 'live' | 'test' = 'live'): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   let first = true;

@@ -1,5 +1,6 @@
-/** Anonymous callers: windows per address, exact also over several gateways, and cheap where the limit is large. */
+/** Rate limits of anonymous callers: exact over several gateways, few round trips at large limits. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressUnit } from '../../../gateway/metering/address-meter.ts';
 import type { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { createMetering } from '../../../gateway/metering/redis-metering.ts';
 import { countCommands, silentLog, startRedis, type TestRedis } from '../../redis.ts';
@@ -37,7 +38,7 @@ const commandsDuring = async (work: () => Promise<unknown>): Promise<number> =>
   countCommands(await server.connect(), ['eval', 'evalsha'], work);
 
 describe('the anonymous limit', () => {
-  it('is 30 a minute exactly, then 429 until the minute ends', async () => {
+  it('admits exactly 30 a minute, then rejects until the minute ends', async () => {
     const clock = { ms: NOON_MS + 15_000 };
     const metering = await gateway(clock);
     expect(await admitted([metering], '192.0.2.10', 30)).toBe(30);
@@ -48,7 +49,7 @@ describe('the anonymous limit', () => {
     expect(await metering.admitAddress('192.0.2.10')).toEqual({ kind: 'admitted' });
   });
 
-  it('is a day limit too', async () => {
+  it('holds for the day too', async () => {
     const clock = { ms: NOON_MS };
     const metering = await gateway(clock, 30, 50);
     expect(await admitted([metering], '192.0.2.11', 40)).toBe(30);
@@ -63,7 +64,7 @@ describe('the anonymous limit', () => {
     expect(await metering.admitAddress('192.0.2.11')).toEqual({ kind: 'admitted' });
   });
 
-  it('is reached to the request when a gateway that is asked near its end is not asked again', async () => {
+  it('is reached exactly although another gateway got one request near its end', async () => {
     const clock = { ms: NOON_MS };
     const [busy, quiet] = [await gateway(clock, 300), await gateway(clock, 300)];
     expect(await admitted([busy], '192.0.2.16', 286)).toBe(286);
@@ -71,12 +72,12 @@ describe('the anonymous limit', () => {
     expect(await admitted([busy], '192.0.2.16', 20)).toBe(13);
   });
 
-  it('of the day holds to the last request, also where many are leased at a time', async () => {
+  it('of the day is exact when many requests are leased at a time', async () => {
     const metering = await gateway({ ms: NOON_MS }, 6000, 250);
     expect(await admitted([metering], '192.0.2.15', 400)).toBe(250);
   });
 
-  it('holds when this process was too busy to send a request, or to read its answer', async () => {
+  it('holds when the process was too busy to send a command or to read its reply', async () => {
     const metering = await gateway({ ms: NOON_MS }, 1, 1000, 1000);
     const read_late = metering.admitAddress('192.0.2.17');
     await new Promise(setImmediate);
@@ -92,13 +93,13 @@ describe('the anonymous limit', () => {
     expect(await metering.admitAddress('192.0.2.18')).toMatchObject({ kind: 'rate_limited' });
   });
 
-  it('belongs to the address', async () => {
+  it('is counted per address', async () => {
     const metering = await gateway({ ms: NOON_MS });
     expect(await admitted([metering], '192.0.2.12', 40)).toBe(30);
     expect(await admitted([metering], '192.0.2.13', 1)).toBe(1);
   });
 
-  it('is shared by a /64 and by both spellings of IPv4', async () => {
+  it('is shared by a /64, and by both spellings of an IPv4 address', async () => {
     const metering = await gateway({ ms: NOON_MS });
     expect(await admitted([metering], '2001:db8::1', 20)).toBe(20);
     expect(await admitted([metering], '2001:db8::2:0', 20)).toBe(10);
@@ -119,7 +120,7 @@ describe('several gateways', () => {
 });
 
 describe('round trips', () => {
-  it('a large limit is leased by the second: most requests are decided here and at once', async () => {
+  it('are one a second at a large limit: most requests are admitted without one', async () => {
     const metering = await gateway({ ms: NOON_MS }, 60_000, 1_000_000);
     const trips = await commandsDuring(async () => {
       for (let i = 0; i < 5000; i++) await metering.admitAddress('192.0.2.20');
@@ -129,13 +130,13 @@ describe('round trips', () => {
     await new Promise(setImmediate);
   });
 
-  it('requests at once share a lease', async () => {
+  it('are shared by concurrent requests', async () => {
     const metering = await gateway({ ms: NOON_MS }, 60_000, 1_000_000);
     const trips = await commandsDuring(() => admitted([metering], '192.0.2.21', 5000));
     expect(trips).toBe(5);
   });
 
-  it('an address known to be over needs none', async () => {
+  it('are not needed for an address over its limit', async () => {
     const metering = await gateway({ ms: NOON_MS });
     await admitted([metering], '192.0.2.22', 31);
     const trips = await commandsDuring(async () => {
@@ -146,11 +147,34 @@ describe('round trips', () => {
     expect(trips).toBe(0);
   });
 
-  it('a lease ends with its minute', async () => {
+  it('are needed anew in the next minute', async () => {
     const clock = { ms: NOON_MS };
     const metering = await gateway(clock, 600, 100_000);
     await metering.admitAddress('192.0.2.23');
     clock.ms += 60_000;
     expect(await commandsDuring(async () => metering.admitAddress('192.0.2.23'))).toBe(1);
+  });
+});
+
+describe('addressUnit: what counts as one anonymous caller', () => {
+  it.each([
+    ['an IPv4 address', '192.0.2.1', '192.0.2.1'],
+    ['IPv4 inside IPv6', '::ffff:192.0.2.1', '192.0.2.1'],
+    ['IPv4 inside IPv6, in hexadecimal', '::ffff:c000:201', '192.0.2.1'],
+    ['IPv4 inside IPv6, written out', '0:0:0:0:0:FFFF:192.0.2.1', '192.0.2.1'],
+    ['an IPv6 address by its /64', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['the same /64, shortened', '2001:db8:1:2::1', '2001:db8:1:2::/64'],
+    ['the same /64, upper case and zeros', '2001:0DB8:0001:0002::FFFF', '2001:db8:1:2::/64'],
+    ['another /64', '2001:db8:1:3::1', '2001:db8:1:3::/64'],
+    ['the gap at the start', '::1', '0:0:0:0::/64'],
+    ['the gap at the end', '2001:db8::', '2001:db8:0:0::/64'],
+    ['a zone', 'fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['text that is no address', 'unix:', 'unix:'],
+  ])('%s', (_what, address, unit) => {
+    expect(addressUnit(address)).toBe(unit);
+  });
+
+  it('truncates text that is no address', () => {
+    expect(addressUnit('x'.repeat(10_000)).length).toBeLessThanOrEqual(64);
   });
 });

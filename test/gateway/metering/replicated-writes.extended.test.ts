@@ -1,4 +1,4 @@
-/** `REDIS_WAIT_REPLICAS`: what is acknowledged is held by a replica at that moment, or was never charged. */
+/** `REDIS_WAIT_REPLICAS`: an acknowledged charge is held by a replica; any other is reversed. */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -27,8 +27,8 @@ const balanceOnReplica = async (): Promise<number> =>
   Number(await replica.hget(redisKeys.account(customer.account_id), 'balance'));
 const pay = (price = 1) => world.metering.admit(admissionOf(customer.facts, { price }));
 
-describe('money that waits for a replica', () => {
-  it('stands there when it is acknowledged', async () => {
+describe('a charge that waits for a replica', () => {
+  it('is on the replica when it is acknowledged', async () => {
     for (let call = 0; call < 200; call++) {
       const verdict = await pay();
       if (verdict.kind !== 'admitted') throw new Error(verdict.kind);
@@ -41,30 +41,30 @@ describe('money that waits for a replica', () => {
     expect(await balanceOnReplica()).toBe(bought.balance);
   });
 
-  it('is asked for once for many calls at a time', async () => {
+  it('shares one WAIT with concurrent charges', async () => {
     await pay();
     const master = new Redis({
       port: await cluster.masterOf(redisKeys.account(customer.account_id)),
       host: '127.0.0.1',
     });
-    const asked = async (): Promise<number> =>
+    const waits = async (): Promise<number> =>
       Number(/cmdstat_wait:calls=(\d+)/.exec(await master.info('commandstats'))?.[1]);
-    const before = await asked();
+    const before = await waits();
     const verdicts = await Promise.all(Array.from({ length: 500 }, () => pay()));
     expect(new Set(verdicts.map(({ kind }) => kind))).toEqual(new Set(['admitted']));
-    expect((await asked()) - before).toBeLessThan(10);
+    expect((await waits()) - before).toBeLessThan(10);
     master.disconnect();
     expect(await booksOf(world, customer.account_id)).toMatchObject({ debits: 501, balance: 9499 });
   });
 
-  it('is refused while no replica answers, and given back when one does', async () => {
+  it('fails while no replica answers, and is reversed when one does', async () => {
     await pay();
     cluster.freeze(replicaPort);
     try {
       await expect(pay(5)).rejects.toThrow(MeteringUnavailable);
       const grant = world.store.grant(customer.account_id, { credits: 3, by: 'test', idem: 'once' });
       await expect(grant).rejects.toMatchObject({ code: 'unavailable' });
-      // What moves no money waits for nobody.
+      // A free call does not wait for replicas.
       expect(await pay(0)).toMatchObject({ kind: 'admitted', charged: 0 });
     } finally {
       cluster.thaw(replicaPort);
@@ -72,13 +72,13 @@ describe('money that waits for a replica', () => {
     await expect
       .poll(() => world.metering.flush().then(() => booksOf(world, customer.account_id)))
       .toMatchObject({ spent: 1, balance: 10_002, ledger: 10_002 });
-    // The grant of unknown fate is repeated under its own name, and answers as it first did.
+    // A grant of unknown outcome is repeated under its idempotency key and returns the first result.
     const again = await world.store.grant(customer.account_id, { credits: 3, by: 'test', idem: 'once' });
     expect(again).toMatchObject({ repeated: true, balance: 9997 });
     expect(await balanceOnReplica()).toBe(10_002);
   });
 
-  it('goes to the new master when the keys have moved', async () => {
+  it('follows its keys to a new master', async () => {
     await pay();
     const promoted = new Redis({ port: replicaPort, host: '127.0.0.1' });
     await promoted.call('CLUSTER', 'FAILOVER');
