@@ -1,6 +1,6 @@
 /**
- * Operators from the command line, the only place where they are made. A password is made here and shown once, so none
- * ever stands in a shell's history.
+ * Commands of `npm run account` that create, reset, remove and list operators. Passwords are generated and shown once,
+ * so none is typed into a shell's history.
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
@@ -35,7 +35,7 @@ const find = async (operators: OperatorStore, address: string) =>
   (await operators.list()).find((operator) => operator.email === address) ?? null;
 
 /** Creates or changes an operator and returns the new password. */
-async function write(redis: RedisClient, address: string, newRole: Role, before: Role | null) {
+async function setPassword(redis: RedisClient, address: string, newRole: Role, before: Role | null) {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const change = {
     action: before === null ? 'operator.create' : 'operator.reset',
@@ -50,32 +50,32 @@ async function write(redis: RedisClient, address: string, newRole: Role, before:
 }
 
 const create: OperatorCommand = {
-  help: 'let somebody into the operator area; the password is shown this once',
+  help: 'create an operator and show the generated password once',
   options: { email, role },
   async run({ redis }, values) {
     const address = emailOf(values);
     if (await find(new OperatorStore(redis, Date.now), address))
       throw new AccountError(
         'account_exists',
-        `There is already an operator ${address}; operator-reset gives a new password.`,
+        `There is already an operator ${address}; use operator-reset to set a new password.`,
       );
-    return write(redis, address, roleOf(values, 'operator'), null);
+    return setPassword(redis, address, roleOf(values, 'operator'), null);
   },
 };
 
 const reset: OperatorCommand = {
-  help: 'give an operator a new password, or another role; ends all sessions',
-  options: { email, role: { ...role, help: `${ROLES.join(' or ')}; default as it is` } },
+  help: 'set a new password, and optionally another role; ends all sessions',
+  options: { email, role: { ...role, help: `${ROLES.join(' or ')}; default unchanged` } },
   async run({ redis }, values) {
     const address = emailOf(values);
     const known = await find(new OperatorStore(redis, Date.now), address);
     if (!known) throw new AccountError('account_unknown', `There is no operator ${address}.`);
-    return write(redis, address, roleOf(values, known.role), known.role);
+    return setPassword(redis, address, roleOf(values, known.role), known.role);
   },
 };
 
 const remove: OperatorCommand = {
-  help: 'let an operator in no longer',
+  help: 'remove an operator',
   options: { email },
   async run({ redis }, values) {
     const known = await find(new OperatorStore(redis, Date.now), emailOf(values));
@@ -101,7 +101,7 @@ const list: OperatorCommand = {
   },
 };
 
-/** By the word that is typed after `npm run account --`. */
+/** Commands by name. */
 export const OPERATOR_COMMANDS: Readonly<Record<string, OperatorCommand>> = {
   'operator-create': create,
   'operator-reset': reset,

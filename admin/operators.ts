@@ -107,8 +107,8 @@ export interface SignIn {
 }
 
 /**
- * @param trial whether to make an operator nobody asked for.
- * @returns what a person at the terminal may be shown: the trial operator's sign-in, or null.
+ * @param trial whether to create an operator without settings
+ * @returns the trial operator's credentials, to show at the terminal; null otherwise
  */
 export async function ensureFirstOperator(
   operators: OperatorStore,
