@@ -11,7 +11,7 @@ import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-st
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import type { Archive } from '../gateway/archive/archive.ts';
-import type { PageView, ProtectedArea } from '../gateway/pages/shared/protected-area.ts';
+import type { PageView } from '../gateway/pages/shared/protected-area.ts';
 import type { AccountIndex } from './account-index.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
 import type { OperatorStore } from './operators.ts';
@@ -34,7 +34,6 @@ export interface AdminDependencies {
 }
 
 export interface AdminArea extends AdminDependencies {
-  site: ProtectedArea;
   sessions: SessionStore;
   operators: OperatorStore;
   throttle: Throttle;

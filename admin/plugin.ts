@@ -53,7 +53,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
   const operators = new OperatorStore(redis, now);
-  const site: ProtectedArea = {
+  const pages: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
     cookie: 'almanac_admin',
@@ -65,7 +65,6 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   };
   const area: AdminArea = {
     ...dependencies,
-    site,
     sessions,
     operators,
     throttle: new Throttle(redis, now),
@@ -77,12 +76,12 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     jobs: new JobService(redis, now),
     runs: new RunStore(redis, now),
     providers: providerReader(dependencies.curatedDir),
-    view: createPageViews(site),
+    view: createPageViews(pages),
   };
   app.register(
     async (scope) => {
-      await installProtectedArea(scope, site);
-      signInRoutes(scope, site, {
+      await installProtectedArea(scope, pages);
+      signInRoutes(scope, pages, {
         realm: 'operator',
         throttle: area.throttle,
         findCandidate: (address) => operators.findLogin(address),
