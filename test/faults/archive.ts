@@ -1,6 +1,6 @@
 /**
- * The archive under a year of nights, a day of full size and kills: memory of Redis stays where it is, a million entries
- * leave in one night, and every entry is there once.
+ * The archive over a year of nightly runs, over days of a million entries, and killed at many moments: Redis memory stays
+ * flat, a million entries are archived in one run, and every entry exists exactly once.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,9 +19,9 @@ import type { Reporter } from './table.ts';
 export interface ArchiveScale {
   nights: number;
   callsADay: number;
-  /** Debits of a full day. */
+  /** Per full day. */
   debits: number;
-  /** Full days, one after another. */
+  /** Consecutive full days. */
   days: number;
   kills: number;
 }
@@ -31,19 +31,19 @@ const DAY_MS = 86_400_000;
 const CUSTOMERS = 8;
 const AT_ONCE = 200;
 const LIVE_DAYS = 3;
-/** The last quarters against the second, with what an allocator rounds. */
+/** Later quarters relative to the second, with room for allocator rounding. */
 const FLAT = 1.05;
-/** A paid call asks Redis once; this long it may stand behind the archive. */
+/** How long a Redis command may wait behind the archive. */
 const WAIT_AT_MOST_MS = 100;
 
 export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL): Promise<void> {
-  await aYear(report, scale);
-  await aFullDay(report, scale.debits);
-  await fullDays(report, scale);
-  await killedNights(report, scale.kills);
+  await simulateYear(report, scale);
+  await archiveFullDay(report, scale.debits);
+  await archiveManyDays(report, scale);
+  await killArchiveRuns(report, scale.kills);
 }
 
-/** A Redis and a directory that are gone afterwards. */
+/** A Redis and a directory, both removed on disposal. */
 async function open() {
   const dir = await mkdtemp(join(tmpdir(), 'alm-nights-'));
   const server = await startRedis({ dedicated: true });
@@ -66,8 +66,8 @@ function night(redis: RedisClient, dir: string, now_ms: number): Promise<Archive
 const usedMemory = async (redis: RedisClient): Promise<number> =>
   Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 
-/** Calls by day through the real admission script, the archive by night; the clock is the year's. */
-async function aYear(report: Reporter, { nights, callsADay }: ArchiveScale): Promise<void> {
+/** Calls through the real admission script by day and the archive by night, on a simulated clock. */
+async function simulateYear(report: Reporter, { nights, callsADay }: ArchiveScale): Promise<void> {
   await using to = await open();
   const { redis, dir } = to;
   const world = createWorld(redis, UNLIMITED);
@@ -100,7 +100,7 @@ async function aYear(report: Reporter, { nights, callsADay }: ArchiveScale): Pro
   );
 }
 
-/** @returns how many were admitted */
+/** @returns the number of admitted calls */
 async function callAllDay(customers: readonly Customer[], calls: number, word: string): Promise<number> {
   let admitted = 0;
   for (let from = 0; from < calls; from += AT_ONCE) {
@@ -114,14 +114,14 @@ async function callAllDay(customers: readonly Customer[], calls: number, word: s
   return admitted;
 }
 
-async function aFullDay(report: Reporter, debits: number): Promise<void> {
+async function archiveFullDay(report: Reporter, debits: number): Promise<void> {
   await using to = await open();
   const { redis, dir, server } = to;
   const empty = await usedMemory(redis);
   const { entries, ends_ms } = await fillDay(redis, debits);
   const full = await usedMemory(redis);
   const bystander = await server.connect();
-  // Every call of a script from a tenth of a millisecond on.
+  // In microseconds: log scripts that take at least 0.1 ms.
   await redis.config('SET', 'slowlog-log-slower-than', '100', 'slowlog-max-len', '1000000');
   const now_ms = ends_ms + LIVE_DAYS * DAY_MS;
   const began_ms = performance.now();
@@ -145,8 +145,8 @@ async function aFullDay(report: Reporter, debits: number): Promise<void> {
   );
 }
 
-/** One full day after another, each with its night. */
-async function fullDays(report: Reporter, { debits, days }: ArchiveScale): Promise<void> {
+/** Full days, each followed by its nightly run. */
+async function archiveManyDays(report: Reporter, { debits, days }: ArchiveScale): Promise<void> {
   await using to = await open();
   const { redis, dir } = to;
   const most: number[] = [];
@@ -167,7 +167,8 @@ async function fullDays(report: Reporter, { debits, days }: ArchiveScale): Promi
   );
 }
 
-/** How long the script that takes over a step of 250 entries held Redis, by Redis' own clock. */
+/** Time in Redis of the script that archives 250 entries, from the slow log. */
+
 async function stepTimes(redis: RedisClient): Promise<string> {
   const log = (await redis.slowlog('GET', 1_000_000)) as [number, number, micros: number, words: string[]][];
   const took = log
@@ -179,7 +180,7 @@ async function stepTimes(redis: RedisClient): Promise<string> {
   return `a step of 250 entries holds Redis for ${at(0.5)} ms, 99 of 100 for less than ${at(0.99)} ms (${took.length} steps)`;
 }
 
-async function killedNights(report: Reporter, kills: number): Promise<void> {
+async function killArchiveRuns(report: Reporter, kills: number): Promise<void> {
   await using to = await open();
   const nights = await KilledArchiveRuns.open(to.server, to.dir);
   for (let day = 0; day < 3; day += 1) await nights.day();

@@ -1,4 +1,4 @@
-/** Attacks: thousands of odd requests and forms, hidden requests, and guesses whose time might tell something. */
+/** Attacks: thousands of malformed requests and forms, request smuggling, and timing attacks on keys and passwords. */
 
 import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { inTurn, strangeKey, wrongKey } from '../attack/guessing.ts';
@@ -13,7 +13,7 @@ const REQUESTS = 20_000;
 const FORMS = 2_000;
 const GUESSES = 3_000;
 const SIGN_INS = 60;
-/** An even chance is 0.5; what lies this near to it over so many guesses is of no use to anybody. */
+/** Largest distance from chance (0.5) that reveals nothing at this number of guesses. */
 const EVEN = { keys: 0.06, signIns: 0.2 };
 
 export async function attackFaults(report: Reporter): Promise<void> {
@@ -56,7 +56,7 @@ async function hiddenRequests(service: Service, report: Reporter): Promise<void>
 }
 
 async function guessedKeys(service: Service, owner: TestKey, report: Reporter): Promise<void> {
-  // Made beforehand: only the refusal is timed.
+  // Keys are made beforehand, so that only the refusal is timed.
   const asking = (make: () => string) => {
     const keys = Array.from({ length: GUESSES }, make);
     return (round: number) => service.get('/v1/ping', { key: keys[round] ?? '' });
@@ -107,7 +107,7 @@ async function guessedPasswords(harness: AccountPagesHarness, report: Reporter):
     await visitor.submit(link, link, {});
     known.push(email);
   }
-  // A visitor each, from an address each, so that no guess is slowed down; the form is opened beforehand.
+  // Each guess has a visitor and an address of its own, so that no throttle applies.
   const guess = async (email: string) => harness.signIn(harness.visitor(), email, 'not the password');
   const share = await inTurn(
     SIGN_INS,
@@ -123,7 +123,8 @@ async function guessedPasswords(harness: AccountPagesHarness, report: Reporter):
   await guessesInAnHour(harness, known[0] ?? '', report);
 }
 
-/** Tries as soon as it may, each try from another address, for an hour of the service's clock. */
+/** Tries as often as the throttle permits, from changing addresses, for an hour of the service's clock. */
+
 async function guessesInAnHour(harness: AccountPagesHarness, email: string, report: Reporter): Promise<void> {
   const begun_ms = harness.clock.ms;
   let heard = 0;

@@ -1,9 +1,9 @@
-/** The least load balancer: a new connection goes to the next gateway in turn that takes it. */
+/** A minimal TCP load balancer: each connection goes to the next gateway that accepts it. */
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface Balancer extends AsyncDisposable {
   port: number;
-  /** Ports of the gateways, live. */
+  /** Ports of the gateways; may change at any time. */
   readonly backends: Set<number>;
 }
 
@@ -32,7 +32,7 @@ export async function startBalancer(): Promise<Balancer> {
   };
 }
 
-/** Joins a client with the first gateway that accepts; with none, it is cut off. */
+/** Connects a client to the first gateway that accepts, or closes it. */
 function join(client: Socket, [port, ...others]: number[]): void {
   if (port === undefined) {
     client.destroy();

@@ -1,7 +1,6 @@
 /**
- * The build under everything that goes wrong in a night: killed at fifty moments that nobody chose, on a disk that fills
- * up, and with a provider that does each of the things that providers do. A real gateway serves all the while, and every
- * answer is held against the snapshot that it must be of.
+ * The build killed at fifty random moments, on a full disk, and with a faulty provider. A real gateway serves meanwhile,
+ * and every response must match a published snapshot.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,9 +16,9 @@ import type { Reporter } from './table.ts';
 
 const CHILD = new URL('../build/build-process.ts', import.meta.url).pathname;
 const KILLS = 50;
-/** Some come too late: the build has ended. */
+/** Some kills come after the build has ended and do not count. */
 const MOST_ROUNDS = 80;
-/** The least that a process needs before it does anything. */
+/** A process does nothing earlier. */
 const FIRST_KILL_MS = 80;
 const PAUSE_MS = 5;
 const GATES = { gates: { max_row_drop: 1, max_country_drop: 1 } };
@@ -28,12 +27,12 @@ const PAGE_BYTES = 4_096;
 const FREE_PAGES = [0, 1, 4, 16, 20, 24, 32, 48, 64, 96, 160, 320];
 const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one', '/v1/meta/freshness'];
 
-/** Asks a gateway on and on, and remembers what was not as it must be. */
-class Asker {
+/** Requests the gateway continuously and counts unexpected responses. */
+class Prober {
   asked = 0;
   failed = 0;
-  /** Answers that are of none of the snapshots that may be served. */
-  strange = 0;
+  /** Responses that match no published snapshot. */
+  unexpected = 0;
   readonly #ask: (route: string) => Promise<{ status: number; text: string }>;
   readonly #good = new Set<string>();
   #goesOn = true;
@@ -44,20 +43,20 @@ class Asker {
     this.#ask = (route) => service.get(route, { key });
   }
 
-  static async start(service: Service): Promise<Asker> {
+  static async start(service: Service): Promise<Prober> {
     const { key } = await service.account({ credits: 1_000_000_000 });
-    const asker = new Asker(service, key);
-    await asker.learn();
-    asker.#work = asker.#run();
-    return asker;
+    const prober = new Prober(service, key);
+    await prober.learn();
+    prober.#work = prober.#run();
+    return prober;
   }
 
-  /** Takes what is answered now for good: after a publication. */
+  /** Accepts the current responses, after a publication. */
   async learn(): Promise<void> {
     for (const route of ROUTES) this.#good.add((await this.#ask(route)).text);
   }
 
-  /** Does something between two requests, and learns what is answered after it. */
+  /** Runs `work` between two requests, then accepts the new responses. */
   async between(work: () => Promise<void>): Promise<void> {
     await this.#inTurn(async () => {
       await work();
@@ -81,18 +80,18 @@ class Asker {
     const { status, text } = await this.#ask(route);
     this.asked += 1;
     if (status !== 200) this.failed += 1;
-    else if (!this.#good.has(text)) this.strange += 1;
+    else if (!this.#good.has(text)) this.unexpected += 1;
   }
 
   async stop(): Promise<string> {
     this.#goesOn = false;
     await this.#work;
-    return `${this.asked} answers, ${this.failed} failed, ${this.strange} of no snapshot`;
+    return `${this.asked} answers, ${this.failed} failed, ${this.unexpected} of no snapshot`;
   }
 }
 
-/** A provider's world with a snapshot, and a gateway that serves it. All of it ends with the scene. */
-async function openScene(
+/** A provider's world with a published snapshot and a gateway that serves it, both disposed of by `stack`. */
+async function openServedWorld(
   stack: AsyncDisposableStack,
   prepare: (world: World) => Promise<void> = async () => {},
 ) {
@@ -102,7 +101,7 @@ async function openScene(
   await world.publish('atlas', published(1));
   await world.ingest('atlas');
   await world.build();
-  // Long enough that the gateway looks for another snapshot only when it is told to.
+  // The gateway looks for snapshots only on demand.
   const settings = { SNAPSHOT_POLL_MS: '3600000' };
   const service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR, settings });
   stack.defer(() => service.stop());
@@ -111,10 +110,10 @@ async function openScene(
 
 type Served = { iso3: string; year: number; value: number | null }[];
 
-/** The edition that all served figures are of; null when some are missing, or they are of several. */
+/** The edition of all served values; null when values are missing or editions are mixed. */
 function editionOf(rows: Served): number | null {
   const cells = (published(0).one?.cells ?? []) as Cell[];
-  // A place is a country by its code in any case; Kosovo's is the provider's own.
+  // Place codes match in any letter case; the provider has its own code for Kosovo.
   const keyOf = (place: string, year: Cell[1]): string =>
     `${place.trim().toUpperCase().replace('KOS', 'XKX')} ${year}`;
   const base = new Map(cells.map(([place, year, value]) => [keyOf(place, year), Number(value)]));
@@ -127,7 +126,7 @@ function editionOf(rows: Served): number | null {
   return rows.length === base.size && editions.size === 1 ? edition : null;
 }
 
-/** Ingests and builds in a process of its own. @returns how long it ran, in milliseconds. */
+/** Ingests and builds in a child process. */
 async function runChild(world: World, killAfter_ms: number | null): Promise<{ ms: number; killed: boolean }> {
   const begun = performance.now();
   const child = spawn(process.execPath, [CHILD, world.directory, String(world.clock)], { stdio: 'ignore' });
@@ -140,7 +139,7 @@ async function runChild(world: World, killAfter_ms: number | null): Promise<{ ms
 
 async function killedBuilds(report: Reporter): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const { world, service } = await openScene(stack);
+  const { world, service } = await openServedWorld(stack);
   const { key } = await service.account({ credits: 1_000_000_000 });
   const publishNext = async (edition: number): Promise<void> => {
     world.tomorrow();
@@ -149,7 +148,7 @@ async function killedBuilds(report: Reporter): Promise<void> {
   await publishNext(2);
   let { ms: whole_ms } = await runChild(world, null);
   await service.snapshots.check();
-  const asker = await Asker.start(service);
+  const prober = await Prober.start(service);
   let kills = 0;
   let whole = 0;
   let mixed = 0;
@@ -164,17 +163,17 @@ async function killedBuilds(report: Reporter): Promise<void> {
     const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
     const served = editionOf(json.data);
     if (served === null || served > edition) mixed += 1;
-    await asker.between(() => service.snapshots.check());
+    await prober.between(() => service.snapshots.check());
   }
   await publishNext(edition + 1);
   const last = await runChild(world, null);
-  await asker.between(() => service.snapshots.check());
+  await prober.between(() => service.snapshots.check());
   const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
-  const answers = await asker.stop();
+  const answers = await prober.stop();
   report(
     'A build that is killed leaves what is served as it was: whole, of one edition',
     `${kills} kills at random moments; ${mixed} mixtures; ${answers}`,
-    kills === KILLS && mixed + asker.failed + asker.strange === 0,
+    kills === KILLS && mixed + prober.failed + prober.unexpected === 0,
   );
   report(
     'After a kill nothing half-written can be seen, and the next build works',
@@ -193,11 +192,11 @@ async function fullDisks(report: Reporter): Promise<void> {
       if (disk) stack.defer(async () => disk.unmount());
     }
   };
-  const { world, service } = await openScene(stack, mount);
+  const { world, service } = await openServedWorld(stack, mount);
   const [lake, snapshots] = disks;
   const promise = 'A full disk changes nothing that is served, and the record names it';
   if (!lake || !snapshots) return report(promise, 'not tried: a tmpfs may not be mounted here', true);
-  const asker = await Asker.start(service);
+  const prober = await Prober.start(service);
   let full = 0;
   let named = 0;
   const judge = (error: unknown, reason: string | null): void => {
@@ -220,8 +219,8 @@ async function fullDisks(report: Reporter): Promise<void> {
     if (built instanceof Error) judge(built, null);
     await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }
-  const answers = await asker.stop();
-  const isKept = full > 5 && named === full && asker.failed + asker.strange === 0;
+  const answers = await prober.stop();
+  const isKept = full > 5 && named === full && prober.failed + prober.unexpected === 0;
   report(promise, `full in ${full} runs and builds, named in ${named}; ${answers}`, isKept);
 }
 
@@ -230,11 +229,11 @@ async function badProviders(report: Reporter): Promise<void> {
   const upstream = await startFaultyUpstream();
   stack.defer(upstream.stop);
   upstream.publish(1);
-  const { world, service } = await openScene(stack, async (made) => {
+  const { world, service } = await openServedWorld(stack, async (made) => {
     await made.define('atlas');
     made.settings.PROVIDER_MIRROR = upstream.url;
   });
-  const asker = await Asker.start(service);
+  const prober = await Prober.start(service);
   const faults = upstreamFaults(upstream.neighbour);
   const missed: string[] = [];
   for (const fault of faults) {
@@ -247,11 +246,11 @@ async function badProviders(report: Reporter): Promise<void> {
     if (status !== fault.status || !fault.reason.test(reason ?? '')) missed.push(fault.name);
     await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }
-  const answers = await asker.stop();
+  const answers = await prober.stop();
   report(
     'Whatever a provider does, its last good figures stay and the record names the cause',
     `${faults.length} kinds of fault; not named: ${missed.join(', ') || 'none'}; ${answers}`,
-    missed.length + asker.failed + asker.strange === 0,
+    missed.length + prober.failed + prober.unexpected === 0,
   );
   report(
     'No provider leads the build into the private network',
@@ -263,7 +262,7 @@ async function badProviders(report: Reporter): Promise<void> {
   report('A provider that behaves again is read again', status, status === 'succeeded');
 }
 
-/** Two minutes at most, on loopback. */
+/** Takes at most two minutes. */
 export async function buildFaults(report: Reporter): Promise<void> {
   await killedBuilds(report);
   await fullDisks(report);

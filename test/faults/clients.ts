@@ -1,6 +1,6 @@
 /**
- * Keyed clients that write down what they were told, and the judgement of it: every answer is looked up in the ledger
- * by its request id, entry by entry, without asking the code that wrote it.
+ * Keyed clients that record every response, and a check of these records against the ledger by request id. The check
+ * reads Redis itself and shares no code with the gateway.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -8,40 +8,40 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Customer } from './deployment.ts';
 
-/** Every call must have come to an end within this. */
+/** Timeout of a call. */
 const ANSWER_WITHIN_MS = 60_000;
-/** A listener's queue holds some hundred new connections, and the system is slow to try again when it is full. */
+/** A full accept queue holds some hundred connections; the system retries slowly beyond that. */
 const CONNECT_AT_ONCE = 250;
 const CONNECT_EVERY_MS = 5;
 const READ_AT_ONCE = 10_000;
 const SETTLE_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 250;
 
-export interface Told {
+export interface CallRecord {
   request_id: string;
   account_id: string;
-  /** Null when no whole answer came. */
+  /** Null without a complete response; -1 when the charge differs from the price. */
   status: number | null;
-  /** X-Credits-Charged of a whole answer. */
+  /** `X-Credits-Charged` of a complete response. */
   charged: number;
   retry_after: string | undefined;
-  /** Why no whole answer came, in one word. */
+  /** The error code of an incomplete response. */
   cut?: string;
 }
 
-/** Calls with prices of their own: one country for 1 credit, three rows for 3. */
+/** Price in credits: 1 for a country, 1 a row of data. */
 const CALLS = [
   { path: '/v1/countries/KEN', price: 1 },
   { path: '/v1/rankings/alpha.life_expectancy', price: 1 },
   { path: '/v1/data?indicator=beta.long_series&countries=KEN&from=2000&to=2002', price: 3 },
 ];
 
-/** Request ids of this process are told apart by these. */
+/** Makes request ids unique in this process. */
 let calls = 0;
 
-/** Where clients call; what they were told is kept until it is judged. */
+/** Concurrent callers of one gateway. */
 export class Clients implements AsyncDisposable {
-  told: Told[] = [];
+  records: CallRecord[] = [];
   readonly #customers: readonly Customer[];
   #pool: Pool;
   #inFlight = 0;
@@ -51,12 +51,12 @@ export class Clients implements AsyncDisposable {
     this.#pool = poolTo(port, connections);
   }
 
-  /** Calls that have not come to an end. */
+  /** Calls without an outcome yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** All at a time, begun within moments; `onAnswer` is told how many have come to an end. */
+  /** Sends `count` calls at once. `onAnswer` receives how many have ended. */
   async calls(count: number, onAnswer: (ended: number) => void = () => {}): Promise<void> {
     let ended = 0;
     const calls: Promise<void>[] = [];
@@ -67,14 +67,14 @@ export class Clients implements AsyncDisposable {
     await Promise.all(calls);
   }
 
-  /** What was told since it was last taken. */
-  take(): Told[] {
-    const { told } = this;
-    this.told = [];
-    return told;
+  /** Removes and returns the records so far. */
+  take(): CallRecord[] {
+    const { records } = this;
+    this.records = [];
+    return records;
   }
 
-  /** So many calls at a time, until they are no longer wanted. */
+  /** Keeps `workers` calls in flight while `isWanted`. */
   async keepCalling(workers: number, isWanted: () => boolean): Promise<void> {
     const work = async (): Promise<void> => {
       while (isWanted()) await this.call();
@@ -82,20 +82,20 @@ export class Clients implements AsyncDisposable {
     await Promise.all(Array.from({ length: workers }, work));
   }
 
-  /** Waits until so many calls have come to an end. */
-  async untilTold(count: number): Promise<void> {
-    while (this.told.length < count) await pause(1);
+  /** Waits until `count` calls have ended. */
+  async untilRecorded(count: number): Promise<void> {
+    while (this.records.length < count) await pause(1);
   }
 
-  async call(): Promise<Told> {
+  async call(): Promise<CallRecord> {
     const number = calls++;
     const customer = this.#customers[number % this.#customers.length];
     const call = CALLS[number % CALLS.length];
-    if (!customer || !call) throw new Error('there is nobody to call');
+    if (!customer || !call) throw new Error('no customer');
     const request_id = `call-${number}`;
     const headers = { authorization: `Bearer ${customer.key}`, 'x-request-id': request_id };
     this.#inFlight++;
-    const told: Told = {
+    const record: CallRecord = {
       request_id,
       account_id: customer.account_id,
       status: null,
@@ -105,20 +105,20 @@ export class Clients implements AsyncDisposable {
     try {
       const answer = await this.#pool.request({ path: call.path, method: 'GET', headers });
       await answer.body.arrayBuffer();
-      told.status = answer.statusCode;
-      told.charged = Number(answer.headers['x-credits-charged'] ?? 0);
-      told.retry_after = answer.headers['retry-after']?.toString();
-      if (told.status === 200 && told.charged !== call.price) told.status = -1;
+      record.status = answer.statusCode;
+      record.charged = Number(answer.headers['x-credits-charged'] ?? 0);
+      record.retry_after = answer.headers['retry-after']?.toString();
+      if (record.status === 200 && record.charged !== call.price) record.status = -1;
     } catch (error) {
-      // What became of it stands in the ledger.
-      told.cut = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      // The ledger shows whether it was charged.
+      record.cut = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     }
     this.#inFlight--;
-    this.told.push(told);
-    return told;
+    this.records.push(record);
+    return record;
   }
 
-  /** The same customers go on at another gateway. */
+  /** Continues at another gateway. */
   async moveTo(port: number, connections: number): Promise<void> {
     await this.#pool.destroy();
     this.#pool = poolTo(port, connections);
@@ -134,7 +134,7 @@ const poolTo = (port: number, connections: number): Pool =>
     connections,
     headersTimeout: ANSWER_WITHIN_MS,
     bodyTimeout: ANSWER_WITHIN_MS,
-    // Ten thousand new connections beside ten thousand that are just closing are more than a gateway takes.
+    // Reconnecting ten thousand connections at once would exceed the gateway's connection limit.
     keepAliveTimeout: ANSWER_WITHIN_MS,
     connect: { timeout: ANSWER_WITHIN_MS },
   });
@@ -146,7 +146,7 @@ export interface Entry {
   fields: Record<string, string>;
 }
 
-/** The whole ledger of an account, oldest first, as Redis holds it. */
+/** The whole ledger of an account from Redis, oldest entry first. */
 export async function readLedger(redis: RedisClient, account_id: string): Promise<Entry[]> {
   const ledger: Entry[] = [];
   for (let from = '-'; ; ) {
@@ -167,33 +167,33 @@ export async function readLedger(redis: RedisClient, account_id: string): Promis
   }
 }
 
-export interface Judgement {
+export interface LedgerCheck {
   calls: number;
   served: number;
   /** 503 with Retry-After. */
   refused: number;
-  /** Cut off without a whole answer. */
-  broken: number;
-  /** Why, each reason once. */
+  /** Without a complete response. */
+  cutOff: number;
+  /** Distinct error codes of those. */
   cuts: string[];
-  /** Any other answer. */
-  strange: number;
-  /** Served, and the ledger does not hold the charge. */
+  /** Any other response. */
+  unexpected: number;
+  /** Served without the charge in the ledger. */
   missing: number;
-  /** Charged more than the answer said, or by more than one entry. */
+  /** Charged more than the response says, or by more than one entry. */
   doubled: number;
-  /** Refused or broken, and charged all the same. */
-  unanswered: number;
-  /** Accounts whose balance is not the sum of their ledger. */
+  /** Refused or cut off, but charged. */
+  chargedRefusals: number;
+  /** Accounts whose balance differs from the sum of their ledger. */
   unbalanced: number;
 }
 
-/** Holds what clients were told against the ledgers of their accounts. */
-export async function judge(
-  told: readonly Told[],
+/** Compares records with the ledgers of their accounts. */
+export async function checkCalls(
+  records: readonly CallRecord[],
   redis: RedisClient,
   customers: readonly Customer[],
-): Promise<Judgement> {
+): Promise<LedgerCheck> {
   const net = new Map<string, { delta: number; debits: number }>();
   let unbalanced = 0;
   for (const { account_id } of customers) {
@@ -210,53 +210,54 @@ export async function judge(
     const sum = ledger.reduce((total, { delta }) => total + delta, 0);
     if (balance !== sum || ledger.at(-1)?.balance !== balance) unbalanced++;
   }
-  const judgement: Judgement = {
-    calls: told.length,
+  const check: LedgerCheck = {
+    calls: records.length,
     served: 0,
     refused: 0,
-    broken: 0,
-    cuts: [...new Set(told.flatMap(({ cut }) => cut ?? []))],
-    strange: 0,
+    cutOff: 0,
+    cuts: [...new Set(records.flatMap(({ cut }) => cut ?? []))],
+    unexpected: 0,
     missing: 0,
     doubled: 0,
-    unanswered: 0,
+    chargedRefusals: 0,
     unbalanced,
   };
-  for (const one of told) judgeOne(one, net.get(one.request_id) ?? { delta: 0, debits: 0 }, judgement);
-  return judgement;
+  for (const record of records)
+    checkCall(record, net.get(record.request_id) ?? { delta: 0, debits: 0 }, check);
+  return check;
 }
 
-function judgeOne(
-  { status, charged, retry_after }: Told,
+function checkCall(
+  { status, charged, retry_after }: CallRecord,
   { delta, debits }: { delta: number; debits: number },
-  judgement: Judgement,
+  check: LedgerCheck,
 ): void {
-  if (debits > 1) judgement.doubled++;
+  if (debits > 1) check.doubled++;
   if (status === 200) {
-    judgement.served++;
-    if (-delta > charged) judgement.doubled++;
-    else if (-delta < charged) judgement.missing++;
+    check.served++;
+    if (-delta > charged) check.doubled++;
+    else if (-delta < charged) check.missing++;
     return;
   }
-  if (status === null) judgement.broken++;
-  else if (status === 503 && Number(retry_after) > 0) judgement.refused++;
-  else judgement.strange++;
-  if (delta !== 0) judgement.unanswered++;
+  if (status === null) check.cutOff++;
+  else if (status === 503 && Number(retry_after) > 0) check.refused++;
+  else check.unexpected++;
+  if (delta !== 0) check.chargedRefusals++;
 }
 
-/** Judges until charges of refused calls have been given back, for some seconds at most. */
-export async function judgeSettled(...of: Parameters<typeof judge>): Promise<Judgement> {
+/** Repeats the check until refused calls are refunded, within a time limit. */
+export async function checkSettledCalls(...of: Parameters<typeof checkCalls>): Promise<LedgerCheck> {
   const deadline = performance.now() + SETTLE_WITHIN_MS;
   for (;;) {
-    const judgement = await judge(...of);
-    if (judgement.unanswered === 0 || performance.now() > deadline) return judgement;
+    const check = await checkCalls(...of);
+    if (check.chargedRefusals === 0 || performance.now() > deadline) return check;
     await pause(LOOK_EVERY_MS);
   }
 }
 
-/** The judgement in the words of the table. */
-export const told = ({ calls, served, refused, broken, cuts }: Judgement): string => {
+/** Figures of a check for the table. */
+export const summarise = ({ calls, served, refused, cutOff, cuts }: LedgerCheck): string => {
   const number = (count: number): string => count.toLocaleString('en');
-  const cut = broken > 0 ? `, ${number(broken)} cut off (${cuts.join(', ')})` : '';
+  const cut = cutOff > 0 ? `, ${number(cutOff)} cut off (${cuts.join(', ')})` : '';
   return `${number(calls)} calls: ${number(served)} served, ${number(refused)} refused with 503${cut}`;
 };

@@ -1,9 +1,8 @@
 /**
  * A Redis Cluster of three masters and three replicas whose masters are killed under load, one after another.
  *
- * Redis replicates after it has answered, so a failover may lose what was acknowledged a moment before; with
- * `REDIS_WAIT_REPLICAS=1` every change of money waits until the replica holds it, and must survive. What was lost
- * without it is told, and is no broken promise: nothing was promised.
+ * Redis replicates after it answers, so a failover may lose acknowledged writes. With `REDIS_WAIT_REPLICAS=1` every
+ * change of money waits for the replica and must survive. Without it losses are reported and break no promise.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -12,20 +11,20 @@ import type { LoadJob, LoadResult } from '../bench/load.ts';
 import { forkTask } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { startRedisCluster, type TestCluster } from '../redis.ts';
-import { Clients, judgeSettled, told } from './clients.ts';
+import { Clients, checkSettledCalls, summarise } from './clients.ts';
 import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
 import { PurchaseLoad } from './purchase-load.ts';
 import type { Reporter } from './table.ts';
 
 export interface ClusterScale {
   failovers: number;
-  /** Failovers without waiting; 0 leaves it out. */
-  careless: number;
-  /** Rounds of the cost of waiting; 0 leaves it unmeasured. */
+  /** Failovers without waiting for replicas; 0 skips them. */
+  withoutWaiting: number;
+  /** Rounds that measure the cost of waiting; 0 skips them. */
   costRounds: number;
 }
 
-const FULL: ClusterScale = { failovers: 6, careless: 3, costRounds: 4 };
+const FULL: ClusterScale = { failovers: 6, withoutWaiting: 3, costRounds: 4 };
 const CUSTOMERS = 12;
 const WORKERS = 100;
 const NODE_TIMEOUT_MS = 1_000;
@@ -40,11 +39,11 @@ export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL
   const cluster = await startRedisCluster({ replicas: 1, persistent: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
   stack.defer(() => cluster.stop());
   await failOver(report, cluster, 1, scale.failovers);
-  if (scale.careless > 0) await failOver(report, cluster, 0, scale.careless);
-  if (scale.costRounds > 0) await tellCost(report, cluster, scale.costRounds);
+  if (scale.withoutWaiting > 0) await failOver(report, cluster, 0, scale.withoutWaiting);
+  if (scale.costRounds > 0) await reportCost(report, cluster, scale.costRounds);
 }
 
-const openSite = (cluster: TestCluster, replicas: number): Promise<Deployment> =>
+const openDeployment = (cluster: TestCluster, replicas: number): Promise<Deployment> =>
   Deployment.open({
     REDIS_URL: cluster.url,
     REDIS_CLUSTER: 'true',
@@ -57,42 +56,42 @@ async function failOver(
   replicas: number,
   failovers: number,
 ): Promise<void> {
-  await using deployment = await openSite(cluster, replicas);
+  await using deployment = await openDeployment(cluster, replicas);
   const gateway = await deployment.gateway();
   const redis = await deployment.connect();
   const store = storeOn(redis);
   const customers = await createCustomers(store, CUSTOMERS);
   await using clients = new Clients(gateway.port, customers, WORKERS);
-  const buyers = new PurchaseLoad(store, customers);
+  const buying = new PurchaseLoad(store, customers);
   const outages_ms: number[] = [];
   for (let failover = 0; failover < failovers; failover++) {
     const victim = customers[failover % customers.length];
-    if (!victim) throw new Error('there is nobody');
-    await buyers.untilPurchased();
-    outages_ms.push(await killMasterOf(cluster, gateway.port, victim, clients));
+    if (!victim) throw new Error('no customer');
+    await buying.untilPurchased();
+    outages_ms.push(await killMaster(cluster, gateway.port, victim, clients));
   }
-  const books = await buyers.close(redis);
-  const judgement = await judgeSettled(clients.told, redis, customers);
-  const { calls, served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
+  const totals = await buying.close(redis);
+  const check = await checkSettledCalls(clients.records, redis, customers);
+  const { calls, served, missing, doubled, chargedRefusals, unexpected, cutOff, unbalanced } = check;
   const name = `Master of a cluster killed, REDIS_WAIT_REPLICAS=${replicas}`;
-  const lost = `${missing} debits, ${books.missing} grants and purchases`;
+  const lost = `${missing} debits, ${totals.missing} grants and purchases`;
   if (replicas === 0) {
     report(
       `${name}: no promise; every balance is the sum of its ledger, and nothing is doubled`,
-      `${failovers} failovers, ${told(judgement)}; lost ${lost}; ${doubled + books.doubled} doubled, ${unbalanced} of ${CUSTOMERS} accounts differ`,
-      doubled + books.doubled + unbalanced === 0 && served > 0,
+      `${failovers} failovers, ${summarise(check)}; lost ${lost}; ${doubled + totals.doubled} doubled, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+      doubled + totals.doubled + unbalanced === 0 && served > 0,
     );
     return;
   }
   report(
     `${name}: no acknowledged debit, grant or purchase is lost, none is doubled`,
-    `${failovers} failovers, ${told(judgement)}, ${books.grants} grants, ${books.purchases} purchases; lost ${lost}; ${doubled + books.doubled} doubled, ${unanswered} refused but charged`,
-    missing + books.missing + doubled + books.doubled + unanswered === 0 && served > 0,
+    `${failovers} failovers, ${summarise(check)}, ${totals.grants} grants, ${totals.purchases} purchases; lost ${lost}; ${doubled + totals.doubled} doubled, ${chargedRefusals} refused but charged`,
+    missing + totals.missing + doubled + totals.doubled + chargedRefusals === 0 && served > 0,
   );
   report(
     `${name}: every balance is the sum of its ledger; every call is answered, or refused with 503 and Retry-After`,
-    `${unbalanced} of ${CUSTOMERS} accounts differ, ${strange + broken} of ${calls} calls otherwise`,
-    unbalanced + strange + broken === 0,
+    `${unbalanced} of ${CUSTOMERS} accounts differ, ${unexpected + cutOff} of ${calls} calls otherwise`,
+    unbalanced + unexpected + cutOff === 0,
   );
   const longest_s = Math.max(...outages_ms) / 1000;
   report(
@@ -102,8 +101,8 @@ async function failOver(
   );
 }
 
-/** Kills the master of an account under load, and starts it again. Gives how long that account was not served, in ms. */
-async function killMasterOf(
+/** Kills the master of an account under load and restarts it. @returns the outage of that account, in ms */
+async function killMaster(
   cluster: TestCluster,
   port: number,
   victim: Customer,
@@ -116,7 +115,7 @@ async function killMasterOf(
   const killed_at_ms = performance.now();
   await cluster.kill(master);
   await using probe = new Clients(port, [victim], 1);
-  // With its only replica gone a shard can acknowledge nothing that must outlive it, until the lost node is back.
+  // A shard whose only replica became its master cannot acknowledge money until the killed node is back.
   const isBack = untilTakenOver(cluster, master, victim).then(() => cluster.restart(master));
   let outage_ms = 0;
   do {
@@ -126,7 +125,7 @@ async function killMasterOf(
   await isBack;
   isOver = true;
   await load;
-  clients.told.push(...probe.told);
+  clients.records.push(...probe.records);
   return outage_ms;
 }
 
@@ -138,14 +137,14 @@ async function untilTakenOver(cluster: TestCluster, lost: number, { account_id }
   }
 }
 
-/** Keyed calls a second with and without waiting, in turns, on the same cluster. */
-async function tellCost(report: Reporter, cluster: TestCluster, rounds: number): Promise<void> {
+/** Keyed calls per second with and without waiting, in turns on the same cluster. */
+async function reportCost(report: Reporter, cluster: TestCluster, rounds: number): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const careless = stack.use(await openSite(cluster, 0));
-  const careful = stack.use(await openSite(cluster, 1));
+  const withoutWaiting = stack.use(await openDeployment(cluster, 0));
+  const withWaiting = stack.use(await openDeployment(cluster, 1));
   const load = stack.use(forkTask(new URL('../bench/load.ts', import.meta.url)));
-  const ports = [(await careless.gateway()).port, (await careful.gateway()).port] as const;
-  const customers = await createCustomers(storeOn(await careless.connect()), CUSTOMERS);
+  const ports = [(await withoutWaiting.gateway()).port, (await withWaiting.gateway()).port] as const;
+  const customers = await createCustomers(storeOn(await withoutWaiting.connect()), CUSTOMERS);
   const requests = customers.map(({ key }) =>
     requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
   );
@@ -164,7 +163,7 @@ async function tellCost(report: Reporter, cluster: TestCluster, rounds: number):
   for (let round = 0; round <= rounds; round++) {
     const without = await measure(ports[0]);
     const waiting = await measure(ports[1]);
-    // The first round only warms up.
+    // The first round warms up.
     if (round === 0) continue;
     rates.push(without);
     shares.push(waiting / without);

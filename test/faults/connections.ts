@@ -1,6 +1,6 @@
 /**
- * Attacks by connections: callers who send or read as slowly as they are let, who hoard connections, send many requests
- * at once, close half of a connection, or go away in the middle of a download.
+ * Connection attacks: slow senders, slow readers, thousands of idle connections, pipelining, half-closed connections and
+ * aborted downloads.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { isFlat, type MeasuredGateway, settledHandles } from './measured-gateway
 import type { Reporter } from './table.ts';
 
 const EVERY_MS = 1_000;
-/** Headers may take 15 s, whole requests 30 s; the gateway looks every three seconds. */
+/** Headers time out after 15 s, requests after 30 s; the gateway checks every 3 s. */
 const SLOW_ENDED_WITHIN_MS = 40_000;
 const SLOW_READERS = 100;
 const ASKED_EACH = 5;
@@ -21,13 +21,13 @@ const PIPELINED = 300;
 const CALLS = 50;
 const CALL_WITHIN_MS = 5_000;
 const OPENED_AT_ONCE = 500;
-/** An open connection that says nothing costs the gateway some kilobytes. */
+/** Memory limit for an idle connection. */
 const IDLE_KB_MOST = 40;
 const GROWTH_MB = 64;
 
 export interface ConnectionScale {
   idle_connections: number;
-  /** Callers who send a byte a second; seeing them cut off takes half a minute, so none skips that. */
+  /** Callers who send one byte a second. Their timeout takes half a minute; 0 skips this. */
   drippers: number;
 }
 
@@ -72,7 +72,7 @@ async function open(port: number): Promise<Socket> {
 const openMany = (port: number, count: number): Promise<Socket[]> =>
   Promise.all(Array.from({ length: count }, () => open(port)));
 
-/** Ordinary calls, one after the other: how many were answered well, and the slowest. */
+/** Sequential ordinary calls: how many succeeded, and the slowest. */
 async function ordinaryCalls(target: Target): Promise<{ good: number; slowest_ms: number }> {
   let good = 0;
   let slowest_ms = 0;
@@ -91,7 +91,7 @@ async function ordinaryCalls(target: Target): Promise<{ good: number; slowest_ms
 const saidOf = ({ good, slowest_ms }: { good: number; slowest_ms: number }): string =>
   `${good} of ${CALLS} others answered, the slowest in ${Math.round(slowest_ms)} ms`;
 
-/** A byte a second: half of them of a header that never ends, half of a body that nobody reads. */
+/** One byte a second: half send an endless header, half an unexpected body. */
 async function slowSenders(report: Reporter, target: Target, count: number): Promise<void> {
   const sockets = await openMany(target.port, count);
   let ended = 0;
@@ -121,7 +121,7 @@ async function slowSenders(report: Reporter, target: Target, count: number): Pro
   );
 }
 
-/** They ask for much, several times in one write, and read nothing. */
+/** Request large responses, several per write, and read nothing. */
 async function slowReaders(report: Reporter, target: Target, gateway: MeasuredGateway): Promise<void> {
   const before = (await gateway.collect()).resident;
   const sockets = await openMany(target.port, SLOW_READERS);
@@ -140,7 +140,7 @@ async function slowReaders(report: Reporter, target: Target, gateway: MeasuredGa
 }
 
 async function abortedDownloads(report: Reporter, target: Target, gateway: MeasuredGateway): Promise<void> {
-  // The first round brings the process to its working size; whatever leaks grows with the second.
+  // The first round warms up; a leak grows in the second.
   await breakOff(target);
   const [handlesBefore, before] = [await gateway.handles(), (await gateway.collect()).resident];
   await breakOff(target);
@@ -159,7 +159,7 @@ async function breakOff(target: Target): Promise<void> {
     await Promise.all(
       sockets.map(async (socket, number) => {
         socket.write(`${head(target, LARGE, `abort-${number}`)}Accept-Encoding: gzip\r\n\r\n`);
-        // Half of them do not even wait for the first byte.
+        // Half of them abort before the first byte.
         if (number % 2 === 0) await once(socket, 'readable');
         socket.destroy();
       }),
@@ -187,7 +187,7 @@ async function idle(
   );
 }
 
-/** Everything that comes until the other side closes. */
+/** Reads until the other side closes. */
 async function readAll(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('latin1').on('data', (piece: string) => {

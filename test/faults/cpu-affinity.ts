@@ -1,6 +1,6 @@
 /**
- * Cores for those who answer and one for those who call, so that callers who ask for more than can be answered take
- * nothing away from what is measured. What a process starts runs where the process itself does.
+ * Pins the load generator to one core and the service to the others, so that excess load does not slow the service. Child
+ * processes inherit the affinity.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -16,7 +16,7 @@ async function moveTo(cores: string): Promise<boolean> {
   );
 }
 
-/** What is started during `start` has all cores but the last; this process and what it starts then have that one. */
+/** Processes started by `start` get all cores but the last; this process and later children get the last. */
 export async function withSeparateCores<Started>(
   start: () => Promise<Started>,
 ): Promise<{ started: Started } & AsyncDisposable> {

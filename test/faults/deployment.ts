@@ -1,6 +1,6 @@
 /**
- * The service as production runs it, for the parts that break it: real gateway processes with the shipped settings on a
- * small snapshot, the private Redis that they start, and accounts as the command line makes them.
+ * The service as it runs in production: real gateway processes with the shipped settings on a small snapshot, their
+ * private Redis, and accounts.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { pidFrom } from '../signals.ts';
 const CONNECT_WITHIN_MS = 30_000;
 const CREDITS = 1_000_000_000;
 
-/** Rate limits that no part can reach: what is put to the test is money. */
+/** Rate limits that no part reaches. */
 const UNLIMITED: Environment = Object.fromEntries(
   ['ANONYMOUS', 'FREE', 'PAID'].flatMap((tier) => [
     [`${tier}_PER_MINUTE`, '1000000000'],
@@ -30,7 +30,7 @@ export interface Customer {
   key: string;
 }
 
-/** A directory with a published snapshot, and what runs on it. All of it ends with the deployment. */
+/** A directory with a published snapshot, and the processes that run on it. */
 export class Deployment implements AsyncDisposable {
   readonly dir: string;
   readonly snapshots: string;
@@ -44,19 +44,19 @@ export class Deployment implements AsyncDisposable {
     this.#redis = redis;
   }
 
-  /** @param redis REDIS_URL and REDIS_CLUSTER; default: the private Redis that the gateway starts. */
+  /** @param redis `REDIS_URL` and `REDIS_CLUSTER`. Default: a private Redis, started by the gateway. */
   static async open(redis: Environment = { REDIS_URL: '' }): Promise<Deployment> {
     const dir = await mkdtemp(join(tmpdir(), 'alm-dep-'));
     const stack = new AsyncDisposableStack();
     stack.defer(() => rm(dir, { recursive: true, force: true }));
     const deployment = new Deployment(dir, stack, redis);
-    // A gateway that was killed cannot take its Redis along.
+    // A killed gateway leaves its Redis running.
     stack.defer(() => deployment.#endRedis());
     await publishFixture(deployment.snapshots);
     return deployment;
   }
 
-  /** A gateway on a port that the system picks, ready. */
+  /** Starts a gateway on a free port and waits until it is ready. */
   async gateway(settings: Environment = {}): Promise<Gateway> {
     const gateway = await startGateway({
       ...UNLIMITED,
@@ -71,18 +71,18 @@ export class Deployment implements AsyncDisposable {
     return this.#stack.use(gateway);
   }
 
-  /** Where Redis is; the private one must have been started. */
+  /** The private Redis must have been started. */
   async redisUrl(): Promise<string> {
     if (this.#redis.REDIS_URL) return this.#redis.REDIS_URL;
     return `unix://${(await readFile(join(this.dir, 'redis', 'socket'), 'utf8')).trim()}`;
   }
 
-  /** The process of the private Redis. */
+  /** Process id of the private Redis. */
   async redisPid(): Promise<number> {
     return pidFrom(await readFile(join(this.dir, 'redis', 'redis.pid'), 'utf8'));
   }
 
-  /** A connection as the service's own tools make it. */
+  /** A connection as the command-line tools open it. */
   async connect(): Promise<RedisClient> {
     const { REDIS_CLUSTER, REDIS_WAIT_REPLICAS = '0' } = this.#redis;
     const settings = {
@@ -92,7 +92,7 @@ export class Deployment implements AsyncDisposable {
     };
     const client = connectRedis(settings, silentLog, 'tool');
     this.#stack.defer(async () => client.disconnect());
-    if (!(await whenReady(client, CONNECT_WITHIN_MS))) throw new Error('Redis does not answer');
+    if (!(await whenReady(client, CONNECT_WITHIN_MS))) throw new Error('Redis is not ready');
     return client;
   }
 
@@ -100,7 +100,7 @@ export class Deployment implements AsyncDisposable {
     const pid = await this.redisPid().catch(() => null);
     try {
       if (pid) process.kill(pid, 'SIGKILL');
-    } catch {} // it has ended by itself
+    } catch {} // already ended
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,10 +111,10 @@ export class Deployment implements AsyncDisposable {
 export const storeOn = (redis: RedisClient): AccountStore =>
   new AccountStore({ redis, now: Date.now, random: randomBytes, packs: PACKS });
 
-/** Addresses of this process are told apart by these. */
+/** Makes email addresses unique in this process. */
 let people = 0;
 
-/** Verified accounts with one key each and more credits than any part spends. */
+/** Verified accounts, each with one key and more credits than any part spends. */
 export async function createCustomers(store: AccountStore, count: number): Promise<Customer[]> {
   const customers: Customer[] = [];
   for (let number = 0; number < count; number++) {

@@ -1,13 +1,12 @@
 /**
  * The gateway killed, stopped and given other snapshots under load.
  *
- * A kill may break the answers in flight, and what they cost may have been charged: the process that could give it back
- * is gone. So the promise is a bound: at most the calls in flight at that moment are charged without an answer, and
- * each of them stands in the ledger by its request id. A stop, as any deployment makes, breaks nothing: whatever is
- * sent on an open connection is answered, and new connections find another gateway.
+ * A kill may cut off calls that were already charged, since the process that would refund them is gone. The promise is
+ * a limit: at most the calls in flight are charged without a response, each in the ledger by its request id. A stop
+ * breaks nothing: requests on open connections are answered, and new connections reach another gateway.
  */
 import { startBalancer } from './balancer.ts';
-import { Clients, judge, judgeSettled, told } from './clients.ts';
+import { Clients, checkCalls, checkSettledCalls, summarise } from './clients.ts';
 import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import { snapshotFaults } from './snapshots.ts';
 import type { Reporter } from './table.ts';
@@ -15,15 +14,15 @@ import type { Reporter } from './table.ts';
 export interface GatewayScale {
   kills: number;
   stops: number;
-  /** Publications, each with a rollback and two damaged snapshots. */
+  /** Each with a rollback and two damaged snapshots. */
   publications: number;
-  /** Callers at a time; four times as many while it is killed. */
+  /** Concurrent callers; four times as many during kills. */
   workers: number;
 }
 
 const FULL: GatewayScale = { kills: 12, stops: 8, publications: 15, workers: 64 };
 const CUSTOMERS = 8;
-/** Calls that are served before the next kill or stop, at least, and how many more at random. */
+/** Calls between two kills or stops: at least `BETWEEN`, plus a random number. */
 const BETWEEN = 400;
 const BETWEEN_RANDOM = 1_000;
 
@@ -41,29 +40,29 @@ async function killed(report: Reporter, kills: number, workers: number): Promise
   await using clients = new Clients(gateway.port, customers, workers);
   let inFlight = 0;
   for (let kill = 0; kill < kills; kill++) {
-    const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
-    const load = clients.keepCalling(workers, () => clients.told.length < end);
-    await clients.untilTold(end - workers);
+    const end = clients.records.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
+    const load = clients.keepCalling(workers, () => clients.records.length < end);
+    await clients.untilRecorded(end - workers);
     inFlight += clients.inFlight;
     await gateway.end('SIGKILL');
     await load;
     gateway = await deployment.gateway();
     await clients.moveTo(gateway.port, workers);
   }
-  const cut = clients.told.filter(({ status }) => status === null);
-  const whole = clients.told.filter(({ status }) => status !== null);
-  const answered = await judgeSettled(whole, redis, customers);
-  const lost = await judge(cut, redis, customers);
-  const { served, missing, doubled, unanswered, unbalanced } = answered;
+  const cut = clients.records.filter(({ status }) => status === null);
+  const whole = clients.records.filter(({ status }) => status !== null);
+  const answered = await checkSettledCalls(whole, redis, customers);
+  const lost = await checkCalls(cut, redis, customers);
+  const { served, missing, doubled, chargedRefusals, unbalanced } = answered;
   report(
     'Gateway killed: every acknowledged debit is in the ledger, once; every balance is the sum of its ledger',
-    `${kills} kills, ${told(answered)}; ${missing} missing, ${doubled + lost.doubled} doubled, ${unanswered} refused but charged, ${unbalanced} of ${CUSTOMERS} accounts differ`,
-    served > 0 && missing + doubled + lost.doubled + unanswered + unbalanced === 0,
+    `${kills} kills, ${summarise(answered)}; ${missing} missing, ${doubled + lost.doubled} doubled, ${chargedRefusals} refused but charged, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+    served > 0 && missing + doubled + lost.doubled + chargedRefusals + unbalanced === 0,
   );
   report(
     'Gateway killed: at most the calls in flight are charged without an answer, each in the ledger by its request id',
-    `${inFlight} in flight, ${cut.length} cut off, ${lost.unanswered} of them charged`,
-    lost.unanswered <= inFlight,
+    `${inFlight} in flight, ${cut.length} cut off, ${lost.chargedRefusals} of them charged`,
+    lost.chargedRefusals <= inFlight,
   );
 }
 
@@ -79,8 +78,8 @@ async function stopped(report: Reporter, stops: number, workers: number): Promis
   const load = clients.keepCalling(workers, () => !isOver);
   const codes: (number | null)[] = [];
   for (let stop = 0; stop < stops; stop++) {
-    const end = clients.told.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
-    await clients.untilTold(end);
+    const end = clients.records.length + BETWEEN + Math.floor(Math.random() * BETWEEN_RANDOM);
+    await clients.untilRecorded(end);
     const next = await deployment.gateway();
     balancer.backends.add(next.port);
     running.push(next);
@@ -91,8 +90,8 @@ async function stopped(report: Reporter, stops: number, workers: number): Promis
   }
   isOver = true;
   await load;
-  const judgement = await judgeSettled(clients.told, redis, customers);
-  const { calls, served, missing, doubled, unbalanced } = judgement;
+  const check = await checkSettledCalls(clients.records, redis, customers);
+  const { calls, served, missing, doubled, unbalanced } = check;
   report(
     'Gateway stopped (SIGTERM) under load beside another: not one failed request',
     `${stops} stops, ${calls.toLocaleString('en')} keyed calls, ${calls - served} failed`,

@@ -1,4 +1,4 @@
-/** The harness of `npm run faults`: no part can hang it, lie to it by dying, or leave anything behind. */
+/** The harness of `npm run faults` detects parts that hang, crash or leave processes and files behind. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,21 +13,24 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Runs a program as if it were a part. */
+/** Runs a program as a part. */
 async function run(program: string, limit_ms = 120_000): Promise<Finding[]> {
   const entry = join(dir, `${program.length}.mjs`);
   await writeFile(entry, program);
-  return runPart({ name: 'part', fault: 'nothing' }, limit_ms, new AbortController().signal, entry);
+  return runPart({ name: 'part', fault: 'nothing' }, limit_ms, new AbortController().signal, {
+    entry,
+    grace_ms: 500,
+  });
 }
 
 const TELL = `process.send({ promise: 'all is well', figure: '1', ok: true });`;
 const kept = { part: 'part', fault: 'nothing', promise: 'all is well', figure: '1', kept: true };
 
-test('hands on what a part tells', async () => {
+test('returns the findings that a part reports', async () => {
   expect(await run(TELL)).toEqual([kept]);
 });
 
-test('a part that fails, tells nothing or takes too long has broken a promise', async () => {
+test('a part that crashes, reports nothing or exceeds its time limit breaks a promise', async () => {
   const outcomes = await Promise.all([
     run(`${TELL} process.exitCode = 3;`),
     run('export {};'),
@@ -40,8 +43,10 @@ test('a part that fails, tells nothing or takes too long has broken a promise', 
   ]);
 });
 
-test.runIf(existsSync('/proc/self'))('what a part leaves behind is removed and told', async () => {
-  const program = `
+test.runIf(existsSync('/proc/self'))(
+  'processes and files left by a part are removed and reported',
+  async () => {
+    const program = `
     import { spawn } from 'node:child_process';
     import { writeFileSync } from 'node:fs';
     import { tmpdir } from 'node:os';
@@ -49,13 +54,14 @@ test.runIf(existsSync('/proc/self'))('what a part leaves behind is removed and t
     child.unref();
     writeFileSync(tmpdir() + '/forgotten', '');
     process.send({ promise: 'all is well', figure: String(child.pid), ok: true }, () => process.disconnect());`;
-  const [first, left] = await run(program);
-  expect(left).toMatchObject({ kept: false, figure: 'process sleep 61, file forgotten' });
-  // What nobody has collected yet has no command line any more.
-  expect(await readFile(`/proc/${first?.figure}/cmdline`, 'utf8').catch(() => '')).toBe('');
-});
+    const [first, left] = await run(program);
+    expect(left).toMatchObject({ kept: false, figure: 'process sleep 61, file forgotten' });
+    // A zombie has an empty command line.
+    expect(await readFile(`/proc/${first?.figure}/cmdline`, 'utf8').catch(() => '')).toBe('');
+  },
+);
 
-test('the table has one row for each promise, and counts the broken', () => {
+test('the table has one row for each promise and counts the broken ones', () => {
   const findings = [kept, { ...kept, promise: 'a | b', kept: false }];
   const table = markdown({ at: '', machine: { cores: 2 }, duration_s: 61, findings });
   expect(table).toContain('| all is well | part: nothing | 1 | yes |\n');

@@ -1,4 +1,4 @@
-/** Days of as many debits as asked for, written to the ledgers of a thousand accounts as the admission script writes them. */
+/** Fills the ledgers of a thousand accounts with days of debits, in the form that the admission script writes. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 
 const ACCOUNTS = 1_000;
@@ -9,7 +9,7 @@ const DAY_BEGINS_MS = Date.UTC(2026, 10, 20);
 
 const accountId = (number: number): string => `acc_${String(number).padStart(16, '0')}`;
 
-/** Each account is granted its credits in the first entry of the first day, and calls all through each day. */
+/** The first entry of the first day grants an account its credits; debits are spread over each day. */
 const FILL = `
 local from, to, each, grant, begins_ms, before = unpack(ARGV)
 begins_ms, before = tonumber(begins_ms), tonumber(before)
@@ -34,15 +34,15 @@ for a = from, to do
 end`;
 
 export interface FullDay {
-  /** Of this day: debits, and on the first one a grant each. */
+  /** Debits of this day, and on the first day one grant for each account. */
   entries: number;
-  /** The midnight after it. */
+  /** The midnight after this day. */
   ends_ms: number;
 }
 
 /**
- * @param debits of the day, a multiple of a thousand
- * @param day 0 is the first; days come one after another
+ * @param debits per day, a multiple of a thousand
+ * @param day days must be filled in order, from 0
  */
 export async function fillDay(redis: RedisClient, debits: number, day = 0): Promise<FullDay> {
   const each = debits / ACCOUNTS;
@@ -52,7 +52,7 @@ export async function fillDay(redis: RedisClient, debits: number, day = 0): Prom
   return { entries: debits + (day === 0 ? ACCOUNTS : 0), ends_ms: begins_ms + DAY_MS };
 }
 
-/** How many entries are live. */
+/** Number of ledger entries in Redis. */
 export async function liveEntries(redis: RedisClient): Promise<number> {
   const counts = await Promise.all(
     Array.from({ length: ACCOUNTS }, (_, a) => redis.xlen(`{a:${accountId(a)}}:ledger`)),

@@ -1,4 +1,4 @@
-/** The load part, small: what does not depend on how busy the machine is must hold here, too. */
+/** The load part on a small scale: promises that do not depend on how busy the machine is. */
 import { expect, test } from 'vitest';
 import { loadFaults } from './load.ts';
 
@@ -13,17 +13,17 @@ const SMALL = {
   drippers: 0,
 };
 
-/** Where others use the machine at the same time, only `npm run faults` on a quiet one can judge these. */
-const OF_THE_MACHINE = [
+/** Only `npm run faults` on a quiet machine can judge these. */
+const DEPEND_ON_MACHINE = [
   'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
   'Load at 80 % of capacity: resident memory stays flat',
   'Load at 3 × capacity: what cannot be served is refused at once with 503 and Retry-After, and the service does not collapse',
   'After an overload all is as before within seconds',
 ];
 
-test('load and attacks by connections: exact charges, answers in turn, nothing left behind', async () => {
+test('load and connection attacks: exact charges, responses in order, no leaks', async () => {
   const findings = new Map<string, string>();
   await loadFaults((promise, figure, ok) => findings.set(promise, ok ? 'kept' : figure), SMALL);
-  for (const promise of OF_THE_MACHINE) expect(findings.delete(promise)).toBe(true);
+  for (const promise of DEPEND_ON_MACHINE) expect(findings.delete(promise)).toBe(true);
   expect([...findings.values()]).toEqual(Array.from({ length: 8 }, () => 'kept'));
 });

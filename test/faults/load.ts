@@ -1,13 +1,11 @@
 /**
- * Load: what a service must bear for long, and what it must survive.
+ * Sustained load and overload.
  *
- * Capacity is found first: by callers who wait for each answer, and then as the share of that which is still answered
- * in good time when requests come on their own, which costs both sides more, and while Redis, with a million entries,
- * writes its file anew, as it will now and then. Then requests come whether or not earlier ones have been answered: at
- * four fifths of capacity, where nothing may fail or grow, and at three times capacity, where the service must say no
- * at once instead of making everybody wait. The generator has a core of its own; gateway and Redis have what is left,
- * one core of two. Capacity changes with whatever else the machine does. So the long load is cut into pieces with a
- * measurement on both sides of each; a piece in which the machine itself became slower is void and repeated.
+ * Capacity is measured first: with a closed loop, then as the share of it that an open loop sustains at a bounded p99
+ * while Redis rewrites its append-only file. Then an open loop sends 80 % of capacity, where nothing may fail or grow,
+ * and three times capacity, where the service must refuse at once. The generator has a core of its own. Capacity varies
+ * with other work on the machine, so the long load is cut into pieces, each between two measurements; a piece in which
+ * the machine became slower is void and repeated.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
@@ -26,13 +24,13 @@ import type { Reporter } from './table.ts';
 export interface LoadScale extends ConnectionScale {
   /** Whether the generator gets a core of its own, where there are two. */
   apart: boolean;
-  /** Of the ledger before the first call. */
+  /** Ledger entries before the first call. */
   entries: number;
-  /** How long capacity is measured, each time. */
+  /** Duration of one capacity measurement. */
   capacity_ms: number;
-  /** How long a rate is tried that may be more than capacity. */
+  /** Duration of one trial of an open-loop rate. */
   trial_ms: number;
-  /** How long four fifths of capacity are borne. */
+  /** Duration of the load at 80 % of capacity. */
   steady_s: number;
   overload_s: number;
 }
@@ -48,7 +46,7 @@ const FULL: LoadScale = {
   drippers: 300,
 };
 const CUSTOMERS = 40;
-/** Every call costs one credit, so that what was served is what was spent. */
+/** Every call costs one credit, so calls served equal credits spent. */
 const PATHS = [
   '/v1/countries/KEN',
   '/v1/rankings/alpha.life_expectancy',
@@ -57,21 +55,21 @@ const PATHS = [
 const CLOSED_CONNECTIONS = 64;
 const OPEN_CONNECTIONS = 4_000;
 const PIECE_S = 10;
-/** An answer that takes longer is none in good time. */
+/** Limit for the p99 latency of a sustained rate. */
 const GOOD_TIME_MS = 250;
 const HALVINGS = 4;
-/** A machine that lost more than this between two measurements has had something else to do. */
+/** Below this ratio of two measurements, other work slowed the machine down. */
 const SLOWER = 0.85;
 const VOID_MOST = 6;
 const PATIENCE_MS = 15_000;
 const SHARE = 0.8;
 const OVER = 3;
 const SAMPLE_MS = 1_000;
-/** The collector takes its time and its room; what grows with each request grows by more than this in three minutes. */
+/** Tolerance for garbage; a leak per request exceeds it in three minutes. */
 const MEMORY_GROWTH_MB = 48;
-/** Without garbage: some tens of bytes for each call even where they are only thousands. */
+/** Tolerance after a collection: some tens of bytes a call. */
 const ALIVE_GROWTH_MB = 2;
-/** A refusal of one in two callers; those of the first second wait until the line is seen to stand. */
+/** Limit for the median latency of a refusal. */
 const AT_ONCE_MS = 250;
 const RECOVERED_WITHIN_S = 5;
 const RECOVERY_S = 8;
@@ -114,7 +112,7 @@ const requestsOf = (customers: readonly Customer[]): string[] =>
     PATHS.map((path) => requestText({ path, headers: { authorization: `Bearer ${key}` } })),
   );
 
-/** Answers a second to callers who wait for each. */
+/** Closed-loop responses per second. */
 async function capacityOf({ gateway, requests, scale, closed }: Stage): Promise<number> {
   const result = await closed.ask<LoadJob, LoadResult>({
     port: gateway.port,
@@ -125,13 +123,13 @@ async function capacityOf({ gateway, requests, scale, closed }: Stage): Promise<
   return result.answers / (result.duration_ms / 1000);
 }
 
-/** What share of that is answered in good time when requests come on their own, found by halving. */
+/** The share of closed-loop capacity that an open loop sustains, found by bisection. */
 async function openShare(stage: Stage): Promise<number> {
   const closed = await capacityOf(stage);
   let [low, high] = [0, 1];
   for (let step = 0; step < HALVINGS; step++) {
     const share = (low + high) / 2;
-    // Something else on the machine may have come between once: what is not borne twice is too much.
+    // A second trial rules out interference from other work on the machine.
     const isBorne = (await bears(stage, share * closed)) || (await bears(stage, share * closed));
     [low, high] = isBorne ? [share, high] : [low, share];
   }
@@ -248,7 +246,7 @@ async function overload(
   );
 }
 
-/** Once it no longer changes: calls whose callers have gone are charged to their end. */
+/** Waits until spending stops: calls of disconnected callers are still charged. */
 async function settled(spent: () => Promise<number>): Promise<number> {
   for (let before = await spent(); ; ) {
     await pause(500);

@@ -1,4 +1,4 @@
-/** The bad network is no worse than TCP: whatever it does, what arrives is a beginning of what was sent. */
+/** The faulty network keeps TCP's guarantee: received bytes are a prefix of the sent ones. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
-/** Sends the pieces in turn, and tells what had come from the other side when the connection closed. */
+/** Sends all chunks. @returns what was received before the connection closed */
 async function exchange(socket: Socket): Promise<string> {
   let received = '';
   socket.on('error', () => {});
@@ -29,16 +29,16 @@ async function exchange(socket: Socket): Promise<string> {
   for (const piece of SENT) {
     if (socket.destroyed) break;
     socket.write(piece);
-    // The network is to see pieces, as it does under load, and not all of them as one.
+    // Yield, so that the proxy sees separate chunks.
     await nextTurn();
   }
-  // Where nothing was cut this ends both directions.
+  // Ends both directions unless the connection was cut.
   socket.end();
   await closed;
   return received;
 }
 
-test('delays, silence and cuts leave no gap, in neither direction', async () => {
+test('delays, silence and cuts leave no gap in either direction', async () => {
   const atRedis: Promise<string>[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => atRedis.push(exchange(socket)));
   const path = join(dir, 'redis.sock');

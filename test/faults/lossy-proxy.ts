@@ -1,15 +1,16 @@
 /**
- * A network between gateway and Redis as bad as TCP can be: it delays, goes silent for good, and cuts connections
- * before, in the middle of and after what is sent. Bytes that do arrive are the right ones in the right order.
+ * A faulty TCP network between gateway and Redis: it delays, goes silent, and cuts connections before, during and after
+ * transmission. Bytes that arrive are correct and in order.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+/** Probabilities from 0 to 1. */
 export interface Odds {
-  /** Of a cut, by piece of a request and by piece of a reply. */
+  /** Per chunk of a request or a reply. */
   cut: number;
-  /** Of a delay, by piece. */
+  /** Per chunk. */
   delay: number;
-  /** Of silence from now on, by piece of a reply. */
+  /** Per chunk of a reply: all later replies of the connection are dropped. */
   silence: number;
 }
 
@@ -17,13 +18,13 @@ export interface LossyProxy extends AsyncDisposable {
   url: string;
   /** Null: a perfect network. */
   odds: Odds | null;
-  /** What was done, by kind. */
+  /** Faults so far. */
   readonly done: { cuts: number; delays: number; silences: number };
 }
 
 const DELAY_AT_MOST_MS = 150;
 
-/** @param random numbers from 0 to 1; the same ones do the same. */
+/** @param random returns numbers from 0 to 1; a fixed sequence repeats the faults */
 export async function startLossyProxy(socketPath: string, random: () => number): Promise<LossyProxy> {
   const lines = new Set<Line>();
   const server = createServer((client) => {
@@ -92,7 +93,7 @@ class Line {
     if (this.#happens(odds.cut)) {
       done.cuts++;
       this.#isCut = true;
-      // Some of it still arrives, or all, and nothing after it; nothing either where pieces before it did not.
+      // A prefix of the chunk may still arrive, unless earlier chunks were dropped.
       const part = this.#isHeard(from) ? Math.floor(this.#random() * (piece.length + 1)) : 0;
       to.write(piece.subarray(0, part), () => this.cut());
       return;

@@ -1,10 +1,9 @@
 /**
- * `npm run faults [-- --only PART,PART]`: does to the service what production will do to it, and prints what was
- * promised and what was kept as one Markdown table; the findings go to var/faults/<time>.json. Exit code 1 when any
- * promise was broken.
+ * `npm run faults [-- --only PART,PART]` injects faults into the service and prints a Markdown table of promises and
+ * whether they were kept. Findings are saved to var/faults/<time>.json. Exits with 1 when a promise was broken.
  *
- * Everything happens on loopback, in temporary directories and processes that are gone afterwards. Every part has a
- * time limit of its own, and so has the whole.
+ * Everything runs on loopback, in temporary directories and processes that are removed afterwards. Each part and the
+ * whole run have time limits.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ import { type FaultsReport, type Finding, markdown } from './table.ts';
 const LIMIT_MS = 40 * 60_000;
 const REPORTS = join(import.meta.dirname, '../../var/faults');
 
-/** The parts that were asked for, or all. */
+/** The parts that `--only` names, or all. */
 function chosen(only: string | undefined): Part[] {
   const names = only?.split(',').map((name) => name.trim()) ?? PARTS.map(({ name }) => name);
   const unknown = names.filter((name) => !PARTS.some((part) => part.name === name));

@@ -1,7 +1,6 @@
 /**
- * A gateway that collects its garbage when it is asked, through Node's own inspector. How much is resident without that
- * depends on when the collector last ran and on how much room it gave to young objects, and changes by a hundred
- * megabytes when something else keeps the machine busy for a moment. What is left after it changes by less than one.
+ * A gateway whose garbage is collected on demand through Node's inspector. Without a collection resident memory varies by
+ * 100 MB with the load of the machine; after one it varies by less than 1 MB.
  */
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,23 +13,23 @@ const MB = 2 ** 20;
 const HANDLES_GROWTH = 32;
 
 /** In MB, after a collection. */
-export interface Left {
-  /** What the program itself still reaches, buffers included. */
+export interface MemoryUse {
+  /** Reachable objects and buffers. */
   alive: number;
-  /** What the process holds, its native parts included; NaN where /proc does not exist, which breaks no bound. */
+  /** Resident memory of the process; NaN without /proc, which passes every limit. */
   resident: number;
 }
 
 export interface MeasuredGateway extends Gateway {
-  collect(): Promise<Left>;
+  collect(): Promise<MemoryUse>;
 }
 
 export async function startMeasuredGateway(deployment: Deployment): Promise<MeasuredGateway> {
   const port = await freePort();
   const gateway = await deployment.gateway({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` });
-  // Its Redis keeps every entry of the ledger, and so grows: the gateway's memory is that of its own process.
+  // Without its private Redis, which grows with the ledger.
   const memory = () => memoryLine(gateway.pid, 'VmRSS');
-  const collect = async (): Promise<Left> => {
+  const collect = async (): Promise<MemoryUse> => {
     await ask(port, 'HeapProfiler.collectGarbage');
     const resident = (await memory()) ?? Number.NaN;
     const { usedSize = 0, backingStorageSize = 0 } = await ask(port, 'Runtime.getHeapUsage');
@@ -39,7 +38,7 @@ export async function startMeasuredGateway(deployment: Deployment): Promise<Meas
   return { ...gateway, memory, collect };
 }
 
-/** The answer to one question of the inspector's protocol; all that are asked here are answered with numbers. */
+/** Calls a method of the inspector protocol that returns numbers. */
 async function ask(port: number, method: string): Promise<Partial<Record<string, number>>> {
   const list = await fetch(`http://127.0.0.1:${port}/json/list`);
   const [target] = (await list.json()) as { webSocketDebuggerUrl: string }[];
@@ -56,7 +55,7 @@ async function ask(port: number, method: string): Promise<Partial<Record<string,
 export const isFlat = (before: number | null, after: number | null): boolean =>
   before === null || after === null || after <= before + HANDLES_GROWTH;
 
-/** The handles once the gateway has seen that callers have gone, or after some seconds. */
+/** File handles once the gateway has noticed closed connections, or after some seconds. */
 export async function settledHandles(gateway: Gateway, before: number | null): Promise<number | null> {
   let after = await gateway.handles();
   for (let look = 0; look < 10 && !isFlat(before, after); look++) {

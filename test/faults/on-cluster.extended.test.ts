@@ -1,7 +1,6 @@
 /**
- * The tests of metering and accounts once more, on a Redis Cluster of three masters with a replica each, where money
- * waits for the replica. Left out are those of one server's own ends, whose place `cluster.ts` takes, and those of the
- * command line, which starts a hundred processes on what `account/store` holds already.
+ * The tests of metering and accounts on a Redis Cluster of three masters with a replica each, where changes of money wait
+ * for the replica. `cluster.ts` covers kills, and the command line adds nothing to what `store.test.ts` covers.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startRedisCluster, type TestCluster, useRedisCluster } from '../redis.ts';

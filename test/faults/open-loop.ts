@@ -1,36 +1,35 @@
 /**
- * An open-loop load generator, a process of its own: requests come when they come, whether or not earlier ones have been
- * answered, as the callers of a public service do. Latency counts from the moment a request was due, so that a server
- * that keeps its callers waiting cannot hide it. Connections are opened as they are needed, up to a bound; beyond it
- * requests wait here, and their waiting counts.
+ * An open-loop load generator, run as a process: requests are sent at a fixed rate, whether or not earlier ones have been
+ * answered. Latency counts from the time a request was due, which avoids coordinated omission. Connections are opened on
+ * demand, up to a limit; requests beyond it queue here, and the wait counts.
  */
 import { connect, type Socket } from 'node:net';
 import { ResponseReader } from '../bench/response-reader.ts';
 
 export interface OpenLoopJob {
   port: number;
-  /** Whole requests as they go over the wire, taken in turn. */
+  /** Complete request texts, sent in turn. */
   requests: string[];
-  /** Requests that fall due each second. */
+  /** Requests per second. */
   rate: number;
   duration_ms: number;
   connections_most: number;
-  /** How long after the last one was due its answer is waited for. */
+  /** How long to wait for responses after the last request. */
   patience_ms: number;
 }
 
-/** What became of requests that were due in one second. */
+/** Outcomes of the requests due in one second. */
 export interface Second {
   due: number;
-  /** Answered 200, and how long that took. */
+  /** Status 200. */
   served: number;
   served_p50_ms: number;
   served_p99_ms: number;
-  /** Answered 503 with Retry-After. */
+  /** Status 503 with Retry-After. */
   refused: number;
   refused_p50_ms: number;
   refused_p99_ms: number;
-  /** Any other answer, none at all, or a connection that broke. */
+  /** Any other response, a timeout or a broken connection. */
   failed: number;
 }
 
@@ -77,7 +76,7 @@ class OpenLoop {
   readonly #requests: Buffer[];
   readonly #tallies: Tally[] = [];
   readonly #idle: Connection[] = [];
-  /** Due moments of requests that no connection is free for, from `#next` on. */
+  /** Due times of queued requests, from index `#next` on. */
   #waiting: number[] = [];
   #next = 0;
   readonly #open = new Set<Connection>();
@@ -148,7 +147,7 @@ class OpenLoop {
     return connection;
   }
 
-  /** An array's own `shift` moves all that follow. */
+  /** Array#shift would move all following items. */
   #shift(): number | undefined {
     const due_ms = this.#waiting[this.#next];
     if (due_ms === undefined) return undefined;
@@ -174,7 +173,7 @@ class OpenLoop {
   }
 }
 
-/** One request at a time. `done` is told of each answer, and of the end, with the request's due time if it had one. */
+/** Sends one request at a time. `done` is called for each response and when the connection closes. */
 class Connection {
   readonly socket: Socket;
   isBroken = false;

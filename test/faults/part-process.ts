@@ -1,7 +1,6 @@
 /**
- * Runs one part in a process of its own: bounded in time, in a temporary directory of its own, and with a mark in its
- * environment that everything it starts inherits. When the part is over whatever is left of it, processes or files, is
- * removed and counts as a broken promise.
+ * Runs one part in a child process with a time limit, a temporary directory and a mark in its environment that all
+ * descendants inherit. Processes and files left afterwards are removed and count as a broken promise.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,8 +12,8 @@ import type { Part } from './parts.ts';
 import type { Finding } from './table.ts';
 
 const ENTRY = join(import.meta.dirname, 'run-part.ts');
-/** What has been told to end may take this long to be gone. */
-const ENDING_MS = 10_000;
+/** Grace period for ending processes. */
+const GRACE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
 interface Told {
@@ -23,12 +22,12 @@ interface Told {
   ok: boolean;
 }
 
-/** Everything the part told, and a broken promise more when it failed, took too long or left something behind. */
+/** @returns the findings of the part, plus a broken promise when it crashed, timed out or left something behind */
 export async function runPart(
   part: Pick<Part, 'name' | 'fault'>,
   limit_ms: number,
   signal: AbortSignal,
-  entry = ENTRY,
+  { entry = ENTRY, grace_ms = GRACE_MS }: { entry?: string; grace_ms?: number } = {},
 ): Promise<Finding[]> {
   const { name, fault } = part;
   const findings: Finding[] = [];
@@ -53,7 +52,7 @@ export async function runPart(
     else if (code !== 0) tell('runs to its end', `exit code ${code}`, false);
     else if (findings.length === 0) tell('puts a promise to the test', 'none', false);
     const files = await readdir(dir);
-    const processes = await endLeftovers(mark);
+    const processes = await endLeftovers(mark, grace_ms);
     const left = [
       ...processes.map((command) => `process ${command}`),
       ...files.map((file) => `file ${file}`),
@@ -65,9 +64,9 @@ export async function runPart(
   return findings;
 }
 
-/** Kills every process that carries the mark, after a moment in which it may end by itself. Gives their commands. */
-async function endLeftovers(mark: string): Promise<string[]> {
-  const deadline = performance.now() + ENDING_MS;
+/** Kills every process that carries the mark after a grace period. @returns the commands of the killed */
+async function endLeftovers(mark: string, grace_ms: number): Promise<string[]> {
+  const deadline = performance.now() + grace_ms;
   let left = await marked(mark);
   while (left.size > 0 && performance.now() < deadline) {
     await pause(LOOK_EVERY_MS);
@@ -78,7 +77,7 @@ async function endLeftovers(mark: string): Promise<string[]> {
   return [...left.values()];
 }
 
-/** Processes by id with their command; none where /proc does not exist. */
+/** Commands of marked processes by id; empty without /proc. */
 async function marked(mark: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const names = await readdir('/proc').catch(() => []);

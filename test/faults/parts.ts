@@ -1,12 +1,11 @@
 /**
- * The parts of `npm run faults`: one line each. A part runs in a process of its own, with a temporary directory of its
- * own, and is ended when its time is up.
+ * The parts of `npm run faults`. Each runs in a child process with a temporary directory and a time limit.
  */
 import type { Reporter } from './table.ts';
 
 export interface Part {
   name: string;
-  /** What is done to the service, in a few words. */
+  /** What is done to the service. Part of the table, so results of different runs stay comparable. */
   fault: string;
   limit_s: number;
   load(): Promise<(report: Reporter) => Promise<void>>;

@@ -1,4 +1,4 @@
-/** Grants and purchases under way while things break: which were acknowledged, and what the ledger holds of them. */
+/** Continuous grants and purchases, and a comparison of the acknowledged ones with the ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { AccountStore } from '../../gateway/accounts/account-store.ts';
@@ -15,7 +15,7 @@ export interface PurchaseTotals {
   doubled: number;
 }
 
-/** Grants of this process are told apart by these. */
+/** Makes grants unique in this process. */
 let grants = 0;
 
 export class PurchaseLoad {
@@ -26,7 +26,7 @@ export class PurchaseLoad {
   #isOpen = true;
   #running: Promise<void>;
 
-  /** Begins to grant and to buy, one after another. */
+  /** Starts to grant and to buy, one at a time. */
   constructor(store: AccountStore, customers: readonly Customer[]) {
     this.#store = store;
     this.#customers = customers;
@@ -36,7 +36,7 @@ export class PurchaseLoad {
   async #run(): Promise<void> {
     while (this.#isOpen) {
       await this.#once().catch((error: unknown) => {
-        // Not acknowledged: it may have happened, but not more than once.
+        // Without an acknowledgement it may have happened, but only once.
         if (!(error instanceof AccountError) || error.code !== 'unavailable') throw error;
       });
       await new Promise(setImmediate);
@@ -62,13 +62,13 @@ export class PurchaseLoad {
     this.#paid.push(order_id);
   }
 
-  /** Until one more purchase has been acknowledged: a promise about none would be kept by doing nothing. */
+  /** Waits for one more acknowledged purchase, so that the test never passes without any. */
   async untilPurchased(): Promise<void> {
     const before = this.#paid.length;
     while (this.#paid.length === before) await Promise.race([pause(1), this.#running]);
   }
 
-  /** Ends, and holds what was acknowledged against the ledgers. */
+  /** Stops and compares the acknowledged changes with the ledgers. */
   async close(redis: RedisClient): Promise<PurchaseTotals> {
     this.#isOpen = false;
     await this.#running;

@@ -1,6 +1,6 @@
 /**
- * A synthetic year of a service, in the layout of `data/schema/archive.ts`, and the Redis that goes with it. Every account
- * is granted credits once, calls on every fifth day, and has called today; all books agree.
+ * A synthetic year of archive in the layout of `data/schema/archive.ts`, and a matching Redis. Each account gets one
+ * grant, calls on every fifth day and today; all totals agree.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 export const ACCOUNTS = 100_000;
 export const DAYS = 365;
 const DAY_MS = 86_400_000;
-/** Days whose usage Redis still has, archived as it is. */
+/** Days of usage that are still in Redis. */
 const LIVE_USAGE_DAYS = 100;
-/** Accounts that call on one day: each one on every fifth. */
+/** Each account calls on every fifth day. */
 const TURNS = 5;
 const ENTRIES_A_DAY = 5;
 const GRANT = 1_000;
@@ -29,7 +29,7 @@ export const accountId = (number: number): string => `acc_${String(number).padSt
 const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 const partOf = (day: number): string => `${dateOf(day).replaceAll('-', '')}T020000000Z-0000`;
 
-/** Entry number `k` of an account grants or debits; its balance follows from `k` alone. */
+/** The balance after entry `k` of an account follows from `k`. */
 const entriesSql = (day: number): string => `
   SELECT
     'acc_' || lpad(a::VARCHAR, 16, '0') AS account_id,
@@ -63,7 +63,7 @@ async function withDuck(work: (run: (sql: string) => Promise<unknown>) => Promis
   instance.closeSync();
 }
 
-/** A part and a file of usage for each day of the year. */
+/** Writes one ledger part and one usage file per day. */
 export async function writeArchive(dir: string): Promise<void> {
   await mkdir(join(dir, 'usage'), { recursive: true });
   await withDuck(async (run) => {
@@ -80,7 +80,7 @@ export async function writeArchive(dir: string): Promise<void> {
   });
 }
 
-/** One credit more, in one entry in the middle of the year. @returns whose it is */
+/** Adds one credit to one entry in the middle of the year. @returns the number of its account */
 export async function alterEntry(dir: string): Promise<number> {
   const day = FIRST_DAY + Math.floor(DAYS / 2);
   const victim = 10 * TURNS + ((day - FIRST_DAY) % TURNS);
@@ -95,7 +95,7 @@ export async function alterEntry(dir: string): Promise<number> {
   return victim;
 }
 
-/** Makes many accounts in one go; tests know how the keys are called. */
+/** Creates many accounts in one call. */
 const FILL = `
 local from, to, accounts, turns, first_day, days, each, grant, live, today_ms, date, a_day, usage_from = unpack(ARGV)
 local DATES = 13
@@ -124,7 +124,7 @@ for a = from, to do
 end`;
 const FILLED_AT_ONCE = 1_000;
 
-/** Accounts as they are after that year and two calls today, on one Redis. */
+/** The accounts after the archived year and two calls today. */
 export async function fillRedis(redis: RedisClient): Promise<void> {
   const usageFrom = TODAY - LIVE_USAGE_DAYS;
   const facts = [

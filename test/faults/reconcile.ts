@@ -1,7 +1,6 @@
 /**
- * Reconciliation at the size of a real service: a year of archive, a part and a file of usage for each day, and a hundred
- * thousand accounts live. It must find nothing wrong, answer in seconds, keep nobody waiting, and then name the one
- * account whose archived entry is altered.
+ * Reconciliation at full size: a year of archive and a hundred thousand accounts. It must find no discrepancy, finish in
+ * seconds, delay no paid call, and then name the one account whose archived entry is altered.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,15 +20,14 @@ import {
   writeArchive,
 } from './reconcile-data.ts';
 import { measureRedisLatency } from './redis-latency.ts';
+import type { Reporter } from './table.ts';
 
-type Report = (promise: string, figure: string, ok: boolean) => void;
-
-/** What a person waits for a page, with some room for a busy machine. */
+/** Time limit of the page, with room for a busy machine. */
 const ANSWERED_WITHIN_MS = 15_000;
-/** A paid call asks Redis once; this long it may stand behind the questions of a reading. */
+/** How long a Redis command may wait behind reconciliation. */
 const WAIT_AT_MOST_MS = 50;
 
-export async function reconcileFaults(report: Report): Promise<void> {
+export async function reconcileFaults(report: Reporter): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
   const server = await startRedis({ dedicated: true });
   try {

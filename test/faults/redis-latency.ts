@@ -1,9 +1,9 @@
-/** How long others wait for Redis while something is done to it. */
+/** Latency of Redis for other clients during some work. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 
 const ASK_EVERY_MS = 5;
 
-/** Does something while Redis is asked again and again; also how long 99 of 100 questions waited at most. */
+/** Pings Redis continuously during `work`. @returns the outcome of `work` and the p99 latency in ms */
 export async function measureRedisLatency<T>(
   redis: RedisClient,
   work: () => Promise<T>,

@@ -1,10 +1,9 @@
 /**
- * Redis killed in the middle of thousands of calls, grants and purchases, many times over, and started again on the same
- * files by the gateway itself. Whatever was acknowledged must stand in the ledger, once.
+ * Redis killed repeatedly during thousands of calls, grants and purchases; the gateway restarts it on the same files.
+ * Every acknowledged change must be in the ledger exactly once.
  *
- * A kill of the process is put to the test with every fsync policy. With `everysec` Redis holds back what it writes while
- * its disk is syncing, and acknowledges it all the same: that much a kill may lose. A power cut cannot be put to the
- * test: what survives one rests on Redis' word that `always` syncs before it answers.
+ * Each fsync policy is tested. With `everysec` Redis delays writes during a disk sync but acknowledges them, so a kill
+ * may lose these. A power cut cannot be tested: there we rely on Redis syncing before it answers under `always`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -13,7 +12,7 @@ import { requestText } from '../bench/http-client.ts';
 import type { LoadJob, LoadResult } from '../bench/load.ts';
 import { forkTask, type Gateway } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
-import { Clients, type Judgement, judgeSettled, told } from './clients.ts';
+import { Clients, checkSettledCalls, type LedgerCheck, summarise } from './clients.ts';
 import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
 import { PurchaseLoad } from './purchase-load.ts';
 import type { Reporter } from './table.ts';
@@ -22,12 +21,12 @@ const POLICIES = ['always', 'everysec', 'no'] as const;
 type Policy = (typeof POLICIES)[number];
 
 export interface RedisScale {
-  /** Concurrent calls of one round. */
+  /** Concurrent calls per round. */
   calls: number;
-  /** Kills under `always`, and under each of the others. */
+  /** Kills under `always`, and under each other policy. */
   kills: number;
   otherKills: number;
-  /** Rounds of the cost of each policy; 0 leaves it unmeasured. */
+  /** Rounds that measure the cost of each policy; 0 skips them. */
   costRounds: number;
 }
 
@@ -50,18 +49,18 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
   await using probe = new Clients(gateway.port, customers, 1);
   for (const policy of POLICIES) {
     const kills = policy === 'always' ? scale.kills : scale.otherKills;
-    const buyers = new PurchaseLoad(store, customers);
+    const buying = new PurchaseLoad(store, customers);
     const recoveries_ms: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
       if (policy !== 'always') await setPolicy(deployment, policy);
-      await buyers.untilPurchased();
+      await buying.untilPurchased();
       recoveries_ms.push(await killInTheMiddle(deployment, clients, probe, scale.calls));
     }
     await whenReady(redis, RECOVERY_WITHIN_MS);
-    const books = await buyers.close(redis);
-    const judgement = await judgeSettled([...clients.take(), ...probe.take()], redis, customers);
-    tell(report, policy, kills, judgement, recoveries_ms);
-    const { grants, purchases, missing, doubled } = books;
+    const totals = await buying.close(redis);
+    const check = await checkSettledCalls([...clients.take(), ...probe.take()], redis, customers);
+    tell(report, policy, kills, check, recoveries_ms);
+    const { grants, purchases, missing, doubled } = totals;
     const lost = losesNothing(policy) ? missing : 0;
     report(
       losesNothing(policy)
@@ -71,7 +70,7 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
       lost + doubled === 0 && grants > 0 && purchases > 0,
     );
   }
-  if (scale.costRounds > 0) await tellCost(report, deployment, gateway, customers, scale.costRounds);
+  if (scale.costRounds > 0) await reportCost(report, deployment, gateway, customers, scale.costRounds);
 }
 
 const nameOf = (policy: Policy): string =>
@@ -83,18 +82,18 @@ function tell(
   report: Reporter,
   policy: Policy,
   kills: number,
-  judgement: Judgement,
+  check: LedgerCheck,
   recoveries_ms: number[],
 ): void {
   const name = nameOf(policy);
-  const { served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
-  // Of what is lost some may have given a refused call its credits back.
-  const lost = losesNothing(policy) ? missing + unanswered : 0;
+  const { served, missing, doubled, chargedRefusals, unexpected, cutOff, unbalanced } = check;
+  // Lost writes may include refunds of refused calls.
+  const lost = losesNothing(policy) ? missing + chargedRefusals : 0;
   report(
     losesNothing(policy)
       ? `${name}: every acknowledged debit is in the ledger, once; a refused call costs nothing`
       : `${name}: no promise of what came while the disk was syncing; no debit is in the ledger twice`,
-    `${kills} kills, ${told(judgement)}; ${missing} missing, ${doubled} doubled, ${unanswered} refused but charged`,
+    `${kills} kills, ${summarise(check)}; ${missing} missing, ${doubled} doubled, ${chargedRefusals} refused but charged`,
     served > 0 && lost + doubled === 0,
   );
   report(
@@ -105,8 +104,8 @@ function tell(
   if (policy !== 'always') return;
   report(
     `${name}: every call is answered, or refused with 503 and Retry-After`,
-    `${strange + broken} of ${judgement.calls} otherwise`,
-    strange + broken === 0,
+    `${unexpected + cutOff} of ${check.calls} otherwise`,
+    unexpected + cutOff === 0,
   );
   const slowest_s = Math.max(...recoveries_ms) / 1000;
   report(
@@ -117,8 +116,8 @@ function tell(
 }
 
 /**
- * One round: all calls at once, and a kill when a random share of them has ended. Gives the time from the kill to the
- * next served call, in ms.
+ * One round: all calls at once, and a kill after a random share of them has ended.
+ * @returns ms from the kill to the next served call
  */
 async function killInTheMiddle(
   deployment: Deployment,
@@ -148,15 +147,15 @@ async function untilServed(probe: Clients): Promise<number> {
   }
 }
 
-/** Changes what a running Redis does; it holds until the next start. */
+/** Applies until the next start of Redis. */
 async function setPolicy(deployment: Deployment, policy: Policy): Promise<void> {
   const control = new Redis({ path: new URL(await deployment.redisUrl()).pathname });
   await control.config('SET', 'appendfsync', policy);
   control.disconnect();
 }
 
-/** Keyed calls a second under each policy, in turns, against `no`. */
-async function tellCost(
+/** Keyed calls per second under each policy, in turns, relative to `no`. */
+async function reportCost(
   report: Reporter,
   deployment: Deployment,
   gateway: Gateway,
@@ -178,7 +177,7 @@ async function tellCost(
         duration_ms: COST_ROUND_MS,
       });
       if (errors > 0) throw new Error(`${errors} errors while the cost of ${policy} was measured`);
-      // The first round only warms up.
+      // The first round warms up.
       if (round > 0) rates[policy].push((answers / duration_ms) * 1000);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A Redis that answers, and answers no: full, busy, read-only or without its master. Keyed calls get a clean 503, the
- * catalogue goes on for everybody else, nothing is charged, and all of it heals by itself.
+ * A Redis that answers with errors: out of memory, busy, read-only, short of replicas or without a master. Keyed calls
+ * get 503, the catalogue stays available, nothing is charged, and the service recovers by itself.
  */
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { startRedis, startRedisCluster } from '../redis.ts';
 
 interface Refusal {
   name: string;
-  /** The word that Redis refuses with. */
+  /** The error code of Redis. */
   says: string;
   begin(control: Redis): Promise<unknown>;
   end(control: Redis): Promise<unknown>;
@@ -21,13 +21,13 @@ interface Refusal {
 
 const REFUSALS: Refusal[] = [
   {
-    name: 'full',
+    name: 'out of memory',
     says: 'OOM',
     begin: (control) => control.config('SET', 'maxmemory', 1),
     end: (control) => control.config('SET', 'maxmemory', 0),
   },
   {
-    name: 'a replica all of a sudden',
+    name: 'a read-only replica',
     says: 'READONLY',
     begin: (control) => control.replicaof('127.0.0.1', 1),
     end: (control) => control.replicaof('NO', 'ONE'),
@@ -53,7 +53,7 @@ const REFUSALS: Refusal[] = [
     },
   },
   {
-    name: 'closed to its user',
+    name: 'denied by ACL',
     says: 'NOPERM',
     begin: (control) => control.acl('SETUSER', 'default', '-@scripting', '-get'),
     end: (control) => control.acl('SETUSER', 'default', '+@all'),
@@ -68,7 +68,7 @@ let control: Redis;
 beforeAll(async () => {
   service = await Service.start({ redis: await startRedis({ dedicated: true }) });
   owner = await service.account();
-  // A connection of its own, which stays one of Redis' masters whatever happens to the user.
+  // Its user keeps all permissions while those of the default user change.
   control = new Redis({ path: new URL(service.redis.url).pathname });
   await control.acl('SETUSER', 'keeper', 'on', 'nopass', '+@all', '~*');
   await control.auth('keeper', '');

@@ -1,10 +1,10 @@
 /**
- * A bad network between gateway and Redis, under load: replies are lost, late, cut in two, or never come. Nobody may be
- * charged twice, served unpaid or left without an answer; when the network heals, everything adds up again.
+ * A faulty network between gateway and Redis under load: replies are lost, delayed, truncated or never sent. No caller
+ * may be charged twice, served unpaid or left without a response. All balances agree once the network recovers.
  */
 import { join } from 'node:path';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
-import { Clients, judgeSettled, told } from './clients.ts';
+import { Clients, checkSettledCalls, summarise } from './clients.ts';
 import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import { type Odds, startLossyProxy } from './lossy-proxy.ts';
 import type { Reporter } from './table.ts';
@@ -21,7 +21,7 @@ const FULL: RepliesScale = {
   odds: { cut: 0.01, delay: 0.01, silence: 0.001 },
 };
 const CUSTOMERS = 8;
-/** However little has happened by then. */
+/** Time limit even when no fault has occurred yet. */
 const UNTESTED_MOST_MS = 40_000;
 
 export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
@@ -40,28 +40,28 @@ export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL
   const began_ms = performance.now();
   await clients.keepCalling(scale.workers, () => {
     const lasted_ms = performance.now() - began_ms;
-    // A connection that goes silent at once, and with it everybody for seconds, would put nothing to the test.
-    const isTested = () => proxy.done.cuts > 0 && clients.told.some(({ status }) => status === 200);
+    // Early silence could stall all callers for the whole duration and test nothing.
+    const isTested = () => proxy.done.cuts > 0 && clients.records.some(({ status }) => status === 200);
     return lasted_ms < scale.duration_ms || (lasted_ms < UNTESTED_MOST_MS && !isTested());
   });
   proxy.odds = null;
-  const judgement = await judgeSettled(clients.told, redis, customers);
-  const { calls, served, missing, doubled, unanswered, strange, broken, unbalanced } = judgement;
+  const check = await checkSettledCalls(clients.records, redis, customers);
+  const { calls, served, missing, doubled, chargedRefusals, unexpected, cutOff, unbalanced } = check;
   const { cuts, delays, silences } = proxy.done;
   const done = `${cuts} cuts, ${delays} delays, ${silences} connections gone silent`;
   report(
     'Replies of Redis lost: no call is charged twice, none is served unpaid',
-    `${done}; ${told(judgement)}; ${doubled} doubled, ${missing} unpaid`,
+    `${done}; ${summarise(check)}; ${doubled} doubled, ${missing} unpaid`,
     doubled + missing === 0 && served > 0 && cuts > 0,
   );
   report(
     'Replies of Redis lost: every call is answered, or refused with 503 and Retry-After',
-    `${strange + broken} of ${calls} otherwise`,
-    strange + broken === 0,
+    `${unexpected + cutOff} of ${calls} otherwise`,
+    unexpected + cutOff === 0,
   );
   report(
     'Replies of Redis lost: what a refused call was charged is given back, and every balance is the sum of its ledger',
-    `${unanswered} refused but charged, ${unbalanced} of ${CUSTOMERS} accounts differ`,
-    unanswered + unbalanced === 0,
+    `${chargedRefusals} refused but charged, ${unbalanced} of ${CUSTOMERS} accounts differ`,
+    chargedRefusals + unbalanced === 0,
   );
 }

@@ -1,11 +1,11 @@
-/** The process of one part: tells its parent of every promise, and ends with 1 when the part itself failed. */
+/** The child process of one part: sends every finding to its parent and exits with 1 when the part throws. */
 import { PARTS } from './parts.ts';
 
 const part = PARTS.find(({ name }) => name === process.argv[2]);
-if (!part) throw new Error(`there is no part ${process.argv[2]}`);
+if (!part) throw new Error(`unknown part ${process.argv[2]}`);
 const run = await part.load();
 await run((promise, figure, ok) => {
   process.send?.({ promise, figure, ok });
 });
-// What a part forgot to close must not keep the run waiting: it ends here, and its processes are looked for.
+// Open handles of the part must not delay the run. The parent looks for leftover processes.
 process.exit(0);

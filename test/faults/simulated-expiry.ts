@@ -1,6 +1,6 @@
 /**
- * Lets keys of Redis expire by a clock that is passed in. Redis counts by a clock of its own, to which a simulated year
- * is minutes: what would have expired by the simulated one is removed as that passes.
+ * Expires Redis keys by a simulated clock: keys whose time to live has passed on that clock are deleted, since Redis
+ * itself follows the real one.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { keysMatching } from '../redis.ts';
@@ -13,7 +13,7 @@ export class SimulatedExpiry {
     this.#redis = redis;
   }
 
-  /** Notes when the keys that were made since the last time are due. */
+  /** Records the expiry times of keys created since the last call. */
   async note(now_ms: number): Promise<void> {
     const fresh = (await keysMatching(this.#redis)).filter((key) => !this.#due.has(key));
     const left = await Promise.all(fresh.map((key) => this.#redis.pttl(key)));
@@ -23,7 +23,7 @@ export class SimulatedExpiry {
     }
   }
 
-  /** Removes what is due. */
+  /** Deletes expired keys. */
   async pass(now_ms: number): Promise<void> {
     const over = [...this.#due].filter(([, due_ms]) => due_ms <= now_ms).map(([key]) => key);
     await Promise.all(over.map((key) => this.#redis.del(key)));

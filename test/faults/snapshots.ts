@@ -1,7 +1,7 @@
 /**
- * Snapshots published, rolled back and damaged under load. Two snapshots hold the same series with other figures, so
- * that every answer tells which one it came from: its body must be, byte for byte, what the snapshot that X-Snapshot
- * names answers at rest.
+ * Snapshots published, rolled back and damaged under load. Two snapshots hold the same series with different values, so
+ * every response identifies its snapshot: its body must equal, byte for byte, the one that the snapshot named by
+ * X-Snapshot gives without load.
  */
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const OTHER_TIME = '2026-11-21T02:00:00+00:00';
 const SHIFT = 1000;
 const POLL_MS = 20;
 const SWITCH_WITHIN_MS = 10_000;
-/** How long each snapshot is served, and each damaged one is offered. */
+/** Time between two switches. */
 const SERVED_MS = 250;
 const PATHS = [
   '/v1/countries',
@@ -32,7 +32,7 @@ const PATHS = [
   '/v1/data?indicator=beta.long_series&countries=KEN,USA&from=1990&format=csv',
 ];
 
-/** Ways in which a copy of a snapshot can be broken. */
+/** Ways to damage a copy of a snapshot. */
 const DAMAGES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'a byte changed': async (directory) => {
     const file = await parquetIn(directory);
@@ -94,7 +94,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
     for (const path of PATHS) atRest.set(`${id} ${path}`, (await ask(path)).digest);
   }
   if (new Set(atRest.values()).size !== 2 * PATHS.length)
-    throw new Error('the snapshots cannot be told apart');
+    throw new Error('the snapshots have equal responses');
 
   const seen: Seen = { answers: 0, failed: 0, mixed: 0, damaged: 0 };
   let isOver = false;
@@ -112,7 +112,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   let switches = 0;
   let offered = 0;
   for (let round = 0; round < rounds; round++) {
-    // Forward is a publication, backward a rollback; each is followed by a damaged one that must not take.
+    // A publication, then a rollback, each followed by a damaged snapshot that must be refused.
     for (const id of [OTHER_ID, FIXTURE_ID]) {
       await switchTo(id);
       switches++;
@@ -140,7 +140,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   );
 }
 
-/** Points at a damaged copy, or at nothing at all. */
+/** Makes a damaged copy, or a missing directory, the current snapshot. */
 async function offerDamaged(snapshots: string, of: string, number: number): Promise<void> {
   const id = `20261122T${String(number).padStart(6, '0')}Z-0000000d`;
   const damages = Object.values(DAMAGES);

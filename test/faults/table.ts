@@ -1,4 +1,4 @@
-/** What `npm run faults` found, and the table it makes. */
+/** Findings of `npm run faults` and their Markdown table. */
 
 /** Called by a part once for every promise it has tested. `figure` says what was measured. */
 export type Reporter = (promise: string, figure: string, ok: boolean) => void;
@@ -20,7 +20,7 @@ export interface FaultsReport {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 
-/** One row for each promise; what was done stands where it begins. */
+/** One row for each promise. The first row of a part describes the fault. */
 export function markdown({ machine, duration_s, findings }: FaultsReport): string {
   const line = (words: string[]): string => `| ${words.map(cell).join(' | ')} |`;
   const broken = findings.filter(({ kept }) => !kept).length;
