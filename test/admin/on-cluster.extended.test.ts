@@ -1,7 +1,7 @@
 /** The operator area's pages, credits, runs and reconciliation once more, on a Redis Cluster with replicas. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { live } from '../build/archive/archived-week.ts';
+import { createArchivedWeek } from '../build/archive/archived-week.ts';
 import { flushRedis, startRedisCluster, type TestCluster, useRedisCluster } from '../redis.ts';
 
 let cluster: TestCluster;
@@ -19,7 +19,7 @@ describe('admin/reconcile', () => {
   it('agrees, pages through archive and live entries, and names only the corrupted account', async () => {
     const redis = await cluster.connect(1);
     await flushRedis(redis);
-    const week = await live(redis);
+    const week = await createArchivedWeek(redis);
     try {
       expect(await week.reconcile()).toMatchObject({ accounts: 3, problems: [], discrepancies: [] });
       for (const [id, ledger] of week.ledgers)

@@ -6,7 +6,7 @@ import type { Discrepancy } from '../../admin/reconcile/compare.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry } from '../../gateway/accounts/records.ts';
-import { type ArchivedWeek, DAY_MS, live } from '../build/archive/archived-week.ts';
+import { type ArchivedWeek, createArchivedWeek, DAY_MS } from '../build/archive/archived-week.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
@@ -21,7 +21,7 @@ export let ledger: LedgerEntry[];
 beforeAll(async () => {
   server = await startRedis();
   redis = await server.connect();
-  lived = await live(redis);
+  lived = await createArchivedWeek(redis);
   id = lived.ids.at(-1) ?? '';
   email = (await lived.world.store.get(id)).email;
   ledger = (lived.ledgers.get(id) ?? []).toReversed();

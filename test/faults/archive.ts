@@ -74,12 +74,12 @@ async function simulateYear(report: Reporter, { nights, callsADay }: ArchiveScal
   const customers: Customer[] = [];
   for (let i = 0; i < CUSTOMERS; i += 1) customers.push(await world.customer({ credits: 100_000_000 }));
   const expiry = new SimulatedExpiry(redis);
-  const witness = new ArchiveOracle(redis, dir);
+  const oracle = new ArchiveOracle(redis, dir);
   const quarters: number[] = [];
   let admitted = 0;
   for (let day = 1; day <= nights; day += 1) {
     admitted += await callAllDay(customers, callsADay, `day-${day}`);
-    await witness.note();
+    await oracle.record();
     await expiry.note(world.clock.ms);
     world.clock.ms += DAY_MS;
     await expiry.pass(world.clock.ms);
@@ -92,11 +92,11 @@ async function simulateYear(report: Reporter, { nights, callsADay }: ArchiveScal
     `${number(admitted)} paid calls; at the end of each quarter ${quarters.map(megabytes).join(', ')} MB`,
     Math.max(...later) <= second * FLAT,
   );
-  const wrongs = await witness.wrongs({ usage: false });
+  const wrongs = await oracle.problems({ usage: false });
   report(
     'A year of nights: every entry is in archive and live ledger once, and every balance is their sum',
-    `${number(witness.seen)} entries, ${wrongs.length === 0 ? 'none' : wrongs.slice(0, 3).join('; ')} wrong`,
-    wrongs.length === 0 && admitted === nights * callsADay && witness.seen >= admitted,
+    `${number(oracle.seen)} entries, ${wrongs.length === 0 ? 'none' : wrongs.slice(0, 3).join('; ')} wrong`,
+    wrongs.length === 0 && admitted === nights * callsADay && oracle.seen >= admitted,
   );
 }
 
@@ -190,14 +190,14 @@ async function killArchiveRuns(report: Reporter, kills: number): Promise<void> {
   for (const kill of moments(kills, whole.said.length - 1, whole.duration_ms)) {
     await nights.day();
     if ((await nights.night(kill)).killed) killed += 1;
-    wrongs.push(...(await nights.witness.wrongs()));
+    wrongs.push(...(await nights.oracle.problems()));
   }
   const { said } = await nights.night();
-  wrongs.push(...(await nights.witness.wrongs()), ...said.filter((line) => line.startsWith('left')));
+  wrongs.push(...(await nights.oracle.problems()), ...said.filter((line) => line.startsWith('left')));
   const owed = await nights.owed();
   report(
     'Archive killed at any moment: every entry of ledger and audit log is there once, and the next night takes it up',
-    `${killed} kills, ${number(nights.witness.seen)} entries: ${wrongs.length} wrong${wrongs[0] ? ` (${wrongs[0]})` : ''}, ${owed} left over`,
+    `${killed} kills, ${number(nights.oracle.seen)} entries: ${wrongs.length} wrong${wrongs[0] ? ` (${wrongs[0]})` : ''}, ${owed} left over`,
     wrongs.length === 0 && owed === 0 && killed > kills / 2,
   );
 }

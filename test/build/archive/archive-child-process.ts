@@ -1,6 +1,6 @@
 /**
- * One run of the archive in a process of its own, for those who kill it. Says a line when it begins and one for every
- * lasting step; told the number of a step, it kills itself right after it, so that each such moment can be met exactly.
+ * One archive run in its own process, for tests that kill it. It prints a line at the start and after every durable step.
+ * With `kill_at` it kills itself right after that step.
  */
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { connected, silentLog } from '../../redis-server.ts';

@@ -1,4 +1,4 @@
-/** Entries as they stand in the files of the archive and in Redis, read by a DuckDB and by commands of the tests' own. */
+/** Reads entries from archive files and Redis, independently of the product's readers. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance, type Json } from '@duckdb/node-api';
@@ -39,7 +39,7 @@ function entryOf(row: Row, names: readonly string[]): [id: string, fields: Field
   return [`${row.id_ms}-${row.id_seq}`, { ...Object.fromEntries(present), ...rest }];
 }
 
-/** Of the parts that stand; DuckDB's own pattern would meet unfinished ones, too. */
+/** Rows of published parts. A glob in DuckDB would also match unpublished ones. */
 async function rowsOf(dir: string, kind: string, file: string): Promise<Row[]> {
   const folder = join(dir, kind);
   const parts = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
@@ -51,7 +51,7 @@ async function rowsOf(dir: string, kind: string, file: string): Promise<Row[]> {
   );
 }
 
-/** Every archived entry of every account, as often as it is archived, in the order of parts and files. */
+/** All archived entries by account, repeated ones included, in the order of parts and rows. */
 export async function archivedLedgers(dir: string): Promise<Map<string, [string, Fields][]>> {
   const rows = await rowsOf(dir, 'ledger', 'entries.parquet');
   const ledgers = new Map<string, [string, Fields][]>();

@@ -1,6 +1,6 @@
 /**
- * Who saw every entry while it was live, and holds archive and live together against that: each once, none in two parts,
- * every balance the sum of its ledger, and the usage of archived days as it was counted.
+ * Test oracle of the archive. Records every entry while it is live, and compares archive and live entries with that: each
+ * exactly once, every balance the sum of its ledger, archived usage as it was counted.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ type Seen = Map<string, string>;
 const AUDIT = '{audit}:log';
 const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 
-/** Fields in one order, whichever they were read in. */
+/** Fields in a canonical order. */
 const textOf = (fields: Fields): string =>
   JSON.stringify(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -36,13 +36,13 @@ export class ArchiveOracle {
     this.#dir = dir;
   }
 
-  /** Entries seen so far. */
+  /** Number of entries recorded so far. */
   get seen(): number {
     return [...this.#ledgers.values(), this.#audit].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Notes what is live. To be called after every writing, before anything is archived. */
-  async note(): Promise<void> {
+  /** Records the live entries. Call it after every write and before an archive run. */
+  async record(): Promise<void> {
     for (const account_id of await this.#redis.zrange('accounts', '0', '-1')) {
       const seen = this.#ledgers.get(account_id) ?? new Map<string, string>();
       this.#ledgers.set(account_id, seen);
@@ -53,34 +53,34 @@ export class ArchiveOracle {
   }
 
   /**
-   * What is wrong, in sentences; empty when archive and live together are exactly what was seen. Written usage is held
+   * What is problem, in sentences; empty when archive and live together are exactly what was seen. Written usage is held
    * against its counters unless told that those are gone.
    */
-  async wrongs({ usage = true } = {}): Promise<string[]> {
+  async problems({ usage = true } = {}): Promise<string[]> {
     const archived = await archivedLedgers(this.#dir);
-    const wrongs = [...archived.keys()]
+    const problems = [...archived.keys()]
       .filter((account_id) => !this.#ledgers.has(account_id))
       .map((account_id) => `${account_id} was never seen`);
     for (const [account_id, seen] of this.#ledgers) {
-      const carried = await this.#redis.hgetall(`{a:${account_id}}:carried`);
+      const archivedThrough = await this.#redis.hgetall(`{a:${account_id}}:carried`);
       const live = await this.#live(account_id);
       const own = archived.get(account_id) ?? [];
-      const whole = integerOf(own, carried, live);
+      const whole = integerOf(own, archivedThrough, live);
       const balance = Number(await this.#redis.hget(`{a:${account_id}}:account`, 'balance'));
       const found = [
-        ...wrongsOf(seen, own, whole, carried),
-        ...wrongsOfBalances(whole, carried, live, balance),
+        ...entryProblems(seen, own, whole, archivedThrough),
+        ...balanceProblems(whole, archivedThrough, live, balance),
       ];
-      wrongs.push(...found.map((wrong) => `${account_id}: ${wrong}`));
+      problems.push(...found.map((problem) => `${account_id}: ${problem}`));
     }
-    return [...wrongs, ...(await this.#wrongsOfAudit()), ...(usage ? await this.#wrongsOfUsage() : [])];
+    return [...problems, ...(await this.#auditProblems()), ...(usage ? await this.#usageProblems() : [])];
   }
 
-  /** Request ids of all debits of an account, as often as they stand in archive and live ledger. */
+  /** Request ids of all debits of an account in archive and live ledger, repeated ones included. */
   async debitsOf(account_id: string): Promise<string[]> {
     const archived = (await archivedLedgers(this.#dir)).get(account_id) ?? [];
-    const carried = await this.#redis.hgetall(`{a:${account_id}}:carried`);
-    const whole = integerOf(archived, carried, await this.#live(account_id));
+    const archivedThrough = await this.#redis.hgetall(`{a:${account_id}}:carried`);
+    const whole = integerOf(archived, archivedThrough, await this.#live(account_id));
     return whole.filter(([, { kind }]) => kind === 'debit').map(([, { request }]) => request ?? '');
   }
 
@@ -88,32 +88,32 @@ export class ArchiveOracle {
     return stream(this.#redis, `{a:${account_id}}:ledger`);
   }
 
-  async #wrongsOfAudit(): Promise<string[]> {
+  async #auditProblems(): Promise<string[]> {
     const own = await archivedAudit(this.#dir);
-    const carried = await this.#redis.hgetall('{audit}:carried');
+    const archivedThrough = await this.#redis.hgetall('{audit}:carried');
     const live = await stream(this.#redis, AUDIT);
-    const wrongs = wrongsOf(this.#audit, own, integerOf(own, carried, live), carried);
+    const problems = entryProblems(this.#audit, own, integerOf(own, archivedThrough, live), archivedThrough);
     for (const subject of new Set(live.map(([, fields]) => fields.subject ?? ''))) {
       const of = await stream(this.#redis, `{audit}:of:${encodeURIComponent(subject)}`);
       const ids = live.filter(([, fields]) => fields.subject === subject).map(([id]) => id);
-      if (of.map(([id]) => id).join() !== ids.join()) wrongs.push(`${subject} is not as the log says`);
+      if (of.map(([id]) => id).join() !== ids.join()) problems.push(`${subject} is not as the log says`);
     }
-    return wrongs.map((wrong) => `audit: ${wrong}`);
+    return problems.map((problem) => `audit: ${problem}`);
   }
 
-  /** Counters stay live for long, so every written day can be held against them. */
-  async #wrongsOfUsage(): Promise<string[]> {
-    const wrongs: string[] = [];
+  /** Counters outlive a test, so every archived day can be compared with them. */
+  async #usageProblems(): Promise<string[]> {
+    const problems: string[] = [];
     for (const file of readdirSync(join(this.#dir, 'usage')).filter((name) => !name.startsWith('.'))) {
       const date = file.slice(0, 10);
       const rows = Map.groupBy(await usageRows(this.#dir, date), (row) => String(row.account_id));
       for (const account_id of this.#ledgers.keys()) {
         const counted = await this.#redis.hgetall(`{a:${account_id}}:usage:${date}`);
         const written = Object.fromEntries((rows.get(account_id) ?? []).flatMap(countersOf));
-        if (textOf(counted) !== textOf(written)) wrongs.push(`${account_id}: usage of ${date} differs`);
+        if (textOf(counted) !== textOf(written)) problems.push(`${account_id}: usage of ${date} differs`);
       }
     }
-    return wrongs;
+    return problems;
   }
 }
 
@@ -123,48 +123,51 @@ const countersOf = (row: Row): [string, string][] =>
     String(row[name]),
   ]);
 
-/** What a reader takes: of the parts what has left, and everything live. */
+/** What a reader takes: from the parts what was trimmed, and everything live. */
 const integerOf = (archived: readonly Entry[], { through }: Fields, live: readonly Entry[]): Entry[] => [
   ...archived.filter(([id]) => through !== undefined && isAtOrBefore(id, through)),
   ...live,
 ];
 
-function wrongsOf(
+function entryProblems(
   seen: Seen,
   archived: readonly Entry[],
   whole: readonly Entry[],
-  carried: Fields,
+  archivedThrough: Fields,
 ): string[] {
-  const wrongs: string[] = [];
+  const problems: string[] = [];
   const ids = archived.map(([id]) => id);
-  if (new Set(ids).size !== ids.length) wrongs.push('an entry lies in two parts');
-  const gone = ids.filter((id) => carried.through !== undefined && isAtOrBefore(id, carried.through));
-  if (gone.length !== Number(carried.entries ?? 0))
-    wrongs.push(`${gone.length} entries have left, not ${carried.entries}`);
-  if (gone.at(-1) !== carried.through) wrongs.push(`the last that left is ${gone.at(-1)}`);
+  if (new Set(ids).size !== ids.length) problems.push('an entry lies in two parts');
+  const gone = ids.filter(
+    (id) => archivedThrough.through !== undefined && isAtOrBefore(id, archivedThrough.through),
+  );
+  if (gone.length !== Number(archivedThrough.entries ?? 0))
+    problems.push(`${gone.length} entries have left, not ${archivedThrough.entries}`);
+  if (gone.at(-1) !== archivedThrough.through) problems.push(`the last that left is ${gone.at(-1)}`);
   const read = new Set(whole.map(([id]) => id));
-  if (read.size !== whole.length) wrongs.push(`${whole.length - read.size} entries are read twice`);
-  for (const id of seen.keys()) if (!read.has(id)) wrongs.push(`${id} is lost`);
+  if (read.size !== whole.length) problems.push(`${whole.length - read.size} entries are read twice`);
+  for (const id of seen.keys()) if (!read.has(id)) problems.push(`${id} is lost`);
   for (const [id, fields] of whole)
-    if (seen.get(id) !== textOf(fields)) wrongs.push(`${id} is not as it was seen`);
-  return wrongs;
+    if (seen.get(id) !== textOf(fields)) problems.push(`${id} is not as it was seen`);
+  return problems;
 }
 
-function wrongsOfBalances(
+function balanceProblems(
   whole: readonly Entry[],
-  carried: Fields,
+  archivedThrough: Fields,
   live: readonly Entry[],
-  standing: number,
+  balanceNow: number,
 ): string[] {
-  const wrongs: string[] = [];
+  const problems: string[] = [];
   let balance = 0;
   for (const [id, fields] of whole) {
     balance += Number(fields.delta);
-    if (balance !== Number(fields.balance)) wrongs.push(`the balance after ${id} is ${balance}`);
+    if (balance !== Number(fields.balance)) problems.push(`the balance after ${id} is ${balance}`);
   }
   const moved = live.reduce((sum, [, { delta }]) => sum + Number(delta), 0);
-  if (Number(carried.balance ?? 0) + moved !== standing)
-    wrongs.push(`${carried.balance} and ${moved} live are not ${standing}`);
-  if (balance !== standing) wrongs.push(`the ledger closes with ${balance}, the account has ${standing}`);
-  return wrongs;
+  if (Number(archivedThrough.balance ?? 0) + moved !== balanceNow)
+    problems.push(`${archivedThrough.balance} and ${moved} live are not ${balanceNow}`);
+  if (balance !== balanceNow)
+    problems.push(`the ledger closes with ${balance}, the account has ${balanceNow}`);
+  return problems;
 }

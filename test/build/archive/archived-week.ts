@@ -1,6 +1,6 @@
 /**
- * Accounts that have lived for a week, their history archived by the night, as readers meet it: several parts, several
- * days of usage, an audit log, and what is live still.
+ * Three accounts with a week of history, archived every night: several parts, several days of usage, an audit log, and
+ * live entries.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,39 +25,40 @@ import {
 import { silentLog } from '../../redis.ts';
 
 export const DAY_MS = 86_400_000;
-/** A part for each of them but the last three. */
+/** Each day but the last three has a part. */
 const DAYS = 7;
 
 export interface ArchivedWeek {
   world: World;
-  /** Oldest first; the last one has the most varied life. */
+  /** By creation; the last account has entries of every kind. */
   ids: string[];
-  /** Orders of the last one: paid, refunded, failed, paid and archived, still open. */
+  /** Orders of the last account: paid, refunded, failed, paid and archived, open. */
   orders: string[];
-  /** Every ledger, newest first, as it was before anything was archived. */
+  /** Every ledger before it was archived, newest first. */
   ledgers: Map<string, LedgerEntry[]>;
   archiveDir: string;
   archive: Archive;
   /** Reads live and archived. */
   store: AccountStore;
-  /** The night's archive step. */
+  /** Runs the archive. */
   night(): Promise<void>;
   reconcile(): Promise<Reconciliation>;
   discrepancies(): Promise<Discrepancy[]>;
-  /** Everything, Redis and files, as it was when the week was over. */
+  /** Resets Redis, files, clock and readers to the end of the week. */
   restore(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function live(redis: RedisClient): Promise<ArchivedWeek> {
+export async function createArchivedWeek(redis: RedisClient): Promise<ArchivedWeek> {
   const dir = await mkdtemp(join(tmpdir(), 'alm-lived-'));
   const archiveDir = join(dir, 'archive');
   const world = createWorld(redis, UNLIMITED);
-  const archive = new Archive(archiveDir);
   const now = (): number => world.clock.ms;
-  const store = new AccountStore({
-    ...{ redis, now, random: seededRandom(archiveDir), packs: PACKS, archive },
-  });
+  const openReaders = (): Pick<ArchivedWeek, 'archive' | 'store'> => {
+    const archive = new Archive(archiveDir);
+    const options = { redis, now, random: seededRandom(archiveDir), packs: PACKS, archive };
+    return { archive, store: new AccountStore(options) };
+  };
   const night = async (): Promise<void> => {
     const settings = { ARCHIVE_DIR: archiveDir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 };
     await runArchive({ redis, settings, now, log: silentLog });
@@ -65,8 +66,8 @@ export async function live(redis: RedisClient): Promise<ArchivedWeek> {
   const people = [await world.customer(), await world.customer(), await world.customer({ credits: 500 })];
   const ids = people.map(({ account_id }) => account_id);
   const ledgers = new Map<string, LedgerEntry[]>(ids.map((id) => [id, []]));
-  /** Notes what is live before the night takes some of it away. */
-  const note = async (): Promise<void> => {
+  /** Records the live entries before some are archived. */
+  const record = async (): Promise<void> => {
     for (const [id, known] of ledgers) {
       const entries = await world.store.ledger(id, { limit: 500 });
       const newest = known[0]?.id;
@@ -78,7 +79,7 @@ export async function live(redis: RedisClient): Promise<ArchivedWeek> {
   for (let day = 0; day < DAYS; day += 1) {
     await spend(world, people, day);
     await trade(world, people.at(-1)?.account_id ?? '', orders, day);
-    await note();
+    await record();
     world.clock.ms += DAY_MS;
     await night();
   }
@@ -98,21 +99,26 @@ export async function live(redis: RedisClient): Promise<ArchivedWeek> {
   const saved = join(dir, 'saved');
   await cp(archiveDir, saved, { recursive: true });
   const { ms } = world.clock;
-  return {
+  const week: ArchivedWeek = {
     restore: async () => {
       world.clock.ms = ms;
+      // Readers cache what they know of parts, which tests change.
+      await week.archive.close();
+      Object.assign(week, openReaders());
       await redis.flushall();
       for (const { key, ttl, value } of keys) await redis.restore(key, Math.max(0, ttl), value);
       await rm(archiveDir, { recursive: true, force: true });
       await cp(saved, archiveDir, { recursive: true });
     },
-    ...{ world, ids, orders, ledgers, archiveDir, archive, store, night, reconcile },
+    ...{ world, ids, orders, ledgers, archiveDir, night, reconcile },
+    ...openReaders(),
     discrepancies: async () => (await reconcile()).discrepancies,
     stop: async () => {
-      await archive.close();
+      await week.archive.close();
       await rm(dir, { recursive: true, force: true });
     },
   };
+  return week;
 }
 
 /** Calls of one day, more for the later ones. */
@@ -124,7 +130,7 @@ async function spend(world: World, people: readonly Customer[], day: number): Pr
   world.clock.ms += 1_000;
 }
 
-/** What the last account buys, gives back and is corrected by. */
+/** Orders, refunds and a correction of the last account. */
 async function trade({ store }: World, id: string, orders: string[], day: number): Promise<void> {
   if (day < 5) orders.push((await store.orders.create(id, 'small')).order_id);
   const [paid = '', refunded = '', failed = '', late = ''] = orders;

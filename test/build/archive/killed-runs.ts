@@ -1,4 +1,4 @@
-/** Days of calls, each followed by a night whose archive is killed somewhere, for the test and for `npm run faults`. */
+/** Days of calls, each followed by an archive run that is killed. Used by the test and by `npm run faults`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -19,16 +19,16 @@ import { ArchiveOracle } from './archive-oracle.ts';
 
 const CHILD = fileURLToPath(new URL('archive-child-process.ts', import.meta.url));
 const DAY_MS = 86_400_000;
-/** Calls of one day by account: of some there is more than one script takes over at a time. */
+/** Calls of one day by account. 300 take more than one trim step. */
 const CALLS = [1, 20, 300];
 const PART_ENTRIES = 120;
 
-/** After a number of steps, or so long after it began. */
+/** When to kill: after a number of steps, or a time after the start. */
 export type Kill = { step: number } | { after_ms: number };
 
 export interface Night {
   killed: boolean;
-  /** What it said, step by step. */
+  /** Lines that the child printed. */
   said: string[];
   duration_ms: number;
 }
@@ -39,14 +39,14 @@ export class KilledArchiveRuns {
   readonly #world: World;
   readonly #audit: AuditLog;
   readonly #customers: Customer[] = [];
-  readonly witness: ArchiveOracle;
+  readonly oracle: ArchiveOracle;
 
   private constructor(server: TestRedis, dir: string, world: World) {
     this.#server = server;
     this.#dir = dir;
     this.#world = world;
     this.#audit = new AuditLog(world.redis, () => world.clock.ms);
-    this.witness = new ArchiveOracle(world.redis, dir);
+    this.oracle = new ArchiveOracle(world.redis, dir);
   }
 
   static async open(server: TestRedis, dir: string): Promise<KilledArchiveRuns> {
@@ -55,7 +55,7 @@ export class KilledArchiveRuns {
     return nights;
   }
 
-  /** A day of calls, purchases and changes; the clock then stands on the next. */
+  /** A day of calls, purchases and changes. Moves the clock to the next day. */
   async day(): Promise<void> {
     const { store, clock } = this.#world;
     for (const [index, { account_id, call }] of this.#customers.entries()) {
@@ -69,11 +69,11 @@ export class KilledArchiveRuns {
       const change = { by: 'ada@example.org', action: 'account.note', subject, before: {}, reason: '' };
       await this.#audit.record({ ...change, after: { index }, request_id: 'r' });
     }
-    await this.witness.note();
+    await this.oracle.record();
     clock.ms += DAY_MS;
   }
 
-  /** Archives in a child, which is killed unless it ends before. */
+  /** Archives in a child process, which is killed unless it ends before. */
   async night(kill: Kill | null = null): Promise<Night> {
     const task: ChildTask = {
       url: this.#server.url,
@@ -103,7 +103,7 @@ export class KilledArchiveRuns {
     return { killed: signal === 'SIGKILL', said, duration_ms: performance.now() - began_ms };
   }
 
-  /** How many entries of days that are over are live still. */
+  /** Number of live entries that should have been archived. */
   async owed(): Promise<number> {
     const { redis, clock } = this.#world;
     const before_ms = (dayOf(clock.ms) - 1) * DAY_MS;
@@ -118,7 +118,7 @@ export class KilledArchiveRuns {
   }
 }
 
-/** Half of the moments right after a step, half by the clock within the time that a night takes; the same with every run. */
+/** Deterministic kill moments: half after a step, half after a time within a run's duration. */
 export function* moments(count: number, steps: number, duration_ms: number): Generator<Kill> {
   const random = seededRandom('moments');
   for (let i = 0; i < count; i += 1) {

@@ -1,4 +1,4 @@
-/** What stands in the archive and in Redis together, as a test expects it. */
+/** Assertions about ledgers across archive and Redis. */
 import { expect } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { archivedLedgers, type Fields, isAtOrBefore, stream } from './archive-contents.ts';
@@ -9,8 +9,8 @@ const liveLedger = (redis: RedisClient, account_id: string): Promise<[string, Fi
   stream(redis, `{a:${account_id}}:ledger`);
 
 /**
- * The whole ledger of an account as a reader must see it: from the parts what lies at or before `through`, and all that
- * is live. Proves on the way that no entry stands in two parts, and that `carried` says what has left.
+ * The whole ledger of an account as a reader must see it: archived entries up to `through`, then the live ones. Asserts
+ * that no entry lies in two parts and that the counters of `archivedThrough` match.
  */
 export async function wholeLedger(
   redis: RedisClient,
@@ -28,7 +28,7 @@ export async function wholeLedger(
   return [...gone, ...live];
 }
 
-/** Every entry continues from the one before it, and the last one leaves the balance of the wallet. */
+/** Every entry continues from the one before it, and the last balance is the account's. */
 export async function expectSoundChain(
   redis: RedisClient,
   account_id: string,

@@ -1,21 +1,17 @@
-/** The archive as the last step of the night, and as a step of its own on the command line. */
-import { execFile } from 'node:child_process';
+/** The archive as the last step of the nightly run, and as a command of its own. */
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
+import { run } from '../../../build/cli.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { World } from '../world.ts';
 import { archivedLedgers } from './ledger-assertions.ts';
 
-const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));
-const call = promisify(execFile);
 const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] } };
 
-describe('the archive at the end of a night', () => {
+describe('the archive step of the nightly run', () => {
   let server: TestRedis;
   let world: World;
   beforeAll(async () => {
@@ -33,20 +29,20 @@ describe('the archive at the end of a night', () => {
     changes: Partial<NightlyDependencies> = {},
   ) => nightly({ ...(await world.dependencies()), archive, ...changes });
 
-  it('is named as not done where there is no Redis, and the night is good', async () => {
+  it('is reported as skipped without Redis, and the run succeeds', async () => {
     const summary = await night();
     expect(summary).toMatchObject({ archive: null, archive_error: 'there is no Redis at hand' });
     expect(nightlyExitCode(summary)).toBe(0);
   });
 
-  it('does not unpublish by failing, but the exit code says it', async () => {
+  it('keeps what was published when it fails, and sets the exit code', async () => {
     const summary = await night(() => Promise.reject(new Error('the disk is full')));
     expect(summary).toMatchObject({ archive: null, archive_error: 'the disk is full' });
     expect(summary.build?.snapshot).toBe(await world.snapshots.currentId());
     expect(nightlyExitCode(summary)).toBe(3);
   });
 
-  it('is done although nothing could be published', async () => {
+  it('runs although nothing could be published', async () => {
     const redis = await server.connect();
     const past = createWorld(redis, UNLIMITED);
     const customer = await past.customer();
@@ -64,19 +60,23 @@ describe('the archive at the end of a night', () => {
     expect(nightlyExitCode(summary)).toBe(1);
   });
 
-  it('is a step of the command line, which says when there is no Redis', async () => {
+  it('is a command, which fails with a message without Redis', async () => {
     const { VAR_DIR, CURATED_DIR } = world.settings;
-    const env = { VAR_DIR, CURATED_DIR, LOG_LEVEL: 'silent' };
-    const without = await call(process.execPath, [MAIN, 'archive'], { env }).catch(
-      (error: { code: number; stderr: string }) => error,
-    );
+    const call = async (env: Record<string, string>, ...args: string[]) => {
+      const output = { stdout: '', stderr: '' };
+      const writer = (name: keyof typeof output) => ({ write: (text: string) => (output[name] += text) });
+      const { signal } = new AbortController();
+      const io = { stdout: writer('stdout'), stderr: writer('stderr'), signal };
+      const code = await run(args, { ...io, env: { VAR_DIR, CURATED_DIR, LOG_LEVEL: 'silent', ...env } });
+      return { code, ...output };
+    };
+    const without = await call({}, 'archive');
     expect(without).toMatchObject({ code: 1, stderr: expect.stringMatching(/^there is no Redis at hand/) });
     const redis = await server.connect();
     await redis.del('archive:id');
     const customer = await createWorld(redis, UNLIMITED).customer();
-    const { stdout } = await call(process.execPath, [MAIN, 'archive', '--json'], {
-      env: { ...env, REDIS_URL: server.url, ARCHIVE_DIR: join(world.directory, 'other') },
-    });
+    const ARCHIVE_DIR = join(world.directory, 'other');
+    const { stdout } = await call({ REDIS_URL: server.url, ARCHIVE_DIR }, 'archive', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ ledger: { left: [] }, audit: { entries: 0 } });
     expect(await redis.exists(`{a:${customer.account_id}}:account`)).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** The audit log, held data and their exports over archive and live; and that history names nobody once they are erased. */
+/** The audit log and data exports across archive and live entries; the archive holds no personal data. */
 import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import { query } from './ledger-assertions.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('history of a person over archive and live', () => {
+describe('the history of an account across archive and live entries', () => {
   let harness: AccountPagesHarness;
   let ann: Customer;
   let audit: AuditLog;
@@ -45,7 +45,7 @@ describe('history of a person over archive and live', () => {
       for (let call = 0; call < 3; call += 1) expect((await harness.call(key)).status).toBe(200);
       await harness.signIn(ann.visitor, ann.email);
       await ann.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: String(day + 1) });
-      // Noted while it is live.
+      // Recorded while they are live.
       for (const entry of (await audit.page({ limit: 500 })).entries)
         if (!seen.has(entry.id)) seen.set(entry.id, entry);
       harness.clock.ms += DAY_MS;
@@ -63,7 +63,7 @@ describe('history of a person over archive and live', () => {
   });
   afterAll(() => harness.stop());
 
-  it('shows the audit log in pages of any size, of all and of one subject', async () => {
+  it('pages through the audit log with any page size, for all subjects and for one', async () => {
     expect(await harness.redis.xlen(redisKeys.audit)).toBe(0);
     expect(before.length).toBeGreaterThan(5);
     const subject = `account ${ann.account_id}`;
@@ -87,7 +87,7 @@ describe('history of a person over archive and live', () => {
     expect(await audit.list({ subject: 'account acc_nobody' })).toEqual([]);
   });
 
-  it('gives a person everything that is held, archive included', async () => {
+  it('exports everything that is held about a person, archive included', async () => {
     const { context, clock } = harness;
     const archive = new Archive(archiveDir);
     const held = { ...context, archive, now: () => clock.ms };
@@ -113,7 +113,7 @@ describe('history of a person over archive and live', () => {
     expect(page.match(/\/v1\/countries\/\{iso3\}/g)).toHaveLength(15);
   });
 
-  it('names nobody in the archive, so that an erasure need not reach it', async () => {
+  it('holds no personal data in the archive, so that an erasure need not touch it', async () => {
     const { name, email } = await harness.accounts.get(ann.account_id);
     const { request_id } = await harness.context.requests.open(ann.account_id, 'erasure');
     await harness.context.privacy.erase(request_id, 'command line');
@@ -134,7 +134,7 @@ describe('history of a person over archive and live', () => {
     expect(ledger.reduce((sum, { delta }) => sum + delta, 0)).toBe(credits.balance);
   });
 
-  it('says what cannot be shown of a damaged part', async () => {
+  it('reports a damaged part', async () => {
     const [first = ''] = (await readdir(join(archiveDir, 'audit'))).sort();
     await truncate(join(archiveDir, 'audit', first, 'entries.parquet'), 200);
     const { gap, entries } = await audit.page({ limit: 500 });

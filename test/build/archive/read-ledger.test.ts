@@ -1,8 +1,8 @@
-/** Ledgers read over archive and live: the same as before anything was archived, and plain about what is missing. */
+/** Ledgers read across archive and live entries equal those before archiving, and report what is missing. */
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
@@ -12,9 +12,9 @@ import { Archive } from '../../../gateway/archive/archive.ts';
 import { isGap } from '../../../gateway/archive/entries.ts';
 import { PACKS, seededRandom } from '../../gateway/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { type ArchivedWeek, live } from './archived-week.ts';
+import { type ArchivedWeek, createArchivedWeek } from './archived-week.ts';
 
-describe('a ledger over archive and live', () => {
+describe('a ledger across archive and live entries', () => {
   let server: TestRedis;
   let redis: RedisClient;
   let lived: ArchivedWeek;
@@ -24,21 +24,21 @@ describe('a ledger over archive and live', () => {
   beforeAll(async () => {
     server = await startRedis();
     redis = await server.connect();
-  });
-  afterAll(() => server.stop());
-  beforeEach(async () => {
-    await redis.flushall();
-    lived = await live(redis);
+    lived = await createArchivedWeek(redis);
     id = lived.ids.at(-1) ?? '';
     whole = lived.ledgers.get(id) ?? [];
   });
-  afterEach(() => lived.stop());
+  afterAll(async () => {
+    await lived.stop();
+    await server.stop();
+  });
+  beforeEach(() => lived.restore());
 
   const parts = async (): Promise<string[]> => (await readdir(join(lived.archiveDir, 'ledger'))).sort();
   const entriesOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'entries.parquet');
   const accountsOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'accounts.parquet');
 
-  it('is what it was before anything was archived, in pages of any size', async () => {
+  it('equals the ledger before archiving, in pages of any size', async () => {
     expect((await parts()).length).toBeGreaterThan(1);
     expect(await redis.xlen(redisKeys.ledger(id))).toBeLessThan(whole.length - 10);
     await fc.assert(
@@ -64,7 +64,7 @@ describe('a ledger over archive and live', () => {
     );
   });
 
-  it('goes on with every part that appears', async () => {
+  it('includes every new part', async () => {
     const customer = await lived.world.store.get(id);
     await lived.world.store.grant(id, { credits: 5, by: 'test' });
     const grown = [...(await lived.world.store.ledger(id, { limit: 1 })), ...whole];
@@ -77,10 +77,10 @@ describe('a ledger over archive and live', () => {
     expect(grown[0]?.balance).toBe(customer.credits.balance + 5);
   });
 
-  it('counts each entry once while an account is carried over in steps', async () => {
+  it('contains each entry once while an account is trimmed in steps', async () => {
     const middle = whole.length - 9;
     const live = await redis.xrange(redisKeys.ledger(id), '-', '+');
-    // As it is when the night was killed in the middle: the part stands, Redis has let go of the first entries only.
+    // A run was killed halfway: the part is written, only the first entries are trimmed.
     const left = whole.slice(0, middle).reverse();
     const through = whole[middle];
     await redis.del(redisKeys.ledger(id));
@@ -115,7 +115,7 @@ describe('a ledger over archive and live', () => {
     expect(await lived.discrepancies()).toEqual([]);
   });
 
-  it('stands as one entry where the archive cannot be reached, and the sum holds', async () => {
+  it('sums archived entries up as one when the archive is unavailable', async () => {
     const options = { redis, now: () => 0, random: seededRandom('x'), packs: PACKS, log: silentLog };
     const elsewhere = new Archive(join(lived.archiveDir, 'not', 'here'));
     for (const store of [new AccountStore(options), new AccountStore({ ...options, archive: elsewhere })]) {
@@ -130,7 +130,7 @@ describe('a ledger over archive and live', () => {
     await elsewhere.close();
   });
 
-  /** The whole ledger as pages and exports walk through it: ids, and gaps as sentences. */
+  /** The whole ledger as pages and exports read it: entry ids, and messages for gaps. */
   async function walk(): Promise<string[]> {
     const said: string[] = [];
     for await (const item of readWholeLedger(lived.store, id))
@@ -138,7 +138,7 @@ describe('a ledger over archive and live', () => {
     return said;
   }
 
-  it('says where a damaged part lies, shows what is older, and a missing list of accounts loses nothing', async () => {
+  it('reports a damaged part and shows older entries; a damaged account list loses nothing', async () => {
     const [, second = ''] = await parts();
     await truncate(accountsOf(second), 100);
     expect(await walk()).toEqual(whole.map((entry) => entry.id));
@@ -157,7 +157,7 @@ describe('a ledger over archive and live', () => {
     await expect(lived.store.ledger(id, { limit: 500 })).rejects.toMatchObject({ code: 'archive_damaged' });
   });
 
-  it.each([0, 1, -1])('says that entries are missing where part %i is gone', async (at) => {
+  it.each([0, 1, -1])('reports missing entries when part %i is gone', async (at) => {
     const mine = await parts();
     await rm(join(lived.archiveDir, 'ledger', mine.at(at) ?? ''), { recursive: true });
     const said = await walk();
@@ -167,7 +167,7 @@ describe('a ledger over archive and live', () => {
     expect(whole.map((entry) => entry.id)).toEqual(expect.arrayContaining(ids));
   });
 
-  it('is no hole when files are rubbish from the start', async () => {
+  it('reports parts that are unreadable from the start', async () => {
     for (const name of await parts()) {
       await writeFile(entriesOf(name), 'rubbish');
       await writeFile(accountsOf(name), 'rubbish');

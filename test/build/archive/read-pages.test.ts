@@ -1,4 +1,4 @@
-/** The operator's pages, their exports and the command line, over archive and live, and where a part is damaged. */
+/** Operator pages, exports and command line across archive and live entries, also with a damaged part. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const EMAIL = 'old@example.org';
 const GRANTS = 60;
 
-describe('operator pages over archive and live', () => {
+describe('operator pages across archive and live entries', () => {
   let service: AdminService;
   let operator: Visitor;
   let id: string;
@@ -49,7 +49,7 @@ describe('operator pages over archive and live', () => {
   const reasons = (html: string): string[] =>
     [...html.matchAll(/number \d+|first credits|>live</g)].map(([word]) => word);
 
-  it('page through the ledger to its beginning', async () => {
+  it('page through the ledger to its first entry', async () => {
     expect(await service.client.xlen(redisKeys.ledger(id))).toBe(1);
     const seen: string[] = [];
     let path: string | undefined = `/admin/users/${id}`;
@@ -67,7 +67,7 @@ describe('operator pages over archive and live', () => {
     expect(seen).toEqual(['>live<', ...numbers, 'first credits']);
   });
 
-  it('export all of it, and the audit log too', async () => {
+  it('export the whole ledger and the whole audit log', async () => {
     const ledger = (await operator.get(`/admin/users/${id}?format=ledger.csv`)).html.trim().split('\r\n');
     expect(ledger).toHaveLength(1 + GRANTS + 1);
     for (const path of [`/admin/users/${id}?format=audit.csv`, '/admin/audit?format=csv']) {
@@ -84,7 +84,7 @@ describe('operator pages over archive and live', () => {
     );
   });
 
-  it('show it on the command line', async () => {
+  it('have a command line that shows archived entries', async () => {
     const settings = [`REDIS_URL=${service.redis.url}`, `ARCHIVE_DIR=${dir}`];
     const main = join(import.meta.dirname, '../../../gateway/accounts/cli/main.ts');
     const show = [process.execPath, main, 'show', '--email', EMAIL, '--json'];
@@ -94,7 +94,7 @@ describe('operator pages over archive and live', () => {
     expect(ledger[1]).toMatchObject({ kind: 'grant', delta: GRANTS - 1, reason: `number ${GRANTS - 1}` });
   });
 
-  it('say where history cannot be read, on pages and in exports', async () => {
+  it('report unreadable parts on pages and in exports', async () => {
     for (const kind of ['ledger', 'audit']) {
       const [part = ''] = await readdir(join(dir, kind));
       await truncate(join(dir, kind, part, 'entries.parquet'), 300);
