@@ -64,6 +64,4 @@ export function auditedChange<Outcome>(
 
 export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';
 
-/** Subject of an account's audit entries. */
-export const accountSubject = (account_id: string): string => `account ${account_id}`;
 export const userPath = (account_id: string): string => `/admin/users/${encodeURIComponent(account_id)}`;

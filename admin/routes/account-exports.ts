@@ -1,12 +1,14 @@
 /** CSV exports of one account: keys, ledger, orders, audit entries and usage. */
+
 import type { FastifyReply } from 'fastify';
+import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import { readWholeLedger } from '../../gateway/accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
 import { isGap } from '../../gateway/archive/entries.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { type Cell, type Rows, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { PageError } from '../../gateway/pages/shared/forms.ts';
-import { type AdminArea, accountSubject } from '../context.ts';
+import type { AdminArea } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';
 import { USAGE_COLUMNS, usageRow } from './usage.ts';

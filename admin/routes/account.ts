@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
+import { type AuditEntry, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import {
   AccountError,
   type AccountRecord,
@@ -17,7 +17,7 @@ import { readUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
 import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
-import { type AdminArea, accountSubject, actorOf, auditedChange, userPath } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 
 const LEDGER_PAGE = 25;

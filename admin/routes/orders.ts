@@ -1,6 +1,8 @@
 /** Lists orders of all accounts and changes their status by hand, such as for a paid invoice or a refund. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import {
@@ -11,7 +13,7 @@ import {
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
-import { type AdminArea, accountSubject, auditedChange, userPath } from '../context.ts';
+import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];

@@ -1,12 +1,14 @@
 /** Lists and closes privacy requests (exports and erasures). Erases nothing itself. */
+
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import type { PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
-import { type AdminArea, accountSubject, actorOf, auditedChange, userPath } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
 const query = z.object({ format: formatField });

@@ -59,7 +59,7 @@ const create: Command = {
   options: {
     email,
     name: { type: 'string', value: 'TEXT', help: 'display name' },
-    verified: { type: 'boolean', help: 'its e-mail address counts as verified' },
+    verified: { type: 'boolean', help: 'mark its e-mail address as verified' },
     credits,
   },
   async run({ store, redis }, values) {
@@ -95,11 +95,11 @@ const verify: Command = {
 };
 
 const key: Command = {
-  help: 'make a key; it is shown this once',
+  help: 'create a key; it is shown only once',
   options: {
     email,
     label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
-    expires: { type: 'string', value: 'MOMENT', help: 'when it ends, such as 2027-01-01T00:00:00Z' },
+    expires: { type: 'string', value: 'MOMENT', help: 'when it expires, such as 2027-01-01T00:00:00Z' },
   },
   async run(context, values) {
     const { store, redis } = context;
@@ -117,8 +117,8 @@ const key: Command = {
 };
 
 const revoke: Command = {
-  help: 'revoke a key, for good',
-  options: { 'key-id': { type: 'string', value: 'ID', help: 'the 12 characters that name the key' } },
+  help: 'revoke a key permanently',
+  options: { 'key-id': { type: 'string', value: 'ID', help: 'the 12 characters of the key id' } },
   async run({ store, redis }, values) {
     const id = requiredText(values, 'key-id');
     const subject = accountSubject(await store.keys.accountOf(id));
@@ -150,11 +150,11 @@ const grant: Command = {
   options: {
     email,
     credits,
-    reason: { type: 'string', value: 'TEXT', help: 'why, for the ledger' },
+    reason: { type: 'string', value: 'TEXT', help: 'reason, for the ledger' },
     idem: {
       type: 'string',
       value: 'WORD',
-      help: 'applies once for each account, however often it is repeated',
+      help: 'idempotency key: the grant applies once per account',
     },
   },
   async run(context, values) {
@@ -175,15 +175,15 @@ const grant: Command = {
 };
 
 const order: Command = {
-  help: 'order a credit pack, or move an order on',
+  help: 'order a credit pack, or change the state of an order',
   options: {
     email,
     pack: { type: 'string', value: 'ID', help: 'which pack to order' },
-    order: { type: 'string', value: 'ID', help: 'an order that exists, instead of --email and --pack' },
-    paid: { type: 'boolean', help: 'it is paid: grants its credits' },
-    failed: { type: 'boolean', help: 'its payment failed' },
-    cancelled: { type: 'boolean', help: 'it was cancelled' },
-    refunded: { type: 'boolean', help: 'its payment was given back: takes back what is left of its credits' },
+    order: { type: 'string', value: 'ID', help: 'an existing order, instead of --email and --pack' },
+    paid: { type: 'boolean', help: 'mark as paid and grant its credits' },
+    failed: { type: 'boolean', help: 'mark as failed' },
+    cancelled: { type: 'boolean', help: 'mark as cancelled' },
+    refunded: { type: 'boolean', help: 'mark as refunded and take back its remaining credits' },
   },
   async run(context, values) {
     const { store } = context;
@@ -256,7 +256,7 @@ function openPrivacyService({ store: accounts, redis, settings, archive }: Comma
 }
 
 const request: Command = {
-  help: 'ask for an export or an erasure on behalf of a person',
+  help: 'open a privacy request for an account holder',
   options: { email, kind: { type: 'string', value: 'KIND', help: 'export or erasure' } },
   async run(context, values) {
     const text = requiredText(values, 'kind');
@@ -271,10 +271,10 @@ const request: Command = {
 };
 
 const erase: Command = {
-  help: 'carry out an erasure that was asked for, or all that are ready',
+  help: 'carry out one erasure, or all that are ready',
   options: {
     request: { type: 'string', value: 'ID', help: 'which request' },
-    ready: { type: 'boolean', help: 'all that are ready, as the nightly batch does' },
+    ready: { type: 'boolean', help: 'all that are ready, as the nightly run does' },
   },
   async run(context, values) {
     const { privacy } = openPrivacyService(context);
@@ -291,9 +291,9 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, Command>> = {
   verify,
   key,
   revoke,
-  suspend: changeState('refuse its keys from the next request on', 'suspend'),
+  suspend: changeState('reject its keys from the next request on', 'suspend'),
   restore: changeState('end a suspension', 'restore'),
-  close: changeState('close it for good and revoke its keys', 'close'),
+  close: changeState('close it permanently and revoke its keys', 'close'),
   grant,
   order,
   show,

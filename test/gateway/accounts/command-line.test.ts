@@ -30,28 +30,27 @@ interface Result {
   err: string;
 }
 
-const environment = (changes: Record<string, string>) => ({
-  ...process.env,
-  ...{ ...server.settings, VAR_DIR: varDir, ...changes },
-});
+const environment = () => ({ ...server.settings, VAR_DIR: varDir });
 
 async function account(argv: string[], changes: Record<string, string> = {}): Promise<Result> {
   const result = { out: '', err: '' };
   const code = await run(argv, {
-    env: environment(changes),
+    env: { ...environment(), ...changes },
     stdout: { write: (text) => (result.out += text) },
     stderr: { write: (text) => (result.err += text) },
   });
   return { code, ...result };
 }
 
-/** The same in a process of its own. */
-const accountProcess = (argv: string[]): Promise<Result> =>
-  new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...argv], { env: environment({}) }, (error, out, err) => {
+/** The same in a process of its own, whose environment `env` extends. */
+function accountProcess(argv: string[]): Promise<Result> {
+  const settings = Object.entries(environment()).map(([name, value]) => `${name}=${value}`);
+  return new Promise((resolve) => {
+    execFile('env', [...settings, process.execPath, MAIN, ...argv], (error, out, err) => {
       resolve({ code: Number(error?.code ?? 0), out, err });
     });
   });
+}
 
 /** Checks that a command succeeds and prints one line of JSON, and returns the object. */
 function parseResult({ code, out, err }: Result): Record<string, unknown> {
