@@ -1,18 +1,18 @@
-/** Issue 5's last sentence: a fresh Redis, a restarted one and a cluster all carry the same life of a customer. */
+/** A customer's whole life on a fresh Redis, across a restart of Redis, and on a cluster. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
 import { startRedis } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
 import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
 
-interface Life extends Customer {
+interface CustomerWithKey extends Customer {
   key: string;
 }
 
 const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
 
-/** Sign-up to the first order. */
-async function youth(harness: AccountPagesHarness): Promise<Life> {
+/** From sign-up to the first order. */
+async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWithKey> {
   const customer = await harness.register();
   const { visitor } = customer;
   expect(await harness.context.identities.passwordOf(customer.account_id)).toMatch(/^scrypt\$32768\$8\$1\$/);
@@ -26,8 +26,11 @@ async function youth(harness: AccountPagesHarness): Promise<Life> {
   return { ...customer, key };
 }
 
-/** From paying to being forgotten. */
-async function age(harness: AccountPagesHarness, { visitor, account_id, key, email }: Life): Promise<void> {
+/** From the payment to the erasure. */
+async function payAndErase(
+  harness: AccountPagesHarness,
+  { visitor, account_id, key, email }: CustomerWithKey,
+): Promise<void> {
   const [order] = await harness.accounts.orders.list(account_id);
   await harness.accounts.orders.move(String(order?.order_id), 'paid');
   expect((await harness.call(key)).status).toBe(200);
@@ -59,28 +62,28 @@ async function age(harness: AccountPagesHarness, { visitor, account_id, key, ema
 
 describe('the life of a customer', () => {
   it.each([
-    ['one Redis, fresh', false],
+    ['a fresh Redis', false],
     ['a Redis Cluster', true],
   ])('on %s', async (_where, cluster) => {
     const harness = await startAccountPages({ cluster, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
-      await age(harness, await youth(harness));
+      await payAndErase(harness, await signUpAndOrder(harness));
     } finally {
       await harness.stop();
     }
   });
 
-  it('across a restart of Redis: account, key, order, alert and session are still there', async () => {
+  it('keeps account, key, order, alert and session across a restart of Redis', async () => {
     const redis = await startRedis({ persistent: true });
     const harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
     try {
-      const life = await youth(harness);
+      const customer = await signUpAndOrder(harness);
       await redis.kill();
-      expect((await life.visitor.get('/account/')).status).toBe(503);
+      expect((await customer.visitor.get('/account/')).status).toBe(503);
       await redis.restart();
-      await expect.poll(async () => (await life.visitor.get('/account/')).status).toBe(200);
-      await expect.poll(async () => (await harness.call(life.key)).status).toBe(402);
-      await age(harness, life);
+      await expect.poll(async () => (await customer.visitor.get('/account/')).status).toBe(200);
+      await expect.poll(async () => (await harness.call(customer.key)).status).toBe(402);
+      await payAndErase(harness, customer);
     } finally {
       await harness.stop();
       await redis.stop();

@@ -1,13 +1,10 @@
-/**
- * The kinds of Redis that the account pages promise to stand on, for tests that hold on each of them: one that has
- * just been made, one that was killed and started again on its files under a running service, and a cluster.
- */
+/** The kinds of Redis on which the account pages must work: fresh, killed and restarted from its files, and a cluster. */
 import { afterAll, beforeAll } from 'vitest';
 import { whenReady } from '../../../data/runtime/redis.ts';
 import { startRedis } from '../../redis.ts';
 import { type AccountPagesHarness, startAccountPages } from './harness.ts';
 
-const BACK_WITHIN_MS = 60_000;
+const RESTART_TIMEOUT_MS = 60_000;
 
 export interface OpenDeployment {
   harness: AccountPagesHarness;
@@ -16,7 +13,7 @@ export interface OpenDeployment {
 
 export interface Deployment {
   name: string;
-  /** How many schedules a race is given; the first place has the most, the others show that nothing hangs on it. */
+  /** Random schedules for each race. */
   numRuns: number;
   open(settings: Record<string, string>): Promise<OpenDeployment>;
 }
@@ -26,7 +23,7 @@ async function plain(settings: Record<string, string>, cluster: boolean): Promis
   return { harness, stop: () => harness.stop() };
 }
 
-/** Somebody was here before the crash, so that there is something in the files to come back. */
+/** One account exists before the crash, so that the files have content. */
 async function restarted(settings: Record<string, string>): Promise<OpenDeployment> {
   const redis = await startRedis({ persistent: true });
   const harness = await startAccountPages({ redis, settings });
@@ -35,14 +32,14 @@ async function restarted(settings: Record<string, string>): Promise<OpenDeployme
     await redis.stop();
   };
   try {
-    const before = await harness.customer('Somebody before the crash');
+    const before = await harness.customer('Before the crash');
     await redis.kill();
-    const away = (await before.visitor.get('/account/')).status;
-    if (away !== 503) throw new Error(`without Redis the page answered ${away}`);
+    const down = (await before.visitor.get('/account/')).status;
+    if (down !== 503) throw new Error(`without Redis the page returned ${down}`);
     await redis.restart();
-    if (!(await whenReady(harness.redis, BACK_WITHIN_MS))) throw new Error('Redis did not come back');
+    if (!(await whenReady(harness.redis, RESTART_TIMEOUT_MS))) throw new Error('Redis did not come back');
     const back = (await before.visitor.get('/account/')).status;
-    if (back !== 200) throw new Error(`after the restart the page answered ${back}`);
+    if (back !== 200) throw new Error(`after the restart the page returned ${back}`);
   } catch (error) {
     await stop();
     throw error;
@@ -56,7 +53,7 @@ export const DEPLOYMENTS: Deployment[] = [
   { name: 'a Redis Cluster', numRuns: 10, open: (settings) => plain(settings, true) },
 ];
 
-/** Opens a place before the tests of a `describe`, and closes it after them. @param ready is given the harness. */
+/** Opens a deployment before the tests of a `describe` and closes it after them. */
 export function useDeployment(
   open: Deployment['open'],
   settings: Record<string, string>,

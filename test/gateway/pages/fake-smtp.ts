@@ -1,36 +1,34 @@
-/** A stand-in for an SMTP server, over a real socket. */
+/** A fake SMTP server on a real socket. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/**
- * Takes mails as the first mail server would; refuses the recipients that are named, and everybody while it is `down`.
- */
+/** Accepts mails except to `refused` recipients, and none while `state.down` is set. */
 export async function startFakeSmtp(refused: string[] = []) {
-  const letters: { to: string; text: string }[] = [];
+  const mails: { to: string; text: string }[] = [];
   const state = { down: false };
-  const answerTo = (recipient: string): string => {
-    if (state.down) return '451 come again';
-    return refused.includes(recipient) ? '550 nobody here' : '250 yes';
+  const replyTo = (recipient: string): string => {
+    if (state.down) return '451 try again later';
+    return refused.includes(recipient) ? '550 no such user' : '250 yes';
   };
   const serve = (socket: Socket): void => {
     const say = (line: string) => socket.write(`${line}\r\n`);
-    const letter = { to: '', text: '' };
+    const mail = { to: '', text: '' };
     let inData = false;
     const take = (): void => {
-      letters.push({ ...letter });
+      mails.push({ ...mail });
       say('250 taken');
     };
-    say('220 stand-in');
+    say('220 fake');
     createInterface({ input: socket }).on('line', (line) => {
       if (inData) {
         inData = line !== '.';
-        if (inData) letter.text += `${line}\n`;
+        if (inData) mail.text += `${line}\n`;
         else take();
       } else if (/^RCPT TO/i.test(line)) {
-        letter.to = /<(.*)>/.exec(line)?.[1] ?? '';
-        say(answerTo(letter.to));
+        mail.to = /<(.*)>/.exec(line)?.[1] ?? '';
+        say(replyTo(mail.to));
       } else if (/^DATA/i.test(line)) {
         inData = true;
         say('354 go on');
@@ -42,7 +40,7 @@ export async function startFakeSmtp(refused: string[] = []) {
   const server = createServer(serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    letters,
+    mails,
     state,
     url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: () => server.close(),

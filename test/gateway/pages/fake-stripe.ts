@@ -1,6 +1,6 @@
 /**
- * Stands in for Stripe: its API over HTTP, as far as Checkout goes, a page to pay on, and webhooks signed by the
- * official package's own helper. Like Stripe, it answers a repeated idempotency key as it first did.
+ * A fake Stripe: the Checkout API over HTTP, a payment page, and webhooks signed by the official package. A repeated
+ * idempotency key gets the first response.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -31,7 +31,7 @@ let events = 0;
 export class FakeStripe {
   readonly calls: CheckoutCall[] = [];
   readonly sessions = new Map<string, Session>();
-  /** While set, the API answers with this status. */
+  /** While set, the API returns this status. */
   failing: number | null = null;
   readonly #server: Server;
   readonly url: string;
@@ -40,7 +40,7 @@ export class FakeStripe {
     this.#server = server;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('request', (request, response) => {
-      void this.#answer(request).then(({ status, type, body }) => {
+      void this.#respond(request).then(({ status, type, body }) => {
         response.writeHead(status, { 'content-type': type }).end(body);
       });
     });
@@ -52,7 +52,7 @@ export class FakeStripe {
     return new FakeStripe(server);
   }
 
-  async #answer(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
+  async #respond(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const json = (status: number, body: unknown) => ({
@@ -87,7 +87,7 @@ export class FakeStripe {
 
   sessionOf(order_id: string): Session {
     const session = this.sessions.get(order_id);
-    if (!session) throw new Error(`no session was made for ${order_id}`);
+    if (!session) throw new Error(`no session for ${order_id}`);
     return session;
   }
 
@@ -97,11 +97,11 @@ export class FakeStripe {
   }
 }
 
-/** The text of an event. */
+/** The body of an event. */
 export const eventText = (type: string, object: unknown): string =>
   JSON.stringify({ id: `evt_${events++}`, object: 'event', type, data: { object } });
 
-/** Sends an event to the webhook, signed at a moment. */
+/** Sends an event to the webhook, signed at `at_ms`. @returns the status */
 export async function deliver(
   url: string,
   payload: string,
@@ -118,8 +118,8 @@ export async function deliver(
   return response.status;
 }
 
-export const stripeSettings = (standIn: FakeStripe): Record<string, string> => ({
+export const stripeSettings = (stripe: FakeStripe): Record<string, string> => ({
   STRIPE_SECRET_KEY: STRIPE_API_KEY,
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-  STRIPE_API_BASE: standIn.url,
+  STRIPE_API_BASE: stripe.url,
 });

@@ -1,7 +1,4 @@
-/**
- * The account pages for one test file: a real Redis (one, or a cluster), a real snapshot, the gateway with the pages
- * mounted on a free port, their worker, and a mailbox that tests read.
- */
+/** The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, mailbox. */
 
 import { randomBytes, scryptSync } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +23,7 @@ import { silentLog, startRedis, startRedisCluster } from '../../redis.ts';
 import { publishFixture } from '../fixture-snapshot.ts';
 import { Mailbox } from './mailbox.ts';
 
-/** A moment in the middle of a UTC day. */
+/** Midday, so that no test crosses a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
 
@@ -70,7 +67,7 @@ export class AccountPagesHarness {
   readonly handlers: JobHandlers;
   readonly mailbox: Mailbox;
   readonly settings: Settings;
-  /** What the service believes the time to be. */
+  /** The clock of the service. */
   readonly clock: { ms: number };
   readonly #agent = new Agent({ connections: 32 });
   readonly #stop: () => Promise<void>;
@@ -89,7 +86,7 @@ export class AccountPagesHarness {
     this.#stop = parts.stop;
   }
 
-  /** Everybody comes from an address of their own, so that no test slows down another. */
+  /** Each visitor has its own IP address, so that tests do not throttle each other. */
   visitor(): Visitor {
     const visitor = new Visitor(this.url, this.#agent);
     this.#visitors += 1;
@@ -97,7 +94,7 @@ export class AccountPagesHarness {
     return visitor;
   }
 
-  /** An answer to a keyed call, as a program would send it. */
+  /** A call to the API with a key. */
   async call(key: string, path = '/v1/countries/KEN'): Promise<{ status: number; json: unknown }> {
     const response = await fetch(this.url + path, { headers: { authorization: `Bearer ${key}` } });
     return { status: response.status, json: await response.json() };
@@ -135,11 +132,11 @@ export class AccountPagesHarness {
     return `person-${this.#customers}-${NOON}@example.org`;
   }
 
-  /** The path of the link that is mailed after a sign-up. */
+  /** Signs up over the page. @returns the path of the mailed link */
   async signUp(visitor: Visitor, email: string, name = 'Ann', password = PASSWORD): Promise<string> {
     const mail = this.mailbox.next(email);
     const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name, password });
-    if (page.status !== 200) throw new Error(`signing up answered ${page.status}`);
+    if (page.status !== 200) throw new Error(`sign-up returned ${page.status}`);
     return this.pathOf((await mail).link);
   }
 
@@ -147,7 +144,7 @@ export class AccountPagesHarness {
     return visitor.submit('/account/sign-in', '/account/sign-in', { email, password, next: '/account/' });
   }
 
-  /** Makes a key over the page. `key` is empty when it was refused. */
+  /** Creates a key over the page. `key` is empty when it was rejected. */
   async makeKey(
     { visitor }: Customer,
     fields: Record<string, string> = {},
@@ -160,7 +157,7 @@ export class AccountPagesHarness {
     return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
   }
 
-  /** Every key of Redis, on all nodes of a cluster. */
+  /** All Redis keys, on all nodes of a cluster. */
   async allKeys(): Promise<string[]> {
     const nodes = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis];
     return (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
@@ -191,7 +188,7 @@ interface Parts {
   stop: () => Promise<void>;
 }
 
-/** Limits that no test reaches unless it sets others. */
+/** Rate limits that tests do not reach. */
 const WIDE = { TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' };
 
 export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
@@ -219,14 +216,13 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   const metering = createMetering({ redis, settings, now, log: silentLog });
   const packs = await readPacks(settings.CURATED_DIR);
   const mailbox = new Mailbox();
-  const place = { url: '' };
+  const listening = { url: '' };
   const service = await openAccountService({
     settings,
     redis,
     now,
     log: silentLog,
-    publicUrl: () => place.url,
-    // With a server to hand it to, mail goes there.
+    publicUrl: () => listening.url,
     ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
     ...(!options.fullHashing && { hashPassword: hashCheaply }),
   });
@@ -242,8 +238,8 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
-  place.url = `http://127.0.0.1:${port}`;
-  // Nothing is scheduled: a test says itself when balances are looked at and when the night begins.
+  listening.url = `http://127.0.0.1:${port}`;
+  // Tests run the sweep and the nightly run themselves, so nothing is scheduled.
   service.startWorker();
   const accounts = new AccountStore({ redis, now, random: randomBytes, packs });
   const stop = async (): Promise<void> => {
@@ -254,7 +250,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     await rm(directory, { recursive: true, force: true });
   };
   return new AccountPagesHarness({
-    url: place.url,
+    url: listening.url,
     redis,
     accounts,
     service,

@@ -1,4 +1,4 @@
-/** Jobs as BullMQ runs them, on every kind of Redis: a mail that fails is tried again, and the night comes by itself. */
+/** Background jobs in BullMQ, on every kind of Redis: retries of mails, and the nightly run. */
 import { Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -9,7 +9,7 @@ import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
 let harness: AccountPagesHarness;
 
-/** The queue that the pages use, to look into. */
+/** The queue of the pages, for inspection. */
 function openQueue(): Queue {
   const queue = new Queue('account', {
     connection: harness.redis,
@@ -33,7 +33,7 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
     await opened.stop();
   });
 
-  it('the night is every day at its time, in UTC, and off when it is off', async () => {
+  it('schedules the nightly run daily at its time in UTC, and not at all when off', async () => {
     const jobs = new JobQueue(harness.redis);
     const nextOf = async () =>
       (await queue.getJobSchedulers()).find(({ key }) => key === 'erase')?.next ?? null;
@@ -46,12 +46,12 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
     await jobs.close();
   });
 
-  it('the night carries out the erasures that are ready, without anybody asking', async () => {
+  it('carries out the erasures that are ready, by schedule', async () => {
     const { account_id } = await harness.customer();
     const { request_id } = await harness.context.requests.open(account_id, 'erasure');
     await harness.context.privacy.prepare(request_id);
     const jobs = new JobQueue(harness.redis);
-    // A night every second: the bound is for a machine that is busy.
+    // A nightly run every second.
     await jobs.schedule('* * * * * *');
     await expect.poll(async () => (await harness.context.requests.get(request_id)).status).toBe('done');
     await jobs.schedule('off');
@@ -62,11 +62,11 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
   });
 });
 
-describe('a mail server that is away for a while', () => {
-  it('loses no mail: its job waits, longer each time, is tried again, and leaves nothing', async () => {
+describe('a mail server that is down for a while', () => {
+  it('loses no mail: the job is retried with growing delays and then removed', async () => {
     const smtp = await startFakeSmtp();
     const opened = await DEPLOYMENTS[0]?.open({ SMTP_URL: smtp.url });
-    if (!opened) throw new Error('there is no place');
+    if (!opened) throw new Error('no deployment');
     harness = opened.harness;
     const queue = openQueue();
     const email = 'patient@example.org';
@@ -85,12 +85,12 @@ describe('a mail server that is away for a while', () => {
       await first?.promote();
       await expect.poll(() => waiting(2)).not.toBeNull();
       const second = await waiting(2);
-      expect([second?.delay, smtp.letters.length]).toEqual([10_000, 0]);
+      expect([second?.delay, smtp.mails.length]).toEqual([10_000, 0]);
       smtp.state.down = false;
       await second?.promote();
-      await expect.poll(() => smtp.letters.length).toBe(1);
-      const letter = smtp.letters[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
-      const link = /\/account\/confirm\/\S+/.exec(letter)?.[0] ?? '';
+      await expect.poll(() => smtp.mails.length).toBe(1);
+      const mail = smtp.mails[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
+      const link = /\/account\/confirm\/\S+/.exec(mail)?.[0] ?? '';
       const visitor = harness.visitor();
       expect((await visitor.submit(link, link, {})).status).toBe(200);
       expect((await harness.signIn(visitor, email)).status).toBe(303);

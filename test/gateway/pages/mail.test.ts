@@ -1,4 +1,4 @@
-/** Mail over a real socket to a stand-in for an SMTP server, and as files where there is none. */
+/** Mail to a fake SMTP server over a real socket, and as files without a server. */
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,21 +18,21 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('with SMTP_URL', () => {
-  it('a mail is handed to the server, from MAIL_FROM, as plain text with its link whole', async () => {
+  it('sends a plain-text mail from MAIL_FROM with an unbroken link', async () => {
     const smtp = await startFakeSmtp();
     const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'Almanac <hello@almanac.example>', VAR_DIR: directory };
     const mailer = createMailer(settings, { now, log: silentLog });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     smtp.stop();
-    const [letter] = smtp.letters;
-    expect(letter?.to).toBe('ann@example.org');
-    expect(letter?.text).toContain('From: Almanac <hello@almanac.example>');
-    expect(letter?.text).toContain('Subject: Confirm your e-mail address');
-    expect(letter?.text).toContain(`\n${LINK}\n`);
+    const [mail] = smtp.mails;
+    expect(mail?.to).toBe('ann@example.org');
+    expect(mail?.text).toContain('From: Almanac <hello@almanac.example>');
+    expect(mail?.text).toContain('Subject: Confirm your e-mail address');
+    expect(mail?.text).toContain(`\n${LINK}\n`);
     expect(mailer.description).toContain(new URL(smtp.url).host);
   });
 
-  it('a mail that is refused is an error, so that its job is tried again', async () => {
+  it('fails when the server rejects a mail, so that the job is retried', async () => {
     const smtp = await startFakeSmtp(['nobody@example.org']);
     const mailer = createMailer(
       { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory },
@@ -44,7 +44,7 @@ describe('with SMTP_URL', () => {
 });
 
 describe('without SMTP_URL', () => {
-  it('a mail is a file that only its owner reads, its link is logged, and an erasure removes it', async () => {
+  it('writes a file that only its owner can read, logs the link, and deletes the file on erasure', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
     const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };

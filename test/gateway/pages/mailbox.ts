@@ -1,21 +1,20 @@
-/** A mailer that keeps what it is given, and tells those who wait for a mail. */
+/** A mailer that keeps its mails in memory, and lets tests wait for one. */
 import type { Mail, Mailer } from '../../../gateway/accounts/mail/mailer.ts';
 
-const PATIENCE_MS = 60_000;
+const MAIL_TIMEOUT_MS = 60_000;
 
 export class Mailbox implements Mailer {
   readonly description = 'Mail goes to the test';
   readonly all: Mail[] = [];
   readonly forgotten: string[] = [];
   readonly #waiting: { to: string; take: (mail: Mail) => void }[] = [];
-  /** While set, no mail is taken. */
+  /** While set, sending fails. */
   failure: Error | null = null;
 
-  /** The next mail to an address. Ask before the mail is caused. */
+  /** The next mail to an address. Call it before the action that sends the mail. */
   next(to: string): Promise<Mail> {
     return new Promise((take, fail) => {
-      // A test whose mail never comes still ends, and stops what it started.
-      const late = setTimeout(() => fail(new Error(`no mail came for ${to}`)), PATIENCE_MS);
+      const late = setTimeout(() => fail(new Error(`no mail came for ${to}`)), MAIL_TIMEOUT_MS);
       const taken = (mail: Mail): void => {
         clearTimeout(late);
         take(mail);

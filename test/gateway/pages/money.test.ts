@@ -1,4 +1,4 @@
-/** Issue 5, items 3 to 5: usage, wallet, orders. Stripe's part of orders stands in stripe.test.ts. */
+/** Usage, wallet and orders by invoice, on every kind of Redis. Card payments: stripe.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
@@ -16,7 +16,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('usage', () => {
-    it('has the numbers of GET /v1/usage, by day and by route, and the windows', async () => {
+    it('shows the numbers of GET /v1/usage by day and by route, and the rate windows', async () => {
       const { key } = await harness.makeKey(ann);
       for (const path of ['/v1/countries/KEN', '/v1/countries/XXX', '/v1/topics'])
         await harness.call(key, path);
@@ -40,13 +40,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(page.html).toContain('100,000');
     });
 
-    it.each(['0', '91', 'x'])('of %s days is refused', async (days) => {
+    it.each(['0', '91', 'x'])('rejects days=%s', async (days) => {
       expect((await ann.visitor.get(`/account/usage?days=${days}`)).status).toBe(422);
     });
   });
 
   describe('the wallet', () => {
-    it('shows every entry with its cause, in pages, and exports them all with harmless cells', async () => {
+    it('lists every entry with its cause, in pages, and exports all of them without formulas', async () => {
       const carl = await harness.customer('Carl');
       const { key } = await harness.makeKey(carl);
       await harness.call(key);
@@ -72,7 +72,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(csv).not.toContain(',=');
     });
 
-    it('tells of a low balance by mail, once for each crossing', async () => {
+    it('sends one low-balance mail for each crossing of the threshold', async () => {
       const dora = await harness.customer('Dora');
       await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
@@ -87,7 +87,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(await sweep()).toBe(1);
       await harness.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([2, 2]);
-      // Up and down again before anybody looks.
+      // Up and down again between two sweeps.
       await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
       await harness.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([3, 3]);
@@ -97,7 +97,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(await sweep()).toBe(3);
     });
 
-    it.each(['-5', 'many', '1.5'])('takes no threshold of %s, and keeps what was typed', async (low_at) => {
+    it.each(['-5', 'many', '1.5'])('rejects the threshold %s and keeps what was typed', async (low_at) => {
       const page = await bob.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at });
       expect(page.status).toBe(422);
       expect(page.html).toContain(`value="${low_at}"`);
@@ -105,7 +105,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('orders', () => {
-    it('of others are not there', async () => {
+    it('of other accounts are 404', async () => {
       const { order_id } = await harness.accounts.orders.create(ann.account_id, 'starter');
       for (const path of [`/account/orders/${order_id}`, `/account/orders/${order_id}/invoice`])
         expect((await bob.visitor.get(path)).status).toBe(404);
@@ -114,7 +114,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.accounts.orders.get(order_id)).state).toBe('pending');
     });
 
-    it('of a pack or a payment that is not offered are refused', async () => {
+    it('with an unknown pack or payment method are rejected', async () => {
       const place = (fields: Record<string, string>) =>
         bob.visitor.submit('/account/orders', '/account/orders', fields);
       expect((await place({ pack: 'nothing', payment: 'invoice' })).status).toBe(409);

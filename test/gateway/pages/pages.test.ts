@@ -1,4 +1,4 @@
-/** Issue 5, items 2, 6 and 7: keys, subject rights, and what every page holds to. */
+/** Keys, privacy requests, the password, and the protection of every page, on every kind of Redis. */
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { tokenOf, wordsOf } from '../../admin/harness.ts';
@@ -17,7 +17,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('keys', () => {
-    it('are made with a label and a last day, live, shown once, and work until that day is over', async () => {
+    it('are created with a label and a last day, shown once, and work until that day ends', async () => {
       const { key, page } = await harness.makeKey(ann, { label: 'notebook', expires: '2026-11-22' });
       expect(page.headers['cache-control']).toBe('no-store');
       expect((await harness.call(key, '/v1/ping')).json).toMatchObject({
@@ -36,7 +36,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(wordsOf(await ann.visitor.get('/account/keys'))).toContain('expired');
     });
 
-    it('are revoked after a confirmation, from the next request on, and stay so', async () => {
+    it('are revoked after a confirmation, from the next request on, permanently', async () => {
       const { key } = await harness.makeKey(ann);
       const path = `/account/keys/${key.split('_')[2]}/revoke`;
       expect(wordsOf(await ann.visitor.get(path))).toContain('This cannot be undone');
@@ -46,7 +46,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(wordsOf(await ann.visitor.get(path))).toContain('This key is revoked');
     });
 
-    it('the eleventh active one is refused, saying what to do, with the form as it was', async () => {
+    it('are limited to ten active ones; the form keeps its input and says what to do', async () => {
       await harness.signIn(bob.visitor, bob.email);
       for (let made = 0; made < 10; made++) await harness.accounts.keys.mint(bob.account_id);
       const { page } = await harness.makeKey(bob, { label: 'one more' });
@@ -55,12 +55,12 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(page.html).toContain('value="one more"');
     });
 
-    it.each(['yesterday', '2026-13-01', '2020-01-01'])('do not expire on %s', async (expires) => {
+    it.each(['yesterday', '2026-13-01', '2020-01-01'])('reject the last day %s', async (expires) => {
       const { page } = await harness.makeKey(ann, { expires });
       expect(page.status).toBe(422);
     });
 
-    it('of others are not there', async () => {
+    it('of other accounts are 404', async () => {
       const { key_id } = await harness.accounts.keys.mint(ann.account_id);
       const path = `/account/keys/${key_id}/revoke`;
       expect((await bob.visitor.get(path)).status).toBe(404);
@@ -70,8 +70,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('subject rights', () => {
-    it('an export is prepared by the system, downloaded by its person only, and closed by that', async () => {
+  describe('privacy requests', () => {
+    it('an export is prepared in the background, downloadable by its account only, and done after the download', async () => {
       const eve = await harness.customer('Eve');
       await harness.makeKey(eve, { label: 'eves key' });
       const ready = harness.mailbox.next(eve.email);
@@ -93,13 +93,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await eve.visitor.get(path)).status).toBe(200);
     });
 
-    it('asked for twice are one request', async () => {
+    it('opening one twice gives the same request', async () => {
       const frank = await harness.customer('Frank');
       const { request_id } = await harness.context.requests.open(frank.account_id, 'erasure');
       expect((await harness.context.requests.open(frank.account_id, 'erasure')).request_id).toBe(request_id);
     });
 
-    it('an erasure takes the password, is planned by the system, and only carried out by the night', async () => {
+    it('an erasure needs the password, is planned in the background, and is done by the nightly run', async () => {
       const gina = await harness.customer('Gina');
       const { key } = await harness.makeKey(gina, { label: 'gina' });
       const ask = (password: string) =>
@@ -118,11 +118,11 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await gina.visitor.get('/account/')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), gina.email)).status).toBe(401);
       expect(harness.mailbox.forgotten).toContain(gina.email);
-      expect(await holding('gina'), 'no key of Redis holds the name').toEqual({});
-      expect(await holding(gina.email), 'or the address').toEqual({});
+      expect(await keysContaining('gina'), 'no Redis key contains the name').toEqual({});
+      expect(await keysContaining(gina.email), 'or the e-mail address').toEqual({});
     });
 
-    it('closing takes the password, ends keys and sessions at once, and cannot be undone', async () => {
+    it('closing needs the password, ends keys and sessions at once, and is permanent', async () => {
       const hank = await harness.customer('Hank');
       const { key } = await harness.makeKey(hank);
       const close = (password: string) =>
@@ -133,7 +133,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await hank.visitor.get('/account/data')).status).toBe(401);
     });
 
-    it('a closed account still lets its person in, to a download and the erasure and nothing else', async () => {
+    it('a closed account can still sign in to export and erase its data, and to nothing else', async () => {
       const ivy = await harness.customer('Ivy');
       const other = harness.visitor();
       await harness.signIn(other, ivy.email);
@@ -162,7 +162,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.signIn(harness.visitor(), ivy.email)).status).toBe(401);
     });
 
-    it('a closed account gets a new password by mail, and nothing is granted with it', async () => {
+    it('a closed account can reset its password, without a grant', async () => {
       const { account_id, email } = await harness.accounts.create({ email: 'lost@example.org', by: 'test' });
       await harness.accounts.close(account_id);
       const mail = harness.mailbox.next(email);
@@ -188,13 +188,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       '/data/x/download',
     ];
 
-    it.each(PATHS)('%s shows an anonymous visitor the sign-in and nothing else', async (path) => {
+    it.each(PATHS)('%s shows an anonymous visitor only the sign-in page', async (path) => {
       const page = await harness.visitor().get(`/account${path}`);
       expect(page.status).toBe(401);
       expect(wordsOf(page)).toContain('Sign in');
     });
 
-    it('is never stored, framed or sniffed, and runs no script', async () => {
+    it('forbids storing, framing and sniffing, and runs no script', async () => {
       for (const page of [
         await bob.visitor.get('/account/'),
         await harness.visitor().get('/account/sign-up'),
@@ -216,22 +216,22 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       '/close',
       '/password',
       '/sign-out',
-    ])('a form to %s without its token, or with another session’s, is refused', async (path) => {
+    ])('rejects a form to %s without CSRF token, or with another session’s', async (path) => {
       const foreign = tokenOf(await ann.visitor.get('/account/'));
-      const before = await lasting(bob);
+      const before = await persistentState(bob);
       expect((await bob.visitor.post(`/account${path}`, {})).status).toBe(403);
       expect((await bob.visitor.post(`/account${path}`, { _csrf: foreign })).status).toBe(403);
-      expect(await lasting(bob)).toEqual(before);
+      expect(await persistentState(bob)).toEqual(before);
     });
 
-    it('takes no operator’s session, and the operator area takes none of these', async () => {
+    it('rejects a session of the operator area', async () => {
       const id = bob.visitor.cookies.get('almanac_account') ?? '';
       await harness.redis.hset(`session:${hash('sha256', id)}`, 'realm', 'operator');
       expect((await bob.visitor.get('/account/')).status).toBe(401);
       await harness.signIn(bob.visitor, bob.email);
     });
 
-    it('changes are in the audit log, without an address', async () => {
+    it('audits changes without the e-mail address', async () => {
       const entries = await harness.context.audit.list({ subject: `account ${ann.account_id}` });
       expect(entries.map(({ action }) => action)).toEqual(
         expect.arrayContaining(['account.confirm', 'key.create', 'key.revoke']),
@@ -241,7 +241,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('the password', () => {
-    it('is changed with the current one; other sessions end, this one goes on', async () => {
+    it('needs the current password to change; other sessions end, this one continues', async () => {
       const iris = await harness.customer('Iris');
       const other = harness.visitor();
       await harness.signIn(other, iris.email);
@@ -255,8 +255,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 });
 
-/** Keys of Redis that hold a word, in their name or in their value, with what they hold. */
-async function holding(word: string): Promise<Record<string, unknown>> {
+/** Redis keys whose name or value contains a word, with their values. */
+async function keysContaining(word: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const key of await harness.allKeys()) {
     const read = {
@@ -273,10 +273,10 @@ async function holding(word: string): Promise<Record<string, unknown>> {
 }
 
 /**
- * What a refused form must leave as it is: the keys of all, what this person's hold, and how many jobs were ever queued.
- * Totals and the queue's own keys come and go by themselves.
+ * What a rejected form must not change: all key names, the values that concern the account, and the number of jobs ever
+ * queued. Totals and the queue's own keys change in the background.
  */
-async function lasting({ account_id }: Customer): Promise<unknown> {
+async function persistentState({ account_id }: Customer): Promise<unknown> {
   const keys = (await harness.allKeys()).filter((key) => !/^\{(global|jobs)\}:/.test(key));
-  return [keys.sort(), await holding(account_id), await harness.redis.get('{jobs}:account:id')];
+  return [keys.sort(), await keysContaining(account_id), await harness.redis.get('{jobs}:account:id')];
 }

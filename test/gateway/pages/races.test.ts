@@ -1,4 +1,4 @@
-/** Issue 5's races, on every kind of real Redis, in random orders of arrival: whatever comes first, the books are right. */
+/** Races in random order, on every kind of Redis: the ledger stays consistent whatever comes first. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Discrepancy } from '../../../admin/reconcile/compare.ts';
@@ -16,13 +16,10 @@ let harness: AccountPagesHarness;
 let people = 0;
 const freshEmail = (): string => `racer-${people++}@example.org`;
 
-/** How many round trips to Redis each piece of work comes after the first. */
+/** Redis round trips by which each task is delayed. */
 const lags = fc.array(fc.nat(40), { minLength: 8, maxLength: 8 });
 
-/**
- * Starts every piece of work in the order that the scheduler picks, some right away and some while others are in the
- * middle of theirs.
- */
+/** Starts tasks in the order that the scheduler picks, some while others are running. */
 async function race<T>(s: fc.Scheduler, lag: number[], works: (() => Promise<T>)[]): Promise<T[]> {
   const started = works.map(async (work, index) => {
     await s.schedule(Promise.resolve());
@@ -33,7 +30,7 @@ async function race<T>(s: fc.Scheduler, lag: number[], works: (() => Promise<T>)
   return Promise.all(started);
 }
 
-const agree = async (account_id: string): Promise<void> => {
+const expectConsistentLedger = async (account_id: string): Promise<void> => {
   const books = await booksOf({ redis: harness.redis, store: harness.accounts }, account_id);
   expect(books.ledger).toBe(books.balance);
   expect(books.granted - books.spent).toBe(books.balance);
@@ -52,7 +49,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     stripe.stop();
   });
 
-  it('double verification: one account, one grant, from one link or from two', async () => {
+  it('confirming twice, from one link or two, creates one account and grants once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 1, max: 3 }), async (s, lag, links) => {
         const email = freshEmail();
@@ -74,13 +71,13 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
           new Set([account_id]),
         );
-        await agree(account_id);
+        await expectConsistentLedger(account_id);
       }),
       { numRuns },
     );
   });
 
-  it('double webhook, with an operator marking the order paid at the same time: one grant', async () => {
+  it('repeated webhooks and an operator marking the order paid grant the credits once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const { account_id } = await harness.accounts.create({
@@ -106,13 +103,13 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         const { state } = await harness.accounts.orders.get(order_id);
         expect(['paid', 'cancelled']).toContain(state);
         expect(await harness.balance(account_id)).toBe(state === 'paid' ? 10_000 : 0);
-        await agree(account_id);
+        await expectConsistentLedger(account_id);
       }),
       { numRuns },
     );
   });
 
-  it('two keys at the tenth slot: one is made, the other is refused in words', async () => {
+  it('parallel creations of the tenth key make one key and reject the others with a message', async () => {
     const { account_id, visitor } = await harness.customer();
     for (let made = 0; made < 9; made++) await harness.accounts.keys.mint(account_id);
     const token = tokenOf(await visitor.get('/account/keys'));
@@ -136,7 +133,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     );
   });
 
-  it('grants, payments, a password and calls during an erasure: no name comes back, and the books agree', async () => {
+  it('grants, payments, passwords and calls during an erasure bring no name back and keep the ledger consistent', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const email = freshEmail();
@@ -150,14 +147,14 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         const { key } = await harness.accounts.keys.mint(account_id, { label: 'a name' });
         const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
         const { request_id } = await harness.context.requests.open(account_id, 'erasure');
-        const calm = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
+        const ignoreErrors = (work: Promise<unknown>) => work.catch((error: Error) => error.message);
         await race<unknown>(s, lag, [
           () => harness.context.privacy.erase(request_id, 'test'),
-          () => calm(harness.context.privacy.erase(request_id, 'test')),
-          () => calm(harness.accounts.grant(account_id, { credits: 50, by: 'test' })),
-          () => calm(harness.accounts.orders.move(order_id, 'paid')),
-          () => calm(harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
-          () => calm(harness.accounts.keys.mint(account_id, { label: 'another name' })),
+          () => ignoreErrors(harness.context.privacy.erase(request_id, 'test')),
+          () => ignoreErrors(harness.accounts.grant(account_id, { credits: 50, by: 'test' })),
+          () => ignoreErrors(harness.accounts.orders.move(order_id, 'paid')),
+          () => ignoreErrors(harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => ignoreErrors(harness.accounts.keys.mint(account_id, { label: 'another name' })),
           () => harness.call(key),
         ]);
         const after = await harness.accounts.get(account_id);
@@ -168,13 +165,13 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
           expect([label, state]).toEqual(['', 'revoked']);
         expect((await harness.call(key)).status).toBe(401);
         expect((await harness.context.requests.get(request_id)).status).toBe('done');
-        await agree(account_id);
+        await expectConsistentLedger(account_id);
       }),
       { numRuns },
     );
   });
 
-  it('of one address, a new sign-up during its erasure makes another account', async () => {
+  it('a sign-up with the address of an erased account creates another account', async () => {
     const { account_id, email } = await harness.customer();
     const { request_id } = await harness.context.requests.open(account_id, 'erasure');
     await harness.context.privacy.erase(request_id, 'test');
@@ -187,7 +184,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     expect((await harness.accounts.findByEmail(email)).account_id).toBe(again.account_id);
   });
 
-  it('leave no account that reconciliation names, the erased ones and one with every kind of entry among them', async () => {
+  it('leave no discrepancy for reconciliation, with erased accounts and every kind of entry', async () => {
     const { account_id } = await harness.customer();
     const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
     await harness.accounts.orders.move(order_id, 'paid');
@@ -199,14 +196,14 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
     expect(await harness.balance(account_id)).toBe(700 + 10_000 - 3 + 50);
     expect(await discrepancies()).toEqual([]);
-    // That it looks at this very account shows when a credit goes astray.
+    // Prove that reconciliation covers this account: change its balance by one credit.
     await harness.redis.hincrby(redisKeys.account(account_id), 'balance', 1);
     expect(new Set((await discrepancies()).map((found) => found.account_id))).toEqual(new Set([account_id]));
     await harness.redis.hincrby(redisKeys.account(account_id), 'balance', -1);
   });
 });
 
-/** Grants in the middle of an erasure: once before it closes the account, and once after, which is refused. */
+/** Grants during an erasure: one before it closes the account, and one after, which is rejected. */
 async function grantDuring(account_id: string, erase: () => Promise<unknown>): Promise<void> {
   const grant = () => harness.accounts.grant(account_id, { credits: 50, by: 'test' });
   const close = harness.context.accounts.close.bind(harness.context.accounts);

@@ -1,4 +1,4 @@
-/** Issue 5, item 1: sign up, verify, sign in, reset. */
+/** Sign-up, address confirmation, sign-in and password reset, on every kind of Redis. */
 import { describe, expect, it } from 'vitest';
 import { type Page, tokenOf, wordsOf } from '../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
@@ -6,8 +6,8 @@ import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
 let harness: AccountPagesHarness;
 
-/** A page without what differs between two requests of anybody. */
-const bare = (page: Page, email: string): string =>
+/** A page without its CSRF token and e-mail address. */
+const withoutVariables = (page: Page, email: string): string =>
   page.html.replaceAll(/(name="_csrf" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
 
 describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
@@ -15,8 +15,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     harness = opened;
   });
 
-  describe('signing up', () => {
-    it('mails a link; the address it confirms has an account, signed in with the password of the sign-up, and the free grant', async () => {
+  describe('sign-up', () => {
+    it('creates the account with password and free grant when the mailed link is confirmed', async () => {
       const { account_id, visitor } = await harness.register('Ann Example');
       expect(await harness.accounts.get(account_id)).toMatchObject({
         name: 'Ann Example',
@@ -27,7 +27,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(wordsOf(await visitor.get('/account/'))).toContain('Ann Example');
     });
 
-    it('makes no account before the address is confirmed, and nobody can sign in', async () => {
+    it('creates no account before the address is confirmed, and sign-in fails', async () => {
       const email = 'early@example.org';
       const visitor = harness.visitor();
       await harness.signUp(visitor, email);
@@ -35,7 +35,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.signIn(visitor, email)).status).toBe(401);
     });
 
-    it('answers a known and an unknown address with the same page', async () => {
+    it('shows the same page for a known and an unknown address', async () => {
       const { email } = await harness.customer();
       const pages = await Promise.all(
         [email, 'nobody-yet@example.org'].map(async (address) => {
@@ -43,14 +43,14 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
           const page = await visitor.submit('/account/sign-up', '/account/sign-up', {
             ...{ email: address, name: 'X', password: PASSWORD },
           });
-          return { status: page.status, html: bare(page, address) };
+          return { status: page.status, html: withoutVariables(page, address) };
         }),
       );
       expect(pages[0]).toEqual(pages[1]);
       expect(pages[0]?.status).toBe(200);
     });
 
-    it('with an address that has an account changes nothing and says so by mail only', async () => {
+    it('changes nothing for an address with an account, and says so by mail only', async () => {
       const { email, account_id } = await harness.customer();
       const mail = harness.mailbox.next(email);
       await harness.visitor().submit('/account/sign-up', '/account/sign-up', {
@@ -62,7 +62,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
     });
 
-    it('twice before confirming: the link that is used decides, and the other grants nothing more', async () => {
+    it('lets the first confirmed of two links set the password, and grants credits once', async () => {
       const email = 'twice@example.org';
       const mallory = await harness.signUp(harness.visitor(), email, 'Mallory', 'password of mallory');
       const ann = await harness.signUp(harness.visitor(), email, 'Ann', PASSWORD);
@@ -75,9 +75,9 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
 
     it.each([
-      ['an address', { email: 'ann', password: PASSWORD }, 'not an e-mail address'],
-      ['a password', { email: 'ann@example.org', password: 'short' }, '8 to 200 characters'],
-    ])('keeps what was typed when %s is not right', async (_what, fields, sentence) => {
+      ['address', { email: 'ann', password: PASSWORD }, 'not an e-mail address'],
+      ['password', { email: 'ann@example.org', password: 'short' }, '8 to 200 characters'],
+    ])('rejects an invalid %s and keeps what was typed', async (_what, fields, sentence) => {
       const page = await harness
         .visitor()
         .submit('/account/sign-up', '/account/sign-up', { name: 'A "quoted" <b>name</b>', ...fields });
@@ -88,14 +88,14 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('a mailed link', () => {
-    it('is not used up by looking at it', async () => {
+  describe('a confirmation link', () => {
+    it('survives GET requests', async () => {
       const link = await harness.signUp(harness.visitor(), 'scanner@example.org');
       for (let look = 0; look < 3; look++) expect((await harness.visitor().get(link)).status).toBe(200);
       expect((await harness.visitor().submit(link, link, {})).status).toBe(200);
     });
 
-    it('works once', async () => {
+    it('works only once', async () => {
       const link = await harness.signUp(harness.visitor(), 'once@example.org');
       const visitor = harness.visitor();
       const token = tokenOf(await visitor.get(link));
@@ -106,13 +106,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await visitor.get(link)).status).toBe(410);
     });
 
-    it('expires after 24 hours, a reset after one', async () => {
+    it('expires after 24 hours', async () => {
       const link = await harness.signUp(harness.visitor(), 'late@example.org');
       harness.clock.ms += 24 * 3_600_000;
       expect((await harness.visitor().get(link)).status).toBe(410);
     });
 
-    it('with any character changed is refused', async () => {
+    it('is rejected after any change', async () => {
       const link = await harness.signUp(harness.visitor(), 'forged@example.org');
       const at = link.lastIndexOf('/') + 1;
       const dots = [...link.matchAll(/\./g)].map(({ index }) => index);
@@ -125,20 +125,20 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('signing in', () => {
-    it('says the same of a wrong password and of an unknown address', async () => {
+  describe('sign-in', () => {
+    it('shows the same page for a wrong password and an unknown address', async () => {
       const { email } = await harness.customer();
       const answers = await Promise.all(
         [email, 'stranger@example.org'].map(async (address) => {
           const page = await harness.signIn(harness.visitor(), address, 'not this one');
-          return { status: page.status, html: bare(page, address) };
+          return { status: page.status, html: withoutVariables(page, address) };
         }),
       );
       expect(answers[0]).toEqual(answers[1]);
       expect(answers[0]?.status).toBe(401);
     });
 
-    it('begins a new session whatever the browser came with, and ends it with the sign-out', async () => {
+    it('starts a session with a new id, and sign-out ends it', async () => {
       const { email } = await harness.customer();
       const visitor = harness.visitor();
       visitor.cookies.set('almanac_account', 'A'.repeat(43));
@@ -150,7 +150,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await visitor.get('/account/')).status).toBe(401);
     });
 
-    it('everywhere ends with one form', async () => {
+    it('ends on all devices with sign-out everywhere', async () => {
       const { email, visitor } = await harness.customer();
       const other = harness.visitor();
       await harness.signIn(other, email);
@@ -158,7 +158,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await other.get('/account/')).status).toBe(401);
     });
 
-    it('slows down by account, without waiting inside of a request, and says when to come again', async () => {
+    it('is throttled by account with 429 and Retry-After', async () => {
       const { email } = await harness.customer();
       const visitor = harness.visitor();
       const statuses: number[] = [];
@@ -172,7 +172,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.signIn(visitor, email)).status).toBe(303);
     });
 
-    it('takes nobody to another site afterwards', async () => {
+    it('redirects to no other site', async () => {
       const { email } = await harness.customer();
       for (const next of ['https://evil.example/', '//evil.example/', '/account\\..\\', '/admin/']) {
         const fields = { email, password: PASSWORD, next };
@@ -182,11 +182,11 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('a lost password', () => {
+  describe('password reset', () => {
     const forgot = async (email: string): Promise<Page> =>
       harness.visitor().submit('/account/forgot', '/account/forgot', { email });
 
-    it('is replaced by way of a mailed link; every session ends', async () => {
+    it('sets the new password by a mailed link and ends every session', async () => {
       const { email, visitor } = await harness.customer();
       const mail = harness.mailbox.next(email);
       await forgot(email);
@@ -199,16 +199,16 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.visitor().get(link)).status).toBe(410);
     });
 
-    it('answers a known and an unknown address with the same page', async () => {
+    it('shows the same page for a known and an unknown address', async () => {
       const { email } = await harness.customer();
       const mail = harness.mailbox.next(email);
       const [known, unknown] = [await forgot(email), await forgot('unheard-of@example.org')];
-      expect(bare(known, email)).toBe(bare(unknown, 'unheard-of@example.org'));
+      expect(withoutVariables(known, email)).toBe(withoutVariables(unknown, 'unheard-of@example.org'));
       await mail;
       expect(harness.mailbox.to('unheard-of@example.org')).toEqual([]);
     });
 
-    it('of an account that the command line made confirms its address, with the free grant', async () => {
+    it('confirms the address of an account made on the command line, and grants the free credits', async () => {
       const { account_id, email } = await harness.accounts.create({ email: 'cli@example.org', by: 'test' });
       const mail = harness.mailbox.next(email);
       await forgot(email);
@@ -221,7 +221,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       });
     });
 
-    it('can be asked for so often only, known or not', async () => {
+    it('is throttled for known and unknown addresses', async () => {
       for (const email of [(await harness.customer()).email, 'unknown-too@example.org']) {
         const statuses: number[] = [];
         for (let time = 0; time < 5; time++) statuses.push((await forgot(email)).status);
@@ -232,8 +232,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('a mail server that is away', () => {
-    it('loses no mail: the job is tried again', async () => {
+  describe('a mail server that is down', () => {
+    it('loses no mail: the job is retried', async () => {
       harness.mailbox.failure = new Error('451 come again');
       await expect(
         harness.handlers.reset({ email: (await accountOf('again@example.org')).email }),

@@ -1,4 +1,4 @@
-/** Issue 5, item 5: Stripe Checkout, its webhooks signed by the official package's helper, its API by a stand-in. */
+/** Stripe Checkout against a fake API, with webhooks signed by the official package. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wordsOf } from '../../admin/harness.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
@@ -74,7 +74,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect([...stripe.sessions.keys()].filter((key) => key === order_id)).toHaveLength(1);
     });
 
-    it('while Stripe is away leaves the order open, says so and grants nothing', async () => {
+    it('while Stripe is down leaves the order pending, says so and grants nothing', async () => {
       const { visitor, account_id } = await harness.customer();
       stripe.failing = 400;
       const page = await visitor.submit('/account/orders', '/account/orders', {
@@ -90,7 +90,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('a webhook', () => {
-    it('that is paid grants the credits once, however often it comes', async () => {
+    it('for a paid session grants the credits once, however often it arrives', async () => {
       const { account_id, order_id, session } = await purchase();
       const event = paid(session);
       const answers = await Promise.all(Array.from({ length: 6 }, () => send(event)));
@@ -104,15 +104,15 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
 
     it.each([
-      ['without a signature that holds', 'whsec_of_somebody_else', 0],
+      ['with an invalid signature', 'whsec_of_another_account', 0],
       ['that is older than five minutes', undefined, -301_000],
-    ])('%s is refused and changes nothing', async (_what, secret, late_ms) => {
+    ])('%s is rejected and changes nothing', async (_what, secret, late_ms) => {
       const { order_id, session } = await purchase();
       expect(await send(paid(session), harness.clock.ms + late_ms, secret)).toBe(400);
       expect(await stateOf(order_id)).toBe('pending');
     });
 
-    it('without any signature, or whose body was changed, is refused', async () => {
+    it('without a signature, or with a changed body, is rejected', async () => {
       const { order_id, session } = await purchase();
       const url = `${harness.url}/account/stripe/webhook`;
       const plain = await fetch(url, { method: 'POST', body: paid(session) });
@@ -122,24 +122,24 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
 
     it.each([
-      ['of a type that is not known', 'customer.created', {}],
-      ['of a session that is not paid yet', 'checkout.session.completed', { payment_status: 'unpaid' }],
-      ['about somebody else’s order', 'checkout.session.async_payment_succeeded', { metadata: {} }],
+      ['of an unknown type', 'customer.created', {}],
+      ['for a session that is not paid yet', 'checkout.session.completed', { payment_status: 'unpaid' }],
+      ['for an order of another service', 'checkout.session.async_payment_succeeded', { metadata: {} }],
       [
-        'about an order that is not there',
+        'for an unknown order',
         'checkout.session.async_payment_succeeded',
         { metadata: { order_id: 'ord_x' } },
       ],
       ['with another amount', 'checkout.session.async_payment_succeeded', { amount_total: 1 }],
       ['in another currency', 'checkout.session.async_payment_succeeded', { currency: 'usd' }],
-    ])('%s is taken and changes nothing', async (_what, type, changes) => {
+    ])('%s is accepted and changes nothing', async (_what, type, changes) => {
       const { account_id, order_id, session } = await purchase();
       expect(await send(eventText(type, { ...session, ...changes }))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');
       expect(await harness.balance(account_id)).toBe(0);
     });
 
-    it('never pays an order that is paid by invoice', async () => {
+    it('never pays an order with payment by invoice', async () => {
       const { account_id } = await harness.customer();
       const { order_id } = await harness.accounts.orders.create(account_id, 'starter', 'invoice');
       const session = { amount_total: 900, currency: 'eur', metadata: { order_id } };
@@ -151,13 +151,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       ['checkout.session.async_payment_succeeded', 'paid'],
       ['checkout.session.async_payment_failed', 'failed'],
       ['checkout.session.expired', 'cancelled'],
-    ])('%s makes the order %s', async (type, state) => {
+    ])('%s sets the order to %s', async (type, state) => {
       const { order_id, session } = await purchase();
       expect(await send(eventText(type, session))).toBe(200);
       expect(await stateOf(order_id)).toBe(state);
     });
 
-    it('of a whole refund takes back what is left; of a part of it changes nothing', async () => {
+    it('for a full refund takes back the remaining credits; for a partial refund changes nothing', async () => {
       const { account_id, order_id, session } = await purchase();
       await send(paid(session));
       const charge = { amount: 900, currency: 'eur', metadata: { order_id } };
@@ -170,7 +170,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(await harness.balance(account_id)).toBe(0);
     });
 
-    it('is no page: other methods and bodies get nothing', async () => {
+    it('rejects other methods and oversized bodies', async () => {
       const url = `${harness.url}/account/stripe/webhook`;
       expect((await fetch(url)).status).toBe(401);
       expect(
@@ -180,7 +180,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('an order at Stripe', () => {
-    it('is not cancelled here, while it may be being paid there', async () => {
+    it('cannot be cancelled here while it may be paid there', async () => {
       const { order_id, visitor } = await purchase();
       const path = `/account/orders/${order_id}`;
       expect((await visitor.submit(path, `${path}/cancel`, {})).status).toBe(409);
