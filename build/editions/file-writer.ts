@@ -3,7 +3,8 @@
  * thread pool, a few files at a time. `flush` syncs all files at the end.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, stat, writeFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
@@ -34,23 +35,24 @@ export interface SnapshotFile {
 
 const digest = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-async function encodings(content: Buffer, effort: Effort): Promise<[string, Buffer][]> {
+/** Compressed variants by file suffix. */
+async function encodings(content: Buffer, effort: Effort): Promise<[suffix: string, bytes: Buffer][]> {
   const level = LEVELS[effort];
+  const size = content.length;
   const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT, ZSTD_c_compressionLevel } = constants;
-  return Promise.all([
+  const [br, zstd, gz] = await Promise.all([
     asyncBrotli(content, {
-      params: { [BROTLI_PARAM_QUALITY]: level.brotli, [BROTLI_PARAM_SIZE_HINT]: content.length },
-    }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.br, bytes]),
-    asyncZstd(content, {
-      params: { [ZSTD_c_compressionLevel]: level.zstd },
-      // Sizes the tables to the body.
-      pledgedSrcSize: content.length,
-    }).then((bytes): [string, Buffer] => [ENCODING_SUFFIX.zstd, bytes]),
-    asyncGzip(content, { level: level.gzip }).then((bytes): [string, Buffer] => [
-      ENCODING_SUFFIX.gzip,
-      bytes,
-    ]),
+      params: { [BROTLI_PARAM_QUALITY]: level.brotli, [BROTLI_PARAM_SIZE_HINT]: size },
+    }),
+    // The size lets zstd choose tables for small bodies.
+    asyncZstd(content, { params: { [ZSTD_c_compressionLevel]: level.zstd }, pledgedSrcSize: size }),
+    asyncGzip(content, { level: level.gzip }),
   ]);
+  return [
+    [ENCODING_SUFFIX.br, br],
+    [ENCODING_SUFFIX.zstd, zstd],
+    [ENCODING_SUFFIX.gzip, gz],
+  ];
 }
 
 /** Writes files into a snapshot directory and collects their manifest entries. */
@@ -104,17 +106,11 @@ export class FileWriter {
 
 /** Size and SHA-256 of a file on disk. */
 export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
-  const { size } = await stat(path);
-  const handle = await open(path, 'r');
-  try {
-    const hash = createHash('sha256');
-    const block = Buffer.allocUnsafe(Math.min(1 << 20, Math.max(size, 1)));
-    for (;;) {
-      const { bytesRead } = await handle.read(block, 0, block.length);
-      if (bytesRead === 0) return { bytes: size, sha256: hash.digest('hex') };
-      hash.update(block.subarray(0, bytesRead));
-    }
-  } finally {
-    await handle.close();
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const block of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    hash.update(block);
+    bytes += block.length;
   }
+  return { bytes, sha256: hash.digest('hex') };
 }

@@ -40,7 +40,8 @@ export function sortByValue(values: Float64Array): SortedSeries {
   };
 }
 
-function countBits(word: number): number {
+/** Number of set bits of a 32-bit word. */
+export function countBits(word: number): number {
   let bits = word - ((word >>> 1) & 0x55555555);
   bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
   return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;

@@ -3,7 +3,8 @@
  * build. Everything is read from the published observation files, so it cannot disagree with them.
  */
 import { join } from 'node:path';
-import { BOOLEAN, INTEGER, VARCHAR } from '@duckdb/node-api';
+import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
+import { z } from 'zod';
 import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
 import { type DuckSession, readSql } from '../runtime/duckdb.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
@@ -40,21 +41,25 @@ export interface LatestColumns {
   rankDelta: (number | null)[];
 }
 
-export interface CountryCoverage {
-  n_observations: number;
-  n_indicators: number;
-  yr_min: number | null;
-  yr_max: number | null;
-}
+const year = z.int().nullable();
+const coverageRow = z.object({
+  id: z.string(),
+  n_countries: z.int(),
+  yr_min: year,
+  yr_max: year,
+  latest_year: year,
+  n_rows: z.int(),
+});
+const countryCoverageRow = z.object({
+  iso3: z.string(),
+  n_observations: z.int(),
+  n_indicators: z.int(),
+  yr_min: year,
+  yr_max: year,
+});
+const topicRow = z.object({ topic: z.string(), n_countries: z.int() });
 
-const integerOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
-
-/** Ids by indicator number. */
-const idsByNumber = (indicators: readonly PlannedIndicator[]): string[] => {
-  const ids: string[] = [];
-  for (const { number, id } of indicators) ids[number] = id;
-  return ids;
-};
+export type CountryCoverage = Omit<z.output<typeof countryCoverageRow>, 'iso3'>;
 
 export interface SummaryTables {
   coverage: Map<string, IndicatorCoverage>;
@@ -73,11 +78,14 @@ export async function writeSummaryTables(
   indicators: readonly PlannedIndicator[],
 ): Promise<SummaryTables> {
   await loadCountrySeries(duck, directory, indicators);
-  const coverage = await readCoverage(duck, indicators);
+  const coverage = await readCoverage(duck);
   const records = indicators.map(({ id, record }) =>
     indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
   );
-  await fillCatalogue(duck, records);
+  await duck.fill(
+    'catalogue',
+    CATALOGUE_COLUMNS.map(([type, pick]) => ({ type, values: records.map(pick) })),
+  );
   await writeTables(duck, directory);
   const summaries = {
     coverage,
@@ -101,48 +109,21 @@ export async function loadCountrySeries(
 }
 
 /** Coverage by indicator id; indicators without rows are absent. */
-export async function readCoverage(
-  duck: DuckSession,
-  indicators: readonly PlannedIndicator[],
-): Promise<Map<string, IndicatorCoverage>> {
-  const ids = idsByNumber(indicators);
-  const rows = await duck.rows(COVERAGE);
-  return new Map(
-    rows.map((row) => [
-      ids[Number(row.number)] ?? '',
-      {
-        rows: Number(row.n_rows),
-        coverage: {
-          n_countries: Number(row.n_countries),
-          yr_min: integerOrNull(row.yr_min),
-          yr_max: integerOrNull(row.yr_max),
-          latest_year: integerOrNull(row.latest_year),
-        },
-      },
-    ]),
-  );
+export async function readCoverage(duck: DuckSession): Promise<Map<string, IndicatorCoverage>> {
+  const rows = z.array(coverageRow).parse(await duck.rows(COVERAGE));
+  return new Map(rows.map(({ id, n_rows, ...coverage }) => [id, { rows: n_rows, coverage }]));
 }
 
 /** Coverage by ISO3; countries without rows are absent. */
 async function readCountryCoverage(duck: DuckSession): Promise<Map<string, CountryCoverage>> {
-  const rows = await duck.rows(COUNTRY_COVERAGE);
-  return new Map(
-    rows.map((row) => [
-      String(row.iso3),
-      {
-        n_observations: Number(row.n_observations),
-        n_indicators: Number(row.n_indicators),
-        yr_min: integerOrNull(row.yr_min),
-        yr_max: integerOrNull(row.yr_max),
-      },
-    ]),
-  );
+  const rows = z.array(countryCoverageRow).parse(await duck.rows(COUNTRY_COVERAGE));
+  return new Map(rows.map(({ iso3, ...coverage }) => [iso3, coverage]));
 }
 
 /** Needs the catalogue table. */
 async function readTopicCountries(duck: DuckSession): Promise<Map<string, number>> {
-  const rows = await duck.rows(TOPIC_COUNTRIES);
-  return new Map(rows.map((row) => [String(row.topic), Number(row.n_countries)]));
+  const rows = z.array(topicRow).parse(await duck.rows(TOPIC_COUNTRIES));
+  return new Map(rows.map(({ topic, n_countries }) => [topic, n_countries]));
 }
 
 /** Shares one string per id and country code among millions of rows. */
@@ -150,7 +131,7 @@ async function readLatest(
   duck: DuckSession,
   indicators: readonly PlannedIndicator[],
 ): Promise<LatestColumns> {
-  const ids = idsByNumber(indicators);
+  const ids = new Map(indicators.map(({ number, id }) => [number, id]));
   const codes = new Map<string, string>();
   const latest: LatestColumns = { indicator: [], iso3: [], year: [], value: [], rank: [], rankDelta: [] };
   await duck.eachChunk(LATEST, (columns, rows) => {
@@ -158,7 +139,7 @@ async function readLatest(
     for (let row = 0; row < rows; row += 1) {
       const code = String(iso3[row]);
       if (!codes.has(code)) codes.set(code, code);
-      latest.indicator.push(ids[Number(number[row])] ?? '');
+      latest.indicator.push(ids.get(Number(number[row])) ?? '');
       latest.iso3.push(codes.get(code) ?? code);
       latest.year.push(Number(year[row]));
       latest.value.push(value[row] as number | null);
@@ -169,42 +150,28 @@ async function readLatest(
   return latest;
 }
 
-async function fillCatalogue(duck: DuckSession, records: readonly IndicatorRecord[]): Promise<void> {
-  const text = (pick: (record: IndicatorRecord) => string | null) => ({
-    type: VARCHAR,
-    values: records.map(pick),
-  });
-  const flag = (pick: (record: IndicatorRecord) => boolean | null) => ({
-    type: BOOLEAN,
-    values: records.map(pick),
-  });
-  const whole = (pick: (record: IndicatorRecord) => number | null) => ({
-    type: INTEGER,
-    values: records.map(pick),
-  });
-  const columns = [
-    text((one) => one.id),
-    text((one) => one.name),
-    text((one) => one.description),
-    text((one) => one.unit),
-    text((one) => one.topic),
-    flag((one) => one.higher_is_better),
-    flag((one) => one.preferred),
-    flag((one) => one.featured),
-    text((one) => one.access_tier),
-    flag((one) => one.no_rank),
-    text((one) => one.licence),
-    text((one) => one.licence_url),
-    text((one) => one.attribution),
-    text((one) => one.provider.id),
-    text((one) => one.provider.name),
-    whole((one) => one.coverage?.n_countries ?? null),
-    whole((one) => one.coverage?.yr_min ?? null),
-    whole((one) => one.coverage?.yr_max ?? null),
-    whole((one) => one.coverage?.latest_year ?? null),
-  ];
-  await duck.fill('catalogue', columns);
-}
+/** Columns of the catalogue table, in order. */
+const CATALOGUE_COLUMNS: readonly [DuckDBType, (record: IndicatorRecord) => DuckDBValue][] = [
+  [VARCHAR, (one) => one.id],
+  [VARCHAR, (one) => one.name],
+  [VARCHAR, (one) => one.description],
+  [VARCHAR, (one) => one.unit],
+  [VARCHAR, (one) => one.topic],
+  [BOOLEAN, (one) => one.higher_is_better],
+  [BOOLEAN, (one) => one.preferred],
+  [BOOLEAN, (one) => one.featured],
+  [VARCHAR, (one) => one.access_tier],
+  [BOOLEAN, (one) => one.no_rank],
+  [VARCHAR, (one) => one.licence],
+  [VARCHAR, (one) => one.licence_url],
+  [VARCHAR, (one) => one.attribution],
+  [VARCHAR, (one) => one.provider.id],
+  [VARCHAR, (one) => one.provider.name],
+  [INTEGER, (one) => one.coverage?.n_countries ?? null],
+  [INTEGER, (one) => one.coverage?.yr_min ?? null],
+  [INTEGER, (one) => one.coverage?.yr_max ?? null],
+  [INTEGER, (one) => one.coverage?.latest_year ?? null],
+];
 
 async function writeTables(duck: DuckSession, directory: string): Promise<void> {
   await duck.run(WRITE_LATEST, { file: join(directory, TABLE_FILES.latest) });

@@ -147,7 +147,7 @@ export async function verifyPublished(
     );
     if (unchanged.length > 0) {
       await loadCountrySeries(duck, directory, unchanged);
-      await verifyFigures(duck, directory, unchanged, await readCoverage(duck, unchanged), () => {});
+      await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
     }
   } finally {
     await duck.close();
