@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
-import { columnIndex, openCsv } from './csv.ts';
+import { readCsvRecords } from './csv.ts';
 import { topicTags, unitFromName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({
@@ -47,7 +47,7 @@ export const combinedSettings = z.strictObject({
   /** The name of the edition. Default: that of the first part. */
   vintage: z.string().optional(),
 });
-export type CombinedSettings = z.infer<typeof combinedSettings>;
+type CombinedSettings = z.infer<typeof combinedSettings>;
 type PartSettings = CombinedSettings['parts'][number];
 type Context = ConnectorContext<CombinedSettings>;
 type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence'>;
@@ -64,28 +64,18 @@ function subUpstream(upstream: Upstream, path: string): Upstream {
 
 /** The facts by upper-cased slug. */
 async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise<Map<string, Facts>> {
-  const { header, batches } = await openCsv(await upstream.stream(encodePath(table.path)));
-  const at = (name: string | undefined): number => (name === undefined ? -1 : columnIndex(header, name));
-  const key = at(table.key);
-  const columns = {
-    unit: at(table.unit),
-    description: at(table.description),
-    source: at(table.source),
-    tags: at(table.tags),
-    licence: at(table.licence),
-  };
+  const { path, key, unit, description, source, tags, licence } = table;
+  const required = [key, unit, description, source, tags, licence].filter((name) => name !== undefined);
   const facts = new Map<string, Facts>();
-  for await (const batch of batches) {
-    for (const cells of batch) {
-      const cell = (index: number): string | null => cells[index]?.replaceAll(/\s+/g, ' ').trim() || null;
-      facts.set((cells[key] ?? '').trim().toUpperCase(), {
-        unit: cell(columns.unit),
-        description: cell(columns.description),
-        source: cell(columns.source),
-        tags: topicTags(cell(columns.tags), /[:;]/),
-        licence: cell(columns.licence),
-      });
-    }
+  for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
+    const cell = (name = ''): string | null => record[name]?.replaceAll(/\s+/g, ' ').trim() || null;
+    facts.set((record[key] ?? '').trim().toUpperCase(), {
+      unit: cell(unit),
+      description: cell(description),
+      source: cell(source),
+      tags: topicTags(cell(tags), /[:;]/),
+      licence: cell(licence),
+    });
   }
   return facts;
 }
@@ -141,10 +131,7 @@ function convertItem(
   return { kind: 'indicator', entry: addFacts({ ...item.entry, slug, unit }, facts) };
 }
 
-async function* read(
-  context: Context,
-  lookup: (protocol: string) => Connector,
-): AsyncGenerator<SourceItem, void, undefined> {
+async function* read(context: Context, lookup: (protocol: string) => Connector): AsyncIterable<SourceItem> {
   const { settings, upstream } = context;
   const parts = settings.parts.map((part) => {
     const connector = lookup(part.connector);

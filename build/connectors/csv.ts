@@ -79,11 +79,17 @@ export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOpti
   };
 }
 
-/** Reads a small table as one record per row, by column name. @throws {CsvError} as `openCsv` does. */
+/**
+ * Reads a small table as one record per row, by column name.
+ * @param required columns that must exist
+ * @throws {CsvError} as `openCsv` does, and for a missing column.
+ */
 export async function* readCsvRecords(
   bytes: AsyncIterable<Uint8Array>,
+  required: readonly string[] = [],
 ): AsyncGenerator<Record<string, string>, void, undefined> {
   const { header, batches } = await openCsv(bytes);
+  for (const name of required) columnIndex(header, name);
   for await (const batch of batches) {
     for (const cells of batch) {
       yield Object.fromEntries(header.map((name, index) => [name, cells[index] ?? '']));

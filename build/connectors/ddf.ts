@@ -22,7 +22,7 @@ import { readParts } from './provider-parts.ts';
 /** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);
 
-export const ddfSettings = z.strictObject({
+const ddfSettings = z.strictObject({
   datapackage: z.string().default('datapackage.json'),
   /**
    * The key columns with places and years. Several names where files differ: a data set may key some by `country` and
@@ -59,7 +59,7 @@ export const ddfSettings = z.strictObject({
     })
     .optional(),
 });
-export type DdfSettings = z.infer<typeof ddfSettings>;
+type DdfSettings = z.infer<typeof ddfSettings>;
 type Context = ConnectorContext<DdfSettings>;
 
 const dataPackage = z.looseObject({
@@ -91,7 +91,7 @@ interface DdfPackage {
 }
 
 /** The data set is not DDFcsv. */
-export class DdfLayoutError extends Error {
+class DdfLayoutError extends Error {
   override name = 'DdfLayoutError';
 }
 
@@ -254,7 +254,7 @@ async function* readSeries(
   context: Context,
   { slug, files }: Series,
   lastActualYears: LastActualYears,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const { settings, upstream, signal } = context;
   const missing = new Set(settings.missing);
   for (const { path } of files) {

@@ -9,7 +9,7 @@ import { CsvError, type CsvOptions, type CsvTable, prepend } from './csv.ts';
 
 const text = z.string().nullish();
 
-export const packageField = z.looseObject({
+const packageField = z.looseObject({
   name: z.string(),
   type: text,
   title: text,
@@ -25,13 +25,12 @@ const dialect = z.looseObject({
   quoteChar: text,
   escapeChar: text,
   commentChar: text,
-  doubleQuote: z.boolean().nullish(),
   skipInitialSpace: z.boolean().nullish(),
   header: z.boolean().nullish(),
   headerRows: z.array(z.int()).nullish(),
 });
 
-export const packageResource = z.looseObject({
+const packageResource = z.looseObject({
   name: text,
   title: text,
   description: text,
@@ -53,7 +52,7 @@ export const dataPackage = z.looseObject({
   version: z.union([z.string(), z.number()]).nullish(),
   homepage: text,
   keywords: z.array(z.string()).nullish(),
-  licenses: z.array(z.looseObject({ name: text, title: text, path: text })).nullish(),
+  licenses: z.array(z.looseObject({ name: text, title: text })).nullish(),
   sources: z.array(z.looseObject({ title: text, name: text, path: text, link: text })).nullish(),
   resources: z.array(packageResource).min(1),
 });

@@ -114,7 +114,7 @@ type PackageSettings = z.infer<typeof packageSettings>;
 const toPackageSettings = (one: string | PackageSettings): PackageSettings =>
   typeof one === 'string' ? packageSettings.parse({ path: one }) : one;
 
-export const frictionlessSettings = z.strictObject({
+const frictionlessSettings = z.strictObject({
   ...tableSettings,
   packages: z
     .array(z.union([z.string(), packageSettings]))
@@ -133,7 +133,7 @@ export const frictionlessSettings = z.strictObject({
   /** Whether an empty cell is a published gap (null) or no row at all. */
   empty: z.enum(['null', 'absent']).default('null'),
 });
-export type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
+type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
 type Context = ConnectorContext<FrictionlessSettings>;
 
 /** The settings of a package win over those of all; pins add up. */
@@ -319,7 +319,7 @@ function buildLongEntry(all: FrictionlessSettings, found: FoundPackage, series: 
 async function* readTable(
   { settings: all, signal }: Context,
   table: PlannedTable,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const { found, series, place, year, long } = table;
   const { resource, table: settings } = found;
   const missing = (resource.schema?.missingValues ?? []).map((one) =>

@@ -50,7 +50,7 @@ interface Row {
 }
 
 /** The package differs from its definition. */
-export class PackageLayoutError extends Error {
+class PackageLayoutError extends Error {
   override name = 'PackageLayoutError';
 }
 

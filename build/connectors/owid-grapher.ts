@@ -41,7 +41,7 @@ const chartSettings = z.strictObject({
 });
 type ChartSettings = z.infer<typeof chartSettings>;
 
-export const grapherSettings = z.strictObject({
+const grapherSettings = z.strictObject({
   charts: z
     .array(z.union([z.string(), chartSettings]))
     .min(1)
@@ -62,11 +62,11 @@ export const grapherSettings = z.strictObject({
   /** Whether an empty cell is a published gap (null) or no row at all. */
   empty: z.enum(['null', 'absent']).default('null'),
 });
-export type GrapherSettings = z.infer<typeof grapherSettings>;
+type GrapherSettings = z.infer<typeof grapherSettings>;
 type Context = ConnectorContext<GrapherSettings>;
 
 const text = z.string().nullish();
-const licence = z.looseObject({ name: text, url: text }).nullish();
+const licence = z.looseObject({ name: text }).nullish();
 const grapherColumn = z.looseObject({
   titleShort: text,
   titleLong: text,
@@ -77,25 +77,13 @@ const grapherColumn = z.looseObject({
   shortUnit: text,
   lastUpdated: text,
   citationShort: text,
-  citationLong: text,
-  fullMetadata: text,
-  origins: z
-    .array(
-      z.looseObject({
-        attribution: text,
-        producer: text,
-        citationFull: text,
-        urlMain: text,
-        license: licence,
-      }),
-    )
-    .nullish(),
+  origins: z.array(z.looseObject({ license: licence })).nullish(),
   license: licence,
 });
 type GrapherColumn = z.infer<typeof grapherColumn>;
 
 const grapherMetadata = z.looseObject({
-  chart: z.looseObject({ title: text, subtitle: text, citation: text, originalChartUrl: text }).prefault({}),
+  chart: z.looseObject({ title: text, subtitle: text, citation: text }).prefault({}),
   columns: z.record(z.string(), grapherColumn),
 });
 type GrapherMetadata = z.infer<typeof grapherMetadata>;

@@ -13,7 +13,7 @@ import type { ConnectorContext, SourceItem } from './connector.ts';
 /** Failures before any success, or consecutive unreachable parts, after which the run stops. */
 const FAILURE_LIMIT = 5;
 
-export interface PartReader<Part, Opened> {
+interface PartReader<Part, Opened> {
   /** The slug to report when the part cannot be opened. */
   slug(part: Part): string;
   open(part: Part): Promise<Opened>;
@@ -22,7 +22,7 @@ export interface PartReader<Part, Opened> {
 }
 
 /** Two parts produce the same slug; the definition must rename one, so the run stops. */
-export class SlugConflictError extends Error {
+class SlugConflictError extends Error {
   override name = 'SlugConflictError';
 }
 
@@ -76,7 +76,7 @@ export async function* readParts<Part, Opened>(
   context: Pick<ConnectorContext<unknown>, 'signal' | 'log'>,
   parts: readonly Part[],
   reader: PartReader<Part, Opened>,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const owners = new Map<string, number>();
   const tracker = new FailureTracker();
   for (const [number, part] of parts.entries()) {

@@ -174,7 +174,7 @@ async function* readSeries(
   { settings, log }: Context,
   collector: SeriesCollector,
   series: Series,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const { slug, tags } = series;
   const totals = findTotals(series, settings.total);
   if (totals.size > 0) log.debug({ slug, totals: Object.fromEntries(totals) }, 'pinned to the totals');
@@ -200,7 +200,7 @@ async function* readSeriesOrFail(
   context: Context,
   collector: SeriesCollector,
   series: Series,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const failure = collector.failures.get(series.slug);
   try {
     if (failure !== undefined) throw new CsvError(failure);

@@ -197,24 +197,39 @@ export interface SdmxRow {
   power: number;
 }
 
+/** The dimensions whose codes identify a series. */
+function findIndicator(header: SdmxHeader, settings: SdmxSettings): Component[] {
+  if (settings.indicator) return settings.indicator.map((id) => header.require(id));
+  const usual = header.find(undefined, INDICATORS);
+  return usual ? [usual] : [];
+}
+
+/** The components of a message by role. @throws {CsvError} for one that is required and missing. */
+function findComponents(header: SdmxHeader, settings: SdmxSettings, file: SdmxFile) {
+  return {
+    place: header.requireUsual('place', settings.place, PLACES),
+    time: header.require(settings.time),
+    value: header.require(settings.value),
+    lower: header.find(settings.ci_lo, ['LOWER_BOUND']),
+    upper: header.find(settings.ci_hi, ['UPPER_BOUND']),
+    status: header.find(settings.status, STATUSES),
+    unit: header.find(settings.unit, UNITS),
+    power: header.find(undefined, POWERS),
+    action: header.find(undefined, ['ACTION']),
+    vintage: header.find(undefined, VINTAGES),
+    dataflow: header.find(undefined, DATAFLOWS),
+    structureName: header.find(undefined, ['STRUCTURE_NAME']),
+    indicator: file.slug === undefined ? findIndicator(header, settings) : [],
+  };
+}
+
 /** Reads the rows of one message; resolves its columns once. */
 export class SdmxReader {
   readonly #settings: SdmxSettings;
   readonly #file: SdmxFile;
-  readonly #place: Component;
-  readonly #time: Component;
-  readonly #value: Component;
-  readonly #lower: Component | null;
-  readonly #upper: Component | null;
-  readonly #status: Component | null;
-  readonly #unit: Component | null;
-  readonly #power: Component | null;
-  readonly #action: Component | null;
-  readonly #vintage: Component | null;
-  readonly #dataflow: Component | null;
-  readonly #structureName: Component | null;
-  readonly #indicator: Component[];
+  readonly #components: ReturnType<typeof findComponents>;
   readonly #pins: { component: Component; accepted: ReadonlySet<string> }[];
+  /** Dimensions that neither the reader nor the definition assigns a role. */
   readonly #open: Component[];
   readonly #missing: ReadonlySet<string>;
   readonly #forecast: ReadonlySet<string>;
@@ -227,19 +242,7 @@ export class SdmxReader {
     const header = new SdmxHeader(columns);
     this.#settings = settings;
     this.#file = file;
-    this.#place = header.requireUsual('place', settings.place, PLACES);
-    this.#time = header.require(settings.time);
-    this.#value = header.require(settings.value);
-    this.#lower = header.find(settings.ci_lo, ['LOWER_BOUND']);
-    this.#upper = header.find(settings.ci_hi, ['UPPER_BOUND']);
-    this.#status = header.find(settings.status, STATUSES);
-    this.#unit = header.find(settings.unit, UNITS);
-    this.#power = header.find(undefined, POWERS);
-    this.#action = header.find(undefined, ['ACTION']);
-    this.#vintage = header.find(undefined, VINTAGES);
-    this.#dataflow = header.find(undefined, DATAFLOWS);
-    this.#structureName = header.find(undefined, ['STRUCTURE_NAME']);
-    this.#indicator = this.#findIndicator(header);
+    this.#components = findComponents(header, settings, file);
     this.pinnedIds = Object.keys(settings.pin).filter((id) => header.has(id));
     const shared = this.pinnedIds.map((id): [string, string[]] => [id, settings.pin[id] ?? []]);
     const pins = new Map([...shared, ...Object.entries(file.pin)]);
@@ -247,28 +250,13 @@ export class SdmxReader {
       component: header.require(id),
       accepted: new Set(codes),
     }));
-    this.#open = this.#findOpenDimensions(header);
+    const { place, time, lower, upper, status, unit, power, indicator, value } = this.#components;
+    const pinned = this.#pins.map((pin) => pin.component);
+    const assigned = [place, time, lower, upper, status, unit, power, ...indicator, ...pinned];
+    this.#open = header.before(value.index).filter((one) => !assigned.includes(one));
     this.#missing = new Set(settings.missing).add('');
     this.#forecast = new Set(settings.forecast.map((code) => code.toUpperCase()));
     this.#yearPattern = settings.year_pattern === undefined ? null : new RegExp(settings.year_pattern, 'u');
-  }
-
-  #findIndicator(header: SdmxHeader): Component[] {
-    if (this.#file.slug !== undefined) return [];
-    if (this.#settings.indicator) return this.#settings.indicator.map((id) => header.require(id));
-    const usual = header.find(undefined, INDICATORS);
-    return usual ? [usual] : [];
-  }
-
-  #findOpenDimensions(header: SdmxHeader): Component[] {
-    const settled = new Set(
-      [
-        ...[this.#place, this.#time, this.#lower, this.#upper, this.#status, this.#unit, this.#power],
-        ...this.#indicator,
-        ...this.#pins.map((pin) => pin.component),
-      ].map((component) => component?.id),
-    );
-    return header.before(this.#value.index).filter((one) => !settled.has(one.id));
   }
 
   #readFigure(cells: readonly string[], component: Component): string | null {
@@ -278,42 +266,43 @@ export class SdmxReader {
   }
 
   #readYear(cells: readonly string[]): string {
-    const text = cellCode(cells, this.#time);
+    const text = cellCode(cells, this.#components.time);
     return this.#yearPattern?.exec(text)?.[1] ?? text;
   }
 
   /** The row's observation, or null for a row with attributes of a partial key only. */
   read(cells: readonly string[]): SdmxRow | null {
-    const place = cellCode(cells, this.#place);
+    const { lower, upper, status, action, power: powerColumn } = this.#components;
+    const place = cellCode(cells, this.#components.place);
     const year = this.#readYear(cells);
-    const value = this.#readFigure(cells, this.#value);
+    const value = this.#readFigure(cells, this.#components.value);
     if (value === null && (place === '' || year === '')) return null;
     const observation: RawObservation = { place, year, value };
-    if (this.#lower) observation.ci_lo = this.#readFigure(cells, this.#lower);
-    if (this.#upper) observation.ci_hi = this.#readFigure(cells, this.#upper);
-    if (this.#status) {
-      const code = cellCode(cells, this.#status);
+    if (lower) observation.ci_lo = this.#readFigure(cells, lower);
+    if (upper) observation.ci_hi = this.#readFigure(cells, upper);
+    if (status) {
+      const code = cellCode(cells, status);
       observation.status = describeStatus(code);
       if (isForecast(code, this.#forecast)) observation.projected = true;
     }
-    if (cellCode(cells, this.#action) === 'D') observation.withdrawn = true;
+    if (cellCode(cells, action) === 'D') observation.withdrawn = true;
     const excluded = this.#pins.find((pin) => !pin.accepted.has(cellCode(cells, pin.component)))?.component;
     if (excluded) observation.other_dimension = `${excluded.id}=${cellCode(cells, excluded)}`;
     const codes: Record<string, string> = {};
     for (const component of this.#open) codes[component.id] = cellCode(cells, component);
-    const power = Number(cellCode(cells, this.#power));
-    const unit = cellCode(cells, this.#unit);
+    const power = Number(cellCode(cells, powerColumn));
+    const unit = cellCode(cells, this.#components.unit);
     return { observation, codes, unit, power: Number.isInteger(power) ? power : 0 };
   }
 
   /** The series of a row, by the codes of the indicator's dimensions; totals of further dimensions are left out. */
   readSeries(cells: readonly string[]): { slug: string; codes: string; name: string } {
-    const parts = this.#indicator
+    const parts = this.#components.indicator
       .map((component) => ({ code: cellCode(cells, component), label: cellLabel(cells, component) }))
       .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
-    const dataflow = cells[this.#dataflow?.index ?? -1] ?? '';
+    const dataflow = cells[this.#components.dataflow?.index ?? -1] ?? '';
     const fallback = artefactId(dataflow) ?? this.#fileSlug();
-    const structureName = cells[this.#structureName?.index ?? -1]?.trim();
+    const structureName = cells[this.#components.structureName?.index ?? -1]?.trim();
     const slug =
       parts.length > 0 ? parts.map(({ code }) => codeToSlug(code)).join('-') : codeToSlug(fallback);
     const name = parts.map(({ code, label }) => label ?? code).join(', ');
@@ -331,17 +320,21 @@ export class SdmxReader {
 
   /** The name of the row's unit, or null where the message has no unit. */
   readUnit(cells: readonly string[]): string | null {
-    return this.#file.unit ?? cellLabel(cells, this.#unit) ?? (cellCode(cells, this.#unit) || null);
+    return (
+      this.#file.unit ??
+      cellLabel(cells, this.#components.unit) ??
+      (cellCode(cells, this.#components.unit) || null)
+    );
   }
 
   /** The dataflow, as a subject word for the rules of a definition. */
   readTags(cells: readonly string[]): string[] {
-    const id = artefactId(cells[this.#dataflow?.index ?? -1] ?? '');
+    const id = artefactId(cells[this.#components.dataflow?.index ?? -1] ?? '');
     return id === null ? [] : [id];
   }
 
   readVintage(cells: readonly string[]): string | null {
-    return (this.#vintage && cells[this.#vintage.index]?.trim()) || null;
+    return (this.#components.vintage && cells[this.#components.vintage.index]?.trim()) || null;
   }
 }
 

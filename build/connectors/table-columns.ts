@@ -9,7 +9,7 @@ import { regexSource } from './connector.ts';
 import { CsvError, type CsvTable } from './csv.ts';
 
 /** A column as a package describes it, or as its cells suggest. */
-export interface ColumnType {
+interface ColumnType {
   name: string;
   type?: string | null | undefined;
 }
@@ -88,7 +88,7 @@ export const rolePatterns = z.strictObject({
       String.raw`\s*\(upper\)$`,
     ]),
 });
-export type RolePatterns = z.infer<typeof rolePatterns>;
+type RolePatterns = z.infer<typeof rolePatterns>;
 type Role = keyof RolePatterns;
 const ROLES: readonly Role[] = ['projected', 'ci_lo', 'ci_hi'];
 
@@ -98,7 +98,7 @@ export const columnPartners = z.strictObject({
   ci_lo: z.string().optional(),
   ci_hi: z.string().optional(),
 });
-export type ColumnPartners = z.infer<typeof columnPartners>;
+type ColumnPartners = z.infer<typeof columnPartners>;
 
 /** One series of a wide table, as column names. */
 export interface WideSeries {
@@ -183,7 +183,7 @@ const MIN_YEAR_COLUMNS = 2;
 export const MELTED_COLUMNS = { series: 'series', year: 'year', value: 'value' } as const;
 
 /** The layout of a table with a column per year. */
-export interface YearColumns {
+interface YearColumns {
   /** The columns of the melted table. */
   columns: string[];
   hasSeries: boolean;

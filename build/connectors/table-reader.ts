@@ -11,7 +11,7 @@ import { type CsvTable, columnIndex } from './csv.ts';
 import { SeriesSpool } from './series-spool.ts';
 import type { WideSeries } from './table-columns.ts';
 
-export interface RowOptions {
+interface RowOptions {
   /** Columns with the place, best first; an empty cell falls through to the next. */
   place: readonly string[];
   year: string;
@@ -36,85 +36,65 @@ type ColumnIndexes = Record<'value' | 'projected' | 'ci_lo' | 'ci_hi', number>;
 /** Flags that mean "not a forecast". */
 const FALSE_FLAGS = new Set(['', '0', 'false', 'no', 'n', 'f', 'actual', 'observed']);
 
-/** Reads rows of one table; resolves its columns once. */
-class RowReader {
-  readonly #options: RowOptions;
-  readonly #place: number[];
-  readonly #year: number;
-  readonly #yearPattern: RegExp | null;
-  readonly #status: number;
-  readonly #flag: number;
-  readonly #missing: ReadonlySet<string>;
-  readonly #header: readonly string[];
-  readonly #pins: { index: number; column: string; accepted: ReadonlySet<string> }[];
+/** The index of a column; -1 when none is named. @throws {CsvError} when it does not exist. */
+const optionalIndex = (header: readonly string[], name: string | null | undefined): number =>
+  name ? columnIndex(header, name) : -1;
 
-  /** @throws {CsvError} for a missing column. */
-  constructor(header: readonly string[], options: RowOptions) {
-    this.#options = options;
-    this.#header = header;
-    this.#place = options.place.map((name) => columnIndex(header, name));
-    this.#year = columnIndex(header, options.year);
-    this.#yearPattern = options.yearPattern === undefined ? null : new RegExp(options.yearPattern, 'u');
-    this.#status = this.optionalIndex(options.status);
-    this.#flag = this.optionalIndex(options.projectedFlag);
-    this.#missing = new Set(options.missing).add('');
-    this.#pins = Object.entries(options.pin ?? {}).map(([column, cells]) => ({
-      index: columnIndex(header, column),
-      column,
-      accepted: new Set(cells),
-    }));
-  }
+const indexesOf = (header: readonly string[], series: WideSeries): ColumnIndexes => ({
+  value: optionalIndex(header, series.value),
+  projected: optionalIndex(header, series.projected),
+  ci_lo: optionalIndex(header, series.ci_lo),
+  ci_hi: optionalIndex(header, series.ci_hi),
+});
 
-  /** The index of a column; -1 when none is named. */
-  optionalIndex(name: string | null | undefined): number {
-    return name ? columnIndex(this.#header, name) : -1;
-  }
+/** The observation of one series in a row; null when the row has none. */
+type RowParser = (cells: Cells, series: ColumnIndexes) => RawObservation | null;
 
-  indexesOf({ value, projected, ci_lo, ci_hi }: WideSeries): ColumnIndexes {
-    return {
-      value: this.optionalIndex(value),
-      projected: this.optionalIndex(projected),
-      ci_lo: this.optionalIndex(ci_lo),
-      ci_hi: this.optionalIndex(ci_hi),
-    };
-  }
-
-  #cell(cells: Cells, index: number): string | null {
-    const text = cells[index]?.trim() ?? '';
-    if (this.#missing.has(text)) return null;
-    return this.#options.number?.(text, this.#header[index] ?? '') ?? text;
-  }
-
-  #readPlace(cells: Cells): string {
-    for (const index of this.#place) {
-      const place = cells[index]?.trim();
-      if (place) return place;
+/** Resolves the columns of a table once. @throws {CsvError} for a missing column. */
+function createRowParser(header: readonly string[], options: RowOptions): RowParser {
+  const placeAt = options.place.map((name) => columnIndex(header, name));
+  const yearAt = columnIndex(header, options.year);
+  const yearPattern = options.yearPattern === undefined ? null : new RegExp(options.yearPattern, 'u');
+  const statusAt = optionalIndex(header, options.status);
+  const flagAt = optionalIndex(header, options.projectedFlag);
+  const missing = new Set(options.missing).add('');
+  const pins = Object.entries(options.pin ?? {}).map(([column, accepted]) => ({
+    index: columnIndex(header, column),
+    column,
+    accepted: new Set(accepted),
+  }));
+  const text = (cells: Cells, index: number): string => cells[index]?.trim() ?? '';
+  const figure = (cells: Cells, index: number): string | null => {
+    const cell = text(cells, index);
+    if (missing.has(cell)) return null;
+    return options.number?.(cell, header[index] ?? '') ?? cell;
+  };
+  const place = (cells: Cells): string => {
+    for (const index of placeAt) {
+      const name = text(cells, index);
+      if (name !== '') return name;
     }
     return '';
-  }
-
-  #readYear(cells: Cells): string {
-    const text = cells[this.#year]?.trim() ?? '';
-    return this.#yearPattern?.exec(text)?.[1] ?? text;
-  }
-
-  /** The observation of one series in a row; null when the row has none. */
-  read(cells: Cells, series: ColumnIndexes): RawObservation | null {
-    const observed = this.#cell(cells, series.value);
-    const forecast = observed === null ? this.#cell(cells, series.projected) : null;
+  };
+  const year = (cells: Cells): string => {
+    const cell = text(cells, yearAt);
+    return yearPattern?.exec(cell)?.[1] ?? cell;
+  };
+  return (cells, series) => {
+    const observed = figure(cells, series.value);
+    const forecast = observed === null ? figure(cells, series.projected) : null;
     const value = observed ?? forecast;
-    if (value === null && this.#options.empty === 'absent') return null;
-    const row: RawObservation = { place: this.#readPlace(cells), year: this.#readYear(cells), value };
-    if (series.ci_lo >= 0) row.ci_lo = this.#cell(cells, series.ci_lo);
-    if (series.ci_hi >= 0) row.ci_hi = this.#cell(cells, series.ci_hi);
-    if (forecast !== null) row.projected = true;
-    else if (observed !== null && series.projected >= 0) row.projected = false;
-    if (this.#flag >= 0) row.projected = !FALSE_FLAGS.has((cells[this.#flag] ?? '').trim().toLowerCase());
-    const excluded = this.#pins.find((pin) => !pin.accepted.has((cells[pin.index] ?? '').trim()));
-    if (excluded) row.other_dimension = `${excluded.column}=${cells[excluded.index]?.trim()}`;
-    if (this.#status >= 0) row.status = cells[this.#status]?.trim() || null;
+    if (value === null && options.empty === 'absent') return null;
+    const row: RawObservation = { place: place(cells), year: year(cells), value };
+    if (series.ci_lo >= 0) row.ci_lo = figure(cells, series.ci_lo);
+    if (series.ci_hi >= 0) row.ci_hi = figure(cells, series.ci_hi);
+    if (flagAt >= 0) row.projected = !FALSE_FLAGS.has(text(cells, flagAt).toLowerCase());
+    else if (series.projected >= 0 && value !== null) row.projected = forecast !== null;
+    const excluded = pins.find((pin) => !pin.accepted.has(text(cells, pin.index)));
+    if (excluded) row.other_dimension = `${excluded.column}=${text(cells, excluded.index)}`;
+    if (statusAt >= 0) row.status = text(cells, statusAt) || null;
     return row;
-  }
+  };
 }
 
 /**
@@ -127,21 +107,21 @@ export async function* readWideTable(
   series: readonly WideSeries[],
   options: RowOptions,
 ): AsyncGenerator<{ series: number; rows: RawObservation[] }, void, undefined> {
-  const reader = new RowReader(table.header, options);
-  const indexes = series.map((one) => reader.indexesOf(one));
+  const parseRow = createRowParser(table.header, options);
+  const indexes = series.map((one) => indexesOf(table.header, one));
   const [only, ...others] = indexes;
   const spool = new SeriesSpool<RawObservation>();
   try {
     for await (const batch of table.batches) {
       options.signal.throwIfAborted();
       if (only && others.length === 0) {
-        const rows = batch.map((cells) => reader.read(cells, only)).filter((row) => row !== null);
+        const rows = batch.map((cells) => parseRow(cells, only)).filter((row) => row !== null);
         yield { series: 0, rows };
         continue;
       }
       for (const cells of batch) {
         for (const [index, columns] of indexes.entries()) {
-          const row = reader.read(cells, columns);
+          const row = parseRow(cells, columns);
           if (row) spool.add(String(index), row);
         }
       }
@@ -156,7 +136,7 @@ export async function* readWideTable(
 }
 
 /** The columns of a long table that identify the series. */
-export interface LongColumns {
+interface LongColumns {
   code: string;
   name?: string | undefined;
   unit?: string | undefined;
@@ -180,9 +160,11 @@ export async function* readLongTable(
   key: LongColumns,
   options: RowOptions,
 ): AsyncGenerator<{ series: LongSeries; rows: RawObservation[] }, void, undefined> {
-  const reader = new RowReader(table.header, options);
-  const indexes = reader.indexesOf(columns);
-  const [codeAt, nameAt, unitAt] = [key.code, key.name, key.unit].map((name) => reader.optionalIndex(name));
+  const parseRow = createRowParser(table.header, options);
+  const indexes = indexesOf(table.header, columns);
+  const [codeAt, nameAt, unitAt] = [key.code, key.name, key.unit].map((name) =>
+    optionalIndex(table.header, name),
+  );
   const cell = (cells: Cells, at = -1): string => cells[at]?.trim() ?? '';
   const found = new Map<string, LongSeries>();
   const spool = new SeriesSpool<RawObservation>();
@@ -191,7 +173,7 @@ export async function* readLongTable(
       options.signal.throwIfAborted();
       for (const cells of batch) {
         const code = cell(cells, codeAt);
-        const row = code === '' ? null : reader.read(cells, indexes);
+        const row = code === '' ? null : parseRow(cells, indexes);
         if (row === null) continue;
         if (!found.has(code)) {
           found.set(code, { code, name: cell(cells, nameAt) || code, unit: cell(cells, unitAt) || null });
@@ -212,7 +194,7 @@ export async function* readLongTable(
 export async function* toSourceItems<Series>(
   batches: AsyncIterable<{ series: Series; rows: RawObservation[] }>,
   buildEntry: (series: Series) => CatalogueEntry | undefined,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   let current: Series | undefined;
   let entry: CatalogueEntry | undefined;
   for await (const { series, rows } of batches) {

@@ -17,7 +17,7 @@ import {
   type SourceItem,
   textList,
 } from './connector.ts';
-import { columnIndex, openCsv } from './csv.ts';
+import { readCsvRecords } from './csv.ts';
 import { getText, ResponseError } from './json-body.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
@@ -50,7 +50,7 @@ const indicatorSettings = z.strictObject({
   split: textList.default([]),
 });
 
-export const whoGhoSettings = z.strictObject({
+const whoGhoSettings = z.strictObject({
   format: z.enum(['odata', 'csv']).default('odata'),
   /** The reference of one indicator's rows, query included. Default: `{code}`, or `{code}.csv` for exports. */
   path: z.string().includes('{code}').optional(),
@@ -87,7 +87,7 @@ export const whoGhoSettings = z.strictObject({
   /** The name of the edition where rows carry no date. */
   vintage: z.string().optional(),
 });
-export type WhoGhoSettings = z.infer<typeof whoGhoSettings>;
+type WhoGhoSettings = z.infer<typeof whoGhoSettings>;
 type Context = ConnectorContext<WhoGhoSettings>;
 type IndicatorSettings = z.infer<typeof indicatorSettings>;
 
@@ -164,18 +164,13 @@ async function readLabels(context: Context): Promise<Map<string, Label>> {
 
 async function readLabelsFromCsv(
   { upstream }: Context,
-  names: NonNullable<WhoGhoSettings['names']>,
+  { path, code, name, link = '' }: NonNullable<WhoGhoSettings['names']>,
 ): Promise<Map<string, Label>> {
-  const { header, batches } = await openCsv(await upstream.stream(encodePath(names.path)));
-  const code = columnIndex(header, names.code);
-  const name = columnIndex(header, names.name);
-  const link = names.link === undefined ? -1 : columnIndex(header, names.link);
   const labels = new Map<string, Label>();
-  for await (const batch of batches) {
-    for (const cells of batch) {
-      const text = cells[name]?.trim();
-      if (text) labels.set(cells[code] ?? '', { name: text, link: cells[link]?.trim() || null });
-    }
+  const required = [code, name, link].filter((column) => column !== '');
+  for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
+    const text = record[name]?.trim();
+    if (text) labels.set(record[code] ?? '', { name: text, link: record[link]?.trim() || null });
   }
   return labels;
 }
@@ -271,7 +266,7 @@ async function collectRows(
 export const whoGho: Connector<WhoGhoSettings> = {
   protocol: 'who-gho',
   settings: whoGhoSettings,
-  async *read(context): AsyncGenerator<SourceItem, void, undefined> {
+  async *read(context): AsyncIterable<SourceItem> {
     const { indicators } = context.settings;
     yield { kind: 'plan', indicators: indicators.length };
     const labels = await readLabels(context);

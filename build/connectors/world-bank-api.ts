@@ -21,7 +21,7 @@ import { getText, isObject, ResponseError, readJson } from './json-body.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
-export const worldBankApiSettings = z.strictObject({
+const worldBankApiSettings = z.strictObject({
   /** Codes as the World Bank writes them. Default: every indicator of the database. */
   indicators: z.array(z.string()).min(1).optional(),
   /** The database: 2 is the World Development Indicators. */
@@ -45,7 +45,7 @@ export const worldBankApiSettings = z.strictObject({
     })
     .prefault({}),
 });
-export type WorldBankApiSettings = z.infer<typeof worldBankApiSettings>;
+type WorldBankApiSettings = z.infer<typeof worldBankApiSettings>;
 type Context = ConnectorContext<WorldBankApiSettings>;
 
 /** Brackets about the method, the coverage or an abbreviation, not the unit. */
@@ -319,7 +319,7 @@ async function* readSeries(
   context: Context,
   { code, entry }: Series,
   onDate: (date: string) => void,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   yield { kind: 'indicator', entry };
   const forecasts = new Set(context.settings.forecast_status.map((status) => status.toLowerCase()));
   const path = `country/all/indicator/${encodeURIComponent(code)}`;
@@ -334,7 +334,7 @@ async function* readSeries(
 export const worldBankApi: Connector<WorldBankApiSettings> = {
   protocol: 'world-bank-api',
   settings: worldBankApiSettings,
-  async *read(context): AsyncGenerator<SourceItem, void, undefined> {
+  async *read(context): AsyncIterable<SourceItem> {
     const indicators = await listIndicators(context);
     yield { kind: 'plan', indicators: indicators.length };
     let vintage: string | null = null;

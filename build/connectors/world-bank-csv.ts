@@ -30,7 +30,7 @@ import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-export const worldBankCsvSettings = z.strictObject({
+const worldBankCsvSettings = z.strictObject({
   /** Zips or CSV files, newest edition first. The metadata file (`notes`) of an unpacked `API_*.csv` is found by name. */
   files: z
     .array(z.union([z.string(), z.strictObject({ path: z.string(), notes: z.string().optional() })]))
@@ -50,7 +50,7 @@ export const worldBankCsvSettings = z.strictObject({
     .positive()
     .default(ZIP_LIMITS.inflated_bytes / MEGABYTE),
 });
-export type WorldBankCsvSettings = z.infer<typeof worldBankCsvSettings>;
+type WorldBankCsvSettings = z.infer<typeof worldBankCsvSettings>;
 type Context = ConnectorContext<WorldBankCsvSettings>;
 type Bytes = AsyncGenerator<Uint8Array, void, undefined>;
 
@@ -329,7 +329,7 @@ async function* readDownload(
   download: Download,
   owned: OwnedSeries,
   onDate: (date: string | null) => void,
-): AsyncGenerator<SourceItem, void, undefined> {
+): AsyncIterable<SourceItem> {
   const spool = new SeriesSpool<RawObservation>();
   try {
     const { names, date } = await collectRows(context, download, owned, spool);
@@ -350,7 +350,7 @@ async function* readDownload(
 export const worldBankCsv: Connector<WorldBankCsvSettings> = {
   protocol: 'world-bank-csv',
   settings: worldBankCsvSettings,
-  async *read(context): AsyncGenerator<SourceItem, void, undefined> {
+  async *read(context): AsyncIterable<SourceItem> {
     const files = await listFiles(context);
     if (files.length === 0) throw new CsvError('the definition lists no files');
     const owned: OwnedSeries = new Map();

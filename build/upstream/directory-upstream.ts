@@ -31,7 +31,7 @@ function decodeReference(reference: string): string {
   return path;
 }
 
-export interface DirectoryOptions {
+interface DirectoryOptions {
   maxFileBytes: number;
   signal: AbortSignal;
 }

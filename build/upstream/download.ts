@@ -16,7 +16,7 @@ import { refusePrivateHost } from './address-guard.ts';
 import { isTransientStatus, type RetryOptions, retryDelayMs, TransientError } from './retry.ts';
 import { UpstreamError } from './upstream.ts';
 
-export interface Validators {
+interface Validators {
   etag: string | null;
   last_modified: string | null;
 }
@@ -37,7 +37,7 @@ export interface DownloadOptions extends RetryOptions {
   signal: AbortSignal;
 }
 
-export type DownloadResult = { kind: 'unchanged' } | ({ kind: 'file'; bytes: number } & Validators);
+type DownloadResult = { kind: 'unchanged' } | ({ kind: 'file'; bytes: number } & Validators);
 
 interface HttpResponse {
   status: number;
