@@ -53,13 +53,20 @@ export interface AdminArea extends AdminDependencies {
 export function auditedChange<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
-  asked: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
+  requested: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
   work: () => Promise<Outcome>,
-  told: (outcome: Outcome) => AuditOutcome | null = () => ({}),
-  name: string | null = null,
+  outcomeOf: (outcome: Outcome) => AuditOutcome | null = () => ({}),
+  entryName: string | null = null,
 ): Promise<Outcome> {
-  const whole = { before: {}, after: {}, reason: '', ...asked, by: actorOf(request), request_id: request.id };
-  return area.audit.attempt(whole, work, told, name);
+  const change = {
+    before: {},
+    after: {},
+    reason: '',
+    ...requested,
+    by: actorOf(request),
+    request_id: request.id,
+  };
+  return area.audit.attempt(change, work, outcomeOf, entryName);
 }
 
 export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';

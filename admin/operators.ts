@@ -140,8 +140,8 @@ export async function ensureFirstOperator(
     const opens = stored !== '' && candidate !== null && (await verifyPassword(stored, candidate.password));
     return opens ? { email: TRIAL_EMAIL, password: stored } : null;
   }
-  const made = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
-  await writeFile(file, `${made.password}\n`, { mode: 0o600 });
-  await put(made);
-  return made;
+  const created = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
+  await writeFile(file, `${created.password}\n`, { mode: 0o600 });
+  await put(created);
+  return created;
 }

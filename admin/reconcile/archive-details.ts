@@ -14,7 +14,7 @@ import {
   type StreamId,
 } from '../../gateway/archive/entries.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
-import { archivedUsageByDay } from './archive-totals.ts';
+import { archivedUsageByDay, type LedgerFacts, ledgerFactsFrom } from './archive-totals.ts';
 import {
   type ArchivedLedger,
   type ArchivedUsage,
@@ -33,15 +33,8 @@ export interface ArchiveDetails {
 }
 
 /** What one part holds of one account. */
-interface PartLedger {
+interface PartLedger extends LedgerFacts {
   source: Source;
-  entries: number;
-  moved: number;
-  spent: number;
-  first: StreamId;
-  last: StreamId;
-  opening: number;
-  closing: number;
   since_ms: number;
   /** Number of entries that do not follow from the one before. */
   astray: number;
@@ -71,7 +64,10 @@ export async function readDetails(
     if (source) parts.get(String(row?.account_id))?.push(partLedgerFrom(source, group));
   }
   const through = new Map(
-    accounts.map(({ account_id, carried }) => [account_id, carried ? parseStreamId(carried.through) : NEVER]),
+    accounts.map(({ account_id, archived_through }) => [
+      account_id,
+      archived_through ? parseStreamId(archived_through.through) : NEVER,
+    ]),
   );
   await replayInconsistent(engine, parts, through);
   const used = ids.length === 0 ? new Map() : await archivedUsageByDay(engine, usage, ids);
@@ -109,13 +105,7 @@ function partLedgerFrom(source: Source, rows: readonly SqlRow[]): PartLedger {
   }
   return {
     source,
-    entries: integerOf(whole, 'entries'),
-    moved: integerOf(whole, 'moved'),
-    spent: integerOf(whole, 'spent'),
-    first: { ms: integerOf(whole, 'first_ms'), seq: integerOf(whole, 'first_seq') },
-    last: { ms: integerOf(whole, 'last_ms'), seq: integerOf(whole, 'last_seq') },
-    opening: integerOf(whole, 'opening'),
-    closing: integerOf(whole, 'closing'),
+    ...ledgerFactsFrom(whole),
     since_ms: integerOf(whole, 'since_ms'),
     astray: integerOf(whole, 'astray'),
     ...{ days, orders, fault: null },

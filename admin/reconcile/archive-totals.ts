@@ -28,17 +28,22 @@ const USAGE =
 const USAGE_BY_DAY = `SELECT account_id, day, used FROM read_parquet($files)
   WHERE len($accounts) = 0 OR account_id IN (SELECT unnest($accounts))`;
 
-/** Some parts added up for one account. */
-interface LedgerTotals {
+/** Entries of one account in one or several parts. */
+export interface LedgerFacts {
   entries: number;
+  /** Sum of all deltas. */
   moved: number;
   spent: number;
-  /** Whether every entry follows from the one before it, and every part from another. */
-  isWhole: boolean;
   first: StreamId;
   last: StreamId;
   opening: number;
   closing: number;
+}
+
+/** Some parts added up for one account. */
+interface LedgerTotals extends LedgerFacts {
+  /** Whether every entry follows from the one before it, and every part from another. */
+  isWhole: boolean;
   /** Checksum of the credits spent on each day; see `weightOf`. */
   weighed: bigint;
   orders: ReadonlyMap<string, number>;
@@ -108,8 +113,8 @@ export class ArchiveTotals {
   }
 
   /** The archived ledger of an account; null when totals cannot tell. */
-  ledgerOf(account_id: string, carried: LedgerArchivedThrough | null): ArchivedLedger | null {
-    const totals = this.#archivedTotals(account_id, carried);
+  ledgerOf(account_id: string, archived_through: LedgerArchivedThrough | null): ArchivedLedger | null {
+    const totals = this.#archivedTotals(account_id, archived_through);
     if (totals === null) return null;
     const [one, two] = totals;
     if (!one) return EMPTY;
@@ -126,8 +131,8 @@ export class ArchiveTotals {
   }
 
   /** Whether usage equals debits on every day, archived and live together. */
-  usageAgrees({ account_id, carried, ledger, used }: LiveAccount): boolean {
-    const totals = this.#archivedTotals(account_id, carried);
+  usageAgrees({ account_id, archived_through, ledger, used }: LiveAccount): boolean {
+    const totals = this.#archivedTotals(account_id, archived_through);
     if (totals === null) return false;
     let off =
       totals.reduce((sum, { weighed }) => sum + weighed, 0n) - (this.#totals.usage.get(account_id) ?? 0n);
@@ -141,8 +146,8 @@ export class ArchiveTotals {
   }
 
   /** Totals of the parts that Redis counts as archived; null when it counts one of them in part. */
-  #archivedTotals(account_id: string, carried: LedgerArchivedThrough | null): LedgerTotals[] | null {
-    const through = carried ? parseStreamId(carried.through) : { ms: -1, seq: 0 };
+  #archivedTotals(account_id: string, archived_through: LedgerArchivedThrough | null): LedgerTotals[] | null {
+    const through = archived_through ? parseStreamId(archived_through.through) : { ms: -1, seq: 0 };
     const older = this.#totals.older.get(account_id);
     const newest = this.#totals.newest.get(account_id);
     if (older && compareStreamIds(older.last, through) > 0) return null;
@@ -179,22 +184,25 @@ async function addUp(engine: ArchiveEngine, parts: readonly Summary[]): Promise<
   return new Map(
     rows.map((row) => {
       const account_id = String(row.account_id);
-      return [account_id, totalsFrom(row, orders.get(account_id) ?? NO_ORDERS)];
+      const totals = {
+        ...ledgerFactsFrom(row),
+        isWhole: row.chained === true && integerOf(row, 'astray') === 0,
+        weighed: BigInt(String(row.weighed)),
+        orders: orders.get(account_id) ?? NO_ORDERS,
+      };
+      return [account_id, totals];
     }),
   );
 }
 
-const totalsFrom = (row: SqlRow, orders: ReadonlyMap<string, number>): LedgerTotals => ({
+export const ledgerFactsFrom = (row: SqlRow): LedgerFacts => ({
   entries: integerOf(row, 'entries'),
   moved: integerOf(row, 'moved'),
   spent: integerOf(row, 'spent'),
-  isWhole: row.chained === true && integerOf(row, 'astray') === 0,
   first: { ms: integerOf(row, 'first_ms'), seq: integerOf(row, 'first_seq') },
   last: { ms: integerOf(row, 'last_ms'), seq: integerOf(row, 'last_seq') },
   opening: integerOf(row, 'opening'),
   closing: integerOf(row, 'closing'),
-  weighed: BigInt(String(row.weighed)),
-  orders,
 });
 
 async function addUpUsage(engine: ArchiveEngine, days: readonly Summary[]): Promise<Map<string, bigint>> {

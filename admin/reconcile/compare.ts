@@ -24,7 +24,7 @@ export interface LiveAccount {
   /** Number of paid orders, by the account's own counter. */
   paid_orders: number;
   /** Counters of archived entries; null when nothing is archived. */
-  carried: LedgerArchivedThrough | null;
+  archived_through: LedgerArchivedThrough | null;
   /** Live entries, oldest first. */
   ledger: readonly LedgerEntry[];
   orders: readonly OrderRecord[];
@@ -102,13 +102,13 @@ const differ = (
 ): Finding[] => (actual === expected ? [] : [{ check, what, actual, expected, since_ms }]);
 
 function compareArchive(
-  { carried }: LiveAccount,
+  { archived_through }: LiveAccount,
   { entries, moved, last, faults }: ArchivedLedger,
 ): Finding[] {
-  const since_ms = faults[0]?.since_ms ?? carried?.at_ms ?? null;
-  const through = carried?.through ?? '';
-  const count = carried?.entries ?? 0;
-  const sum = carried?.balance ?? 0;
+  const since_ms = faults[0]?.since_ms ?? archived_through?.at_ms ?? null;
+  const through = archived_through?.through ?? '';
+  const count = archived_through?.entries ?? 0;
+  const sum = archived_through?.balance ?? 0;
   const found = [
     ...faults.flatMap((fault) => differ('archive', fault.what, fault.actual, fault.expected, fault.since_ms)),
     ...differ('archive', 'archived entries against the count in Redis', entries, count, since_ms),
@@ -121,15 +121,15 @@ function compareArchive(
 
 const msOf = (id: string): number => Number(id.split('-')[0]);
 
-function compareBalance({ balance, carried, ledger }: LiveAccount): Finding[] {
-  let sum = carried?.balance ?? 0;
+function compareBalance({ balance, archived_through, ledger }: LiveAccount): Finding[] {
+  let sum = archived_through?.balance ?? 0;
   const broken = ledger.find((entry) => {
     sum += entry.delta;
     return entry.balance !== sum;
   });
-  const total = (carried?.balance ?? 0) + sumOf(ledger);
+  const total = (archived_through?.balance ?? 0) + sumOf(ledger);
   // An entry that does not add up dates the discrepancy; otherwise it began after the last entry.
-  const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
+  const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? archived_through?.at_ms ?? null;
   const found = differ('balance', 'balance against the sum of the ledger', balance, total, since_ms);
   if (found.length > 0 || !broken) return found;
   const what = `balance at entry ${broken.id} against the sum of entries up to it`;
@@ -141,8 +141,8 @@ const isSpending = (entry: LedgerEntry): boolean =>
   entry.kind === 'debit' || (entry.kind === 'refund' && 'route' in entry.cause);
 
 function compareLifetime(live: LiveAccount, archived: ArchivedLedger | null): Finding[] {
-  const { balance, granted, spent, ledger, carried } = live;
-  const last_ms = ledger.at(-1)?.at_ms ?? carried?.at_ms ?? null;
+  const { balance, granted, spent, ledger, archived_through } = live;
+  const last_ms = ledger.at(-1)?.at_ms ?? archived_through?.at_ms ?? null;
   const found = differ('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
   if (!archived) return found;
   const debited = archived.spent - sumOf(ledger.filter(isSpending));
@@ -156,7 +156,7 @@ function expectedOf({ state, credits, shortfall }: OrderRecord): number {
 }
 
 function compareOrders(
-  { orders, ledger, paid_orders, carried }: LiveAccount,
+  { orders, ledger, paid_orders, archived_through }: LiveAccount,
   archived: ArchivedLedger | null,
 ): Finding[] {
   const moved = new Map(archived?.orders);
@@ -167,7 +167,7 @@ function compareOrders(
     if (!since.has(cause.order_id)) since.set(cause.order_id, at_ms);
   }
   // Without the archive, nothing is known of orders that may have archived entries.
-  const from_ms = archived ? Number.NEGATIVE_INFINITY : (carried?.at_ms ?? Number.NEGATIVE_INFINITY);
+  const from_ms = archived ? Number.NEGATIVE_INFINITY : (archived_through?.at_ms ?? Number.NEGATIVE_INFINITY);
   const known = new Set(orders.map(({ order_id }) => order_id));
   const paid = orders.filter(({ state }) => state === 'paid').length;
   return [
@@ -199,11 +199,11 @@ export function debitedByDay(ledger: readonly LedgerEntry[]): Map<number, number
 
 /** @param archived null when the archive cannot be read; compares only the days after it. */
 export function compareUsage(
-  { used, ledger, carried }: LiveAccount,
+  { used, ledger, archived_through }: LiveAccount,
   archived: ArchivedUsage | null,
 ): Finding[] {
   const debited = sumOfMaps([debitedByDay(ledger), archived?.debited ?? new Map()]);
-  const first = !archived && carried ? dayOf(carried.at_ms) + 1 : Number.NEGATIVE_INFINITY;
+  const first = !archived && archived_through ? dayOf(archived_through.at_ms) + 1 : Number.NEGATIVE_INFINITY;
   const days = new Set([...used.keys(), ...debited.keys(), ...(archived?.used.keys() ?? [])]);
   return [...days]
     .filter((day) => day >= first)

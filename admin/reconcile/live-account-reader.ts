@@ -22,7 +22,7 @@ const KEYS_BESIDE_USAGE = 4;
 
 type Reply = [
   wallet: (string | null)[],
-  carried: string[],
+  archived_through: string[],
   last: string,
   order_ids: string[],
   used: number[],
@@ -64,7 +64,7 @@ export class LiveAccountReader {
       ...this.#days.map((day) => redisKeys.usage(account_id, day)),
       SCRIPT_ENTRIES,
     ]);
-    const [wallet, carried, last, order_ids, used, first] = reply as Reply;
+    const [wallet, archived_through, last, order_ids, used, first] = reply as Reply;
     const [state, email, balance, granted, spent, paid] = wallet;
     if (!state) return null;
     const [ledger, orders] = await Promise.all([
@@ -78,7 +78,8 @@ export class LiveAccountReader {
       granted: Number(granted),
       spent: Number(spent),
       paid_orders: Number(paid ?? 0),
-      carried: carried.length > 0 ? ledgerArchivedThrough.parse(fieldsToRecord(carried)) : null,
+      archived_through:
+        archived_through.length > 0 ? ledgerArchivedThrough.parse(fieldsToRecord(archived_through)) : null,
       ledger,
       orders,
       used: new Map(this.#days.map((day, index) => [day, used[index] ?? 0])),

@@ -197,7 +197,7 @@ export class Reconciler {
     await readAll(ids, reader, (account_id, live) => {
       if (live) {
         known.add(account_id);
-        if (live.carried && !totals.isReadable) unreadable += 1;
+        if (live.archived_through && !totals.isReadable) unreadable += 1;
         if (!agrees(live, totals)) suspects.push(account_id);
       }
       done += 1;
@@ -223,8 +223,8 @@ export class Reconciler {
       const archive = await summaries.refresh({ reread_ms: 0 });
       const details = await readDetails(engine, archive, accounts);
       for (const live of accounts) {
-        const { account_id, email, carried } = live;
-        const own = archive.hasLedger || !carried ? (details.get(account_id) ?? null) : null;
+        const { account_id, email, archived_through } = live;
+        const own = archive.hasLedger || !archived_through ? (details.get(account_id) ?? null) : null;
         const findings = [
           ...compareLedger(live, own?.ledger ?? null),
           ...compareUsage(live, own?.usage ?? null),
@@ -239,9 +239,9 @@ export class Reconciler {
 
 /** Whether an account shows no discrepancy as far as totals can tell; false when in doubt. */
 function agrees(live: LiveAccount, totals: ArchiveTotals): boolean {
-  if (!totals.isReadable && live.carried)
+  if (!totals.isReadable && live.archived_through)
     return compareLedger(live, null).length === 0 && compareUsage(live, null).length === 0;
-  const archived = totals.ledgerOf(live.account_id, live.carried);
+  const archived = totals.ledgerOf(live.account_id, live.archived_through);
   return archived !== null && compareLedger(live, archived).length === 0 && totals.usageAgrees(live);
 }
 

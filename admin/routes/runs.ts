@@ -131,28 +131,28 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
     const { id } = request.params;
     if (!(await area.providers()).has(id)) throw new PageError(404, `There is no provider ${id}.`);
-    const asked = await auditedChange(
+    const result = await auditedChange(
       area,
       request,
       { action: 'provider.rerun', subject: `provider ${id}` },
       () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
       ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
     );
-    return redirectWithFlash(area, reply, PATH, queueNotice(id, asked));
+    return redirectWithFlash(area, reply, PATH, queueNotice(id, result));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/accept', async (request, reply) => {
     const { subject, run: id } = request.params;
     const run = await findRun(subject, id);
     if (run.status !== 'suspicious') throw new PageError(409, `Run ${id} is ${run.status}, not held.`);
-    const asked = await auditedChange(
+    const result = await auditedChange(
       area,
       request,
       { action: 'run.accept', subject: `provider ${subject}`, after: { run: id } },
       () => area.jobs.accept(subject, id, { by: actorOf(request) }),
       ({ state }) => (state === 'queued' ? {} : null),
     );
-    return redirectWithFlash(area, reply, PATH, queueNotice(subject, asked));
+    return redirectWithFlash(area, reply, PATH, queueNotice(subject, result));
   });
 
   scope.post<RunParams>('/runs/:subject/:run/cancel', async (request, reply) => {
@@ -166,7 +166,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
         after: { run: id },
       },
       () => runs.cancel(subject, id, actorOf(request)),
-      (asked) => (asked ? {} : null),
+      (cancelled) => (cancelled ? {} : null),
     );
     const notice = isCancelled ? 'The run shutdownHooks within seconds.' : 'The run had already ended.';
     return redirectWithFlash(area, reply, runPath(subject, id), notice);

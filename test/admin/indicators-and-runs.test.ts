@@ -138,9 +138,9 @@ describe('runs', () => {
     );
     await reporter.flush();
     const page = await operator.get('/admin/runs/undp/r1');
-    const told = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
-    told.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
-    for (const words of told) expect(wordsOf(page)).toContain(words);
+    const expected = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
+    expected.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
+    for (const words of expected) expect(wordsOf(page)).toContain(words);
     expect(page.html).toContain('&lt;script&gt;1&lt;/script&gt;');
     expect(page.html).toContain('read &lt;b&gt;it&lt;/b&gt;');
     expect((await operator.get('/admin/runs/undp/none')).status).toBe(404);

@@ -25,17 +25,17 @@ afterAll(async () => {
 });
 
 /** Starts `admin/main.ts` and returns its first output, standard error included. */
-async function startArea(settings: Record<string, string>): Promise<{ child: ChildProcess; said: string }> {
+async function startArea(settings: Record<string, string>): Promise<{ child: ChildProcess; output: string }> {
   const words = program.command(settings).slice(0, -1);
   const child = spawn('env', [...words, MAIN], { stdio: ['ignore', 'pipe', 'pipe'] });
   running.push(child);
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece;
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
     });
-  await expect.poll(() => said).toContain('\n');
-  return { child, said };
+  await expect.poll(() => output).toContain('\n');
+  return { child, output };
 }
 
 it('serves only the operator area, and the gateway serves everything else', async () => {
@@ -46,7 +46,7 @@ it('serves only the operator area, and the gateway serves everything else', asyn
     ADMIN_PASSWORD: OPERATOR.password,
   };
   const [gateway, area] = await Promise.all([program.start({ ...shared, WORKERS: '1' }), startArea(shared)]);
-  const url = /http:\S+(?=\/admin\/)/.exec(area.said)?.[0] ?? '';
+  const url = /http:\S+(?=\/admin\/)/.exec(area.output)?.[0] ?? '';
   const operator = new Visitor(url, agent);
   expect((await operator.get('/admin/')).status).toBe(401);
   expect((await operator.signIn(OPERATOR.email, OPERATOR.password)).status).toBe(303);
@@ -70,8 +70,8 @@ it('serves only the operator area, and the gateway serves everything else', asyn
 });
 
 it('exits with a message when ADMIN_PORT is missing', async () => {
-  const { child, said } = await startArea({ REDIS_URL: redis.url });
-  expect(said).toContain('ADMIN_PORT');
+  const { child, output } = await startArea({ REDIS_URL: redis.url });
+  expect(output).toContain('ADMIN_PORT');
   if (child.exitCode === null) await once(child, 'exit');
   expect(child.exitCode).toBe(1);
 });

@@ -43,16 +43,16 @@ describe('operators', () => {
     verifyPassword(String(password), (await operators.findLogin(email))?.password ?? null);
 
   it('are created, reset, listed and removed, each with an audit entry', async () => {
-    const made = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });
-    expect(made).toMatchObject({ email: 'ann@example.org', role: 'viewer' });
-    expect(await opens('ann@example.org', made.password)).toBe(true);
+    const created = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });
+    expect(created).toMatchObject({ email: 'ann@example.org', role: 'viewer' });
+    expect(await opens('ann@example.org', created.password)).toBe(true);
     await expect(run('operator-create', { email: 'ann@example.org' })).rejects.toThrow(
       'There is already an operator',
     );
     const reset = await run('operator-reset', { email: 'ann@example.org' });
     expect(reset.role).toBe('viewer');
     expect([
-      await opens('ann@example.org', made.password),
+      await opens('ann@example.org', created.password),
       await opens('ann@example.org', reset.password),
     ]).toEqual([false, true]);
     expect(await run('operator-list', {})).toMatchObject({

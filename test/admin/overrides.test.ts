@@ -15,7 +15,7 @@ import { silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { type AnyAdminService, startAdminOn, type Visitor } from './harness.ts';
 
 const [KEPT, HIDDEN, OTHER] = ['atlas.kept', 'atlas.hidden', 'globe.other'];
-const EDIT = { name: 'Told by an operator', description: 'And explained by one', unit: 'mm' };
+const EDIT = { name: 'Name by an operator', description: 'Description by an operator', unit: 'mm' };
 
 let redis: TestRedis;
 let world: World;
@@ -23,8 +23,8 @@ let service: AnyAdminService;
 let operator: Visitor;
 let worker: JobWorker;
 let jobs: RedisClient;
-let desk: JobService;
-let mirror: RunReporter;
+let jobService: JobService;
+let reporter: RunReporter;
 let key: string;
 
 /** Publishes upstream figures that start at `base`. */
@@ -52,18 +52,18 @@ beforeAll(async () => {
   const account = { email: 'ann@example.org', verified: true, credits, by: 'test' };
   const { account_id } = await service.accounts.create(account);
   ({ key } = await service.accounts.keys.mint(account_id));
-  desk = new JobService(client, () => world.clock);
-  mirror = new RunReporter(client, () => world.clock);
+  jobService = new JobService(client, () => world.clock);
+  reporter = new RunReporter(client, () => world.clock);
   jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
   const createContext = async (signal: AbortSignal) => ({
     ...(await world.dependencies()),
-    observer: mirror,
+    observer: reporter,
     signal,
     overrides: () => loadOverrides(client, world.settings, silentLog),
   });
   worker = startJobWorker({
     redis: jobs,
-    handlers: createHandlers({ createContext, jobs: desk }),
+    handlers: createHandlers({ createContext, jobs: jobService }),
     log: silentLog,
     concurrency: 2,
     onLost: async () => {},
@@ -72,8 +72,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker.stop();
   jobs.disconnect();
-  await desk.close();
-  await mirror.close();
+  await jobService.close();
+  await reporter.close();
   await service.stop();
   await world.remove();
 });
@@ -175,9 +175,9 @@ it('edits and unpublished indicators show on every public route after a rebuild 
   await expectPublic({ hidden: 'gone', value: 1.1 });
 
   world.tomorrow();
-  await upstream(1.01, 'Kept, as upstream says now');
+  await upstream(1.01, 'Kept, renamed upstream');
   const before = await world.snapshots.currentId();
-  await desk.nightly({ by: 'test' });
+  await jobService.nightly({ by: 'test' });
   await expect.poll(() => world.snapshots.currentId()).not.toBe(before);
   await served(() => true);
   await expectPublic({ hidden: 'gone', value: 1.01 + 0.1 });
@@ -196,5 +196,5 @@ it('edits and unpublished indicators show on every public route after a rebuild 
   await expectPublic({ hidden: 'there', value: 1.01 + 0.1 });
 
   await post(KEPT, '', { name: 'Kept', description: '', unit: 'cm' });
-  await served((names) => names[KEPT] === 'Kept, as upstream says now');
+  await served((names) => names[KEPT] === 'Kept, renamed upstream');
 });

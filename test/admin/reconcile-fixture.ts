@@ -11,7 +11,7 @@ import { startRedis, type TestRedis } from '../redis.ts';
 
 let server: TestRedis;
 export let redis: RedisClient;
-export let lived: ArchivedWeek;
+export let week: ArchivedWeek;
 export let id: string;
 let email: string;
 export let parts: string[];
@@ -21,42 +21,42 @@ export let ledger: LedgerEntry[];
 beforeAll(async () => {
   server = await startRedis();
   redis = await server.connect();
-  lived = await createArchivedWeek(redis);
-  id = lived.ids.at(-1) ?? '';
-  email = (await lived.world.store.get(id)).email;
-  ledger = (lived.ledgers.get(id) ?? []).toReversed();
-  parts = (await readdir(join(lived.archiveDir, 'ledger'))).sort();
+  week = await createArchivedWeek(redis);
+  id = week.ids.at(-1) ?? '';
+  email = (await week.world.store.get(id)).email;
+  ledger = (week.ledgers.get(id) ?? []).toReversed();
+  parts = (await readdir(join(week.archiveDir, 'ledger'))).sort();
 });
 afterAll(async () => {
-  await lived.stop();
+  await week.stop();
   await server.stop();
 });
-beforeEach(() => lived.restore());
+beforeEach(() => week.restore());
 
-export const partDir = (at: number): string => join(lived.archiveDir, 'ledger', parts.at(at) ?? '');
+export const partDir = (at: number): string => join(week.archiveDir, 'ledger', parts.at(at) ?? '');
 export const entriesOf = (at: number): string => join(partDir(at), 'entries.parquet');
 export const accountsOf = (at: number): string => join(partDir(at), 'accounts.parquet');
-export const usageFile = (date: string): string => join(lived.archiveDir, 'usage', `${date}.parquet`);
+export const usageFile = (date: string): string => join(week.archiveDir, 'usage', `${date}.parquet`);
 export const wallet = (): string => redisKeys.account(id);
-export const carried = (): string => redisKeys.archivedThrough(id);
+export const archivedThrough = (): string => redisKeys.archivedThrough(id);
 /** An archived entry in the middle of the account's second part. */
 export const archivedEntry = (): LedgerEntry => {
   const day = Math.floor((ledger[0]?.at_ms ?? 0) / DAY_MS) + 1;
   return ledger.filter(({ at_ms }) => Math.floor(at_ms / DAY_MS) === day)[2] as LedgerEntry;
 };
-export const idIs = (entry: LedgerEntry): string => {
+export const isEntry = (entry: LedgerEntry): string => {
   const [ms, seq] = entry.id.split('-');
   return `account_id = '${id}' AND id_ms = ${ms} AND id_seq = ${seq}`;
 };
 /** Rows with one column of one entry changed. */
 export const changed = (column: string, value: string, entry: LedgerEntry): string =>
-  `SELECT * REPLACE (CASE WHEN ${idIs(entry)} THEN ${value} ELSE ${column} END AS ${column}) FROM rows`;
+  `SELECT * REPLACE (CASE WHEN ${isEntry(entry)} THEN ${value} ELSE ${column} END AS ${column}) FROM rows`;
 
 type Found = Pick<Discrepancy, 'check' | 'what' | 'since_ms'> & { off: number };
 
 /** The discrepancies found, which must all be of the corrupted account. */
 export async function found(): Promise<Found[]> {
-  const discrepancies = await lived.discrepancies();
+  const discrepancies = await week.discrepancies();
   expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set([id]));
   for (const one of discrepancies) expect(one.email).toBe(email);
   return discrepancies.map(({ check, what, actual, expected, since_ms }) => ({

@@ -9,7 +9,7 @@ describe('reconcile', () => {
   let id: string;
   let orders: string[];
   let email: string;
-  let made = 0;
+  let created = 0;
 
   beforeAll(async () => {
     service = await startAdmin();
@@ -21,7 +21,7 @@ describe('reconcile', () => {
   beforeEach(async () => {
     await service.client.del(redisKeys.accounts);
     for (let count = 0; count < 3; count += 1) {
-      email = `person-${made++}@example.org`;
+      email = `person-${created++}@example.org`;
       id = (await service.accounts.create({ email, verified: true, credits: 500, by: 'test' })).account_id;
       orders = await Promise.all(
         [0, 1, 2, 3].map(async () => (await service.accounts.orders.create(id, 'starter')).order_id),

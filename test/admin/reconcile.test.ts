@@ -12,26 +12,26 @@ import { silentLog } from '../redis.ts';
 import {
   accountsOf,
   archivedEntry,
-  carried,
+  archivedThrough,
   changed,
   entriesOf,
   found,
   id,
-  idIs,
+  isEntry,
   ledger,
-  lived,
   partDir,
   parts,
   redis,
   usageFile,
   wallet,
+  week,
 } from './reconcile-fixture.ts';
 
 it('finds no discrepancy in consistent accounts and reports what it read', async () => {
-  const { discrepancies, problems, archive, accounts } = await lived.reconcile();
+  const { discrepancies, problems, archive, accounts } = await week.reconcile();
   expect({ discrepancies, problems, accounts }).toEqual({ discrepancies: [], problems: [], accounts: 3 });
-  const all = [...lived.ledgers.values()].flat().length;
-  const liveEntries = await Promise.all(lived.ids.map((one) => redis.xlen(redisKeys.ledger(one))));
+  const all = [...week.ledgers.values()].flat().length;
+  const liveEntries = await Promise.all(week.ids.map((one) => redis.xlen(redisKeys.ledger(one))));
   expect(archive).toMatchObject({
     parts: parts.length,
     entries: all - liveEntries.reduce((sum, count) => sum + count, 0),
@@ -42,7 +42,7 @@ it('finds no discrepancy in consistent accounts and reports what it read', async
 });
 
 it('raises no false alarm when a debit is refunded after midnight, live and archived', async () => {
-  const { world } = lived;
+  const { world } = week;
   const { facts, account_id, call } = await world.customer();
   world.clock.ms = Math.ceil(world.clock.ms / DAY_MS) * DAY_MS - 1_000;
   const now_ms = world.clock.ms;
@@ -55,11 +55,11 @@ it('raises no false alarm when a debit is refunded after midnight, live and arch
   const call_facts = { route: '/v1/countries/{iso3}', request_id: 'request-1', key_id: facts.key_id };
   reversals.add({ ...call_facts, account_id, debit_id, price: 5, at_ms: now_ms });
   await reversals.flush();
-  expect(await lived.store.ledger(account_id)).toMatchObject([{ kind: 'refund' }, { kind: 'debit' }, {}]);
+  expect(await week.store.ledger(account_id)).toMatchObject([{ kind: 'refund' }, { kind: 'debit' }, {}]);
   for (const days of [0, 2, 3, 4]) {
     world.clock.ms += days * DAY_MS;
-    await lived.night();
-    expect(await lived.discrepancies()).toEqual([]);
+    await week.night();
+    expect(await week.discrepancies()).toEqual([]);
   }
   expect(await redis.xlen(redisKeys.ledger(account_id))).toBe(0);
 });
@@ -99,11 +99,11 @@ describe('reports corruption in Redis', () => {
     const delta = Number(second?.[1][at + 1]);
     await remake((fields, index) => (index === 1 ? null : fields));
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'balance', off: delta }));
-    await lived.restore();
+    await week.restore();
     await remake((fields, index) => (index === 1 ? set(fields, 'delta', String(delta + 2)) : fields));
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'balance', off: -2 }));
-    await lived.restore();
-    const fields = ['at_ms', lived.world.clock.ms, 'kind', 'grant', 'delta', 9, 'balance', 9, 'by', 'nobody'];
+    await week.restore();
+    const fields = ['at_ms', week.world.clock.ms, 'kind', 'grant', 'delta', 9, 'balance', 9, 'by', 'nobody'];
     await redis.xadd(redisKeys.ledger(id), '*', ...fields);
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'balance', off: -9 }));
   });
@@ -112,30 +112,30 @@ describe('reports corruption in Redis', () => {
     ['balance', 5, 'sum of archived entries against the archived balance', -5],
     ['entries', -1, 'archived entries against the count in Redis', 1],
   ])('a changed archived-through counter: %s', async (field, by, what, off) => {
-    await redis.hincrby(carried(), field, by);
+    await redis.hincrby(archivedThrough(), field, by);
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'archive', what, off }));
   });
 
   it('a changed or missing archived-through record', async () => {
-    const { through = '' } = await redis.hgetall(carried());
-    await redis.hset(carried(), 'through', `${Number(through.split('-')[0]) + 1}-0`);
+    const { through = '' } = await redis.hgetall(archivedThrough());
+    await redis.hset(archivedThrough(), 'through', `${Number(through.split('-')[0]) + 1}-0`);
     expect(await found()).toContainEqual(expect.objectContaining({ check: 'archive', off: -1 }));
-    await redis.del(carried());
+    await redis.del(archivedThrough());
     expect((await found()).map(({ check }) => check)).toContain('balance');
   });
 
   it('a changed or missing order, archived or open', async () => {
-    const [paid = '', , , , open = ''] = lived.orders;
+    const [paid = '', , , , open = ''] = week.orders;
     await redis.hset(redisKeys.order(id, paid), 'state', 'failed');
     expect(await found()).toContainEqual(
       expect.objectContaining({ check: 'orders', what: `order ${paid} (failed)`, off: 100 }),
     );
-    await lived.restore();
+    await week.restore();
     await redis.hset(redisKeys.order(id, open), 'state', 'paid');
     expect(await found()).toContainEqual(
       expect.objectContaining({ check: 'orders', what: `order ${open} (paid)`, off: -100 }),
     );
-    await lived.restore();
+    await week.restore();
     await redis.zrem(redisKeys.accountOrders(id), paid);
     expect(await found()).toContainEqual(
       expect.objectContaining({ what: `order ${paid}, missing from the account`, off: 100 }),
@@ -143,7 +143,7 @@ describe('reports corruption in Redis', () => {
   });
 
   it('changed usage of a live day', async () => {
-    const today = Math.floor(lived.world.clock.ms / DAY_MS);
+    const today = Math.floor(week.world.clock.ms / DAY_MS);
     await redis.hincrby(redisKeys.usage(id, today), '/v1/data|credits', 6);
     const [one, ...more] = await found();
     expect(more).toEqual([]);
@@ -151,7 +151,7 @@ describe('reports corruption in Redis', () => {
   });
 
   it('changed live usage of an archived day', async () => {
-    const day = Math.floor(lived.world.clock.ms / DAY_MS) - 6;
+    const day = Math.floor(week.world.clock.ms / DAY_MS) - 6;
     await redis.hincrby(redisKeys.usage(id, day), '/v1/data|credits', 6);
     const [one, ...more] = await found();
     expect(more).toEqual([]);
@@ -161,7 +161,7 @@ describe('reports corruption in Redis', () => {
 
   it('an account missing from Redis', async () => {
     await redis.del(wallet());
-    const [one, ...more] = await lived.discrepancies();
+    const [one, ...more] = await week.discrepancies();
     expect(more).toEqual([]);
     expect(one).toMatchObject({
       account_id: id,
@@ -177,19 +177,19 @@ describe('reports corruption in the archive', () => {
   ])('an entry with a changed %s, and when', async (column, value) => {
     const entry = archivedEntry();
     await rewrite(entriesOf(1), changed(column, value, entry));
-    const tear = (await found()).find(({ what }) => what.startsWith('balance at entry '));
-    expect(tear).toMatchObject({ check: 'archive', since_ms: expect.any(Number) });
-    expect(tear?.what).toContain(`in ledger/${parts[1]}`);
-    expect(Math.abs((tear?.since_ms ?? 0) - entry.at_ms)).toBeLessThan(DAY_MS);
+    const fault = (await found()).find(({ what }) => what.startsWith('balance at entry '));
+    expect(fault).toMatchObject({ check: 'archive', since_ms: expect.any(Number) });
+    expect(fault?.what).toContain(`in ledger/${parts[1]}`);
+    expect(Math.abs((fault?.since_ms ?? 0) - entry.at_ms)).toBeLessThan(DAY_MS);
   });
 
   it('a missing entry, and all entries missing from a part', async () => {
     const entry = archivedEntry();
-    await rewrite(entriesOf(1), `SELECT * FROM rows WHERE NOT (${idIs(entry)})`);
+    await rewrite(entriesOf(1), `SELECT * FROM rows WHERE NOT (${isEntry(entry)})`);
     expect(await found()).toContainEqual(
       expect.objectContaining({ what: 'archived entries against the count in Redis', off: -1 }),
     );
-    await lived.restore();
+    await week.restore();
     await rewrite(entriesOf(1), `SELECT * FROM rows WHERE account_id <> '${id}'`);
     await rewrite(accountsOf(1), `SELECT * FROM rows WHERE account_id <> '${id}'`);
     const missing = (await found()).find(({ what }) => what.startsWith('opening balance'));
@@ -204,8 +204,8 @@ describe('reports corruption in the archive', () => {
       entriesOf(2),
       `SELECT * FROM rows UNION ALL SELECT * FROM ${from} WHERE account_id = '${id}' ORDER BY ALL`,
     );
-    const said = await found();
-    expect(said.map(({ what }) => what)).toContain('archived entries against the count in Redis');
+    const reported = await found();
+    expect(reported.map(({ what }) => what)).toContain('archived entries against the count in Redis');
   });
 
   it('an entry with another kind, day or order', async () => {
@@ -214,18 +214,18 @@ describe('reports corruption in the archive', () => {
     ) as LedgerEntry;
     await rewrite(entriesOf(1), changed('kind', "'grant'", debit));
     expect((await found()).map(({ check }) => check).sort()).toEqual(['lifetime', 'usage']);
-    await lived.restore();
+    await week.restore();
     await rewrite(entriesOf(1), changed('at_ms', `at_ms - ${DAY_MS}`, debit));
     const days = await found();
     expect(days.map(({ check, off }) => [check, off])).toEqual([
       ['usage', debit.delta],
       ['usage', -debit.delta],
     ]);
-    await lived.restore();
+    await week.restore();
     const bought = ledger.find(({ kind }) => kind === 'purchase') as LedgerEntry;
     await rewrite(entriesOf(1), changed('"order"', "'ord_other'", bought));
     expect((await found()).map(({ what, off }) => [what, off])).toEqual([
-      [`order ${lived.orders[0]} (paid)`, -100],
+      [`order ${week.orders[0]} (paid)`, -100],
       ['order ord_other, missing from the account', 100],
     ]);
   });
@@ -240,9 +240,9 @@ describe('reports corruption in the archive', () => {
       { check: 'usage', off: -2, since_ms, what: `credits used on ${date}, live against archived` },
     ]);
     await rm(usageFile(date));
-    expect(await lived.discrepancies()).toEqual([]);
-    lived.world.clock.ms += 120 * DAY_MS;
-    const { problems } = await lived.reconcile();
+    expect(await week.discrepancies()).toEqual([]);
+    week.world.clock.ms += 120 * DAY_MS;
+    const { problems } = await week.reconcile();
     expect(problems).toContain(`usage/${date} is missing: its debits cannot be checked`);
   });
 
@@ -254,7 +254,7 @@ describe('reports corruption in the archive', () => {
         fc.constantFrom('delta', 'balance', 'id_ms'),
         fc.integer({ min: 1, max: 1_000 }),
         async (row, at, column, by) => {
-          await lived.restore();
+          await week.restore();
           const one = `row_number() OVER () = 1 + ${row} % (SELECT count(*) FROM rows)`;
           // A later id may still be in order; an earlier one than any other of the account never is.
           const value = column === 'id_ms' ? 'id_ms + 1000000000' : `${column} + ${by}`;
@@ -263,8 +263,8 @@ describe('reports corruption in the archive', () => {
             entriesOf(at),
             `SELECT * EXCLUDE is_it REPLACE (if(is_it, ${value}, ${column}) AS ${column}) FROM ${marked}`,
           );
-          const said = await lived.discrepancies();
-          expect(new Set(said.map(({ account_id }) => account_id)).size).toBe(1);
+          const reported = await week.discrepancies();
+          expect(new Set(reported.map(({ account_id }) => account_id)).size).toBe(1);
         },
       ),
       { numRuns: 10 },
@@ -273,18 +273,18 @@ describe('reports corruption in the archive', () => {
 });
 
 describe('reports damaged archive files', () => {
-  const accountsNamed = async (): Promise<Set<string>> =>
-    new Set((await lived.discrepancies()).map(({ account_id }) => account_id));
+  const reportedAccounts = async (): Promise<Set<string>> =>
+    new Set((await week.discrepancies()).map(({ account_id }) => account_id));
 
   it('a missing or duplicated part, with every account in it', async () => {
     await rm(partDir(1), { recursive: true });
-    expect(await accountsNamed()).toEqual(new Set(lived.ids));
-    await lived.restore();
+    expect(await reportedAccounts()).toEqual(new Set(week.ids));
+    await week.restore();
     await cp(partDir(1), `${partDir(1)}-again`, { recursive: true });
-    expect(await accountsNamed()).toEqual(new Set(lived.ids));
-    const said = await lived.discrepancies();
+    expect(await reportedAccounts()).toEqual(new Set(week.ids));
+    const reported = await week.discrepancies();
     expect(
-      said.some(
+      reported.some(
         ({ what }) => what === `entries in ledger/${parts[1]}-again that ledger/${parts[1]} also holds`,
       ),
     ).toBe(true);
@@ -292,9 +292,9 @@ describe('reports damaged archive files', () => {
 
   it('an unreadable part, with every account in it', async () => {
     await truncate(entriesOf(1), 500);
-    const { problems, discrepancies } = await lived.reconcile();
+    const { problems, discrepancies } = await week.reconcile();
     expect(problems).toEqual([expect.stringContaining(`ledger/${parts[1]} cannot be read`)]);
-    expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set(lived.ids));
+    expect(new Set(discrepancies.map(({ account_id }) => account_id))).toEqual(new Set(week.ids));
   });
 
   it('a wrong or damaged account list, without naming accounts', async () => {
@@ -302,17 +302,17 @@ describe('reports damaged archive files', () => {
       accountsOf(1),
       `SELECT * REPLACE (if(account_id = '${id}', closing + 1, closing) AS closing) FROM rows`,
     );
-    const says = `ledger/${parts[1]}: its list of accounts differs from its entries for 1 of them`;
-    expect(await lived.reconcile()).toMatchObject({ problems: [says], discrepancies: [] });
+    const problem = `ledger/${parts[1]}: its list of accounts differs from its entries for 1 of them`;
+    expect(await week.reconcile()).toMatchObject({ problems: [problem], discrepancies: [] });
     await truncate(accountsOf(1), 100);
-    const { problems, discrepancies } = await lived.reconcile();
+    const { problems, discrepancies } = await week.reconcile();
     expect(problems).toEqual([expect.stringContaining('its list of accounts cannot be read')]);
     expect(discrepancies).toEqual([]);
   });
 
   it('a missing archive once, and still checks live data', async () => {
-    await rm(lived.archiveDir, { recursive: true });
-    const { problems, discrepancies } = await lived.reconcile();
+    await rm(week.archiveDir, { recursive: true });
+    const { problems, discrepancies } = await week.reconcile();
     expect(problems).toEqual(['The archive cannot be read here: 3 accounts have entries in it.']);
     expect(discrepancies).toEqual([]);
     await redis.hincrby(wallet(), 'balance', 1);
@@ -321,15 +321,15 @@ describe('reports damaged archive files', () => {
 });
 
 it('raises no false alarm while archiving runs and ledgers change', async () => {
-  lived.world.clock.ms += 5 * DAY_MS;
-  const calls = lived.ids.map((account_id) => lived.store.grant(account_id, { credits: 1, by: 'test' }));
+  week.world.clock.ms += 5 * DAY_MS;
+  const calls = week.ids.map((account_id) => week.store.grant(account_id, { credits: 1, by: 'test' }));
   const [first, second] = await Promise.all([
-    lived.discrepancies(),
-    lived.discrepancies(),
-    lived.night(),
+    week.discrepancies(),
+    week.discrepancies(),
+    week.night(),
     ...calls,
   ]);
   expect([first, second]).toEqual([[], []]);
-  expect(await lived.discrepancies()).toEqual([]);
+  expect(await week.discrepancies()).toEqual([]);
   expect(await redis.xlen(redisKeys.ledger(id))).toBeLessThan(3);
 });

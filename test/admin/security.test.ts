@@ -39,11 +39,11 @@ describe('access without a session', () => {
   });
 
   it('existing and unknown paths look the same', async () => {
-    const [real, made] = await Promise.all(
+    const [known, unknown] = await Promise.all(
       ['/admin/users', '/admin/wp-login.php'].map((path) => service.visitor().get(path)),
     );
-    expect(made?.status).toBe(401);
-    expect(real && anonymous(real)).toBe(made && anonymous(made));
+    expect(unknown?.status).toBe(401);
+    expect(known && anonymous(known)).toBe(unknown && anonymous(unknown));
   });
 
   it('known and unknown addresses look the same', async () => {
@@ -77,8 +77,8 @@ describe('access without a session', () => {
 
   it('sign-in redirects to the requested page', async () => {
     const visitor = service.visitor();
-    const asked = await visitor.get('/admin/users?q=a&status=active');
-    expect(asked.html).toContain('value="/admin/users?q=a&amp;status=active"');
+    const signInPage = await visitor.get('/admin/users?q=a&status=active');
+    expect(signInPage.html).toContain('value="/admin/users?q=a&amp;status=active"');
     const answer = await visitor.signIn(ADDRESS, PASSWORD, '/admin/users?q=a&status=active');
     expect(answer.location).toBe('/admin/users?q=a&status=active');
     expect(safeRedirectPath('/admin', '/admin')).toBe('/admin');

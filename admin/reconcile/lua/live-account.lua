@@ -3,16 +3,16 @@
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
---   2 carried  hash
+--   2 archived_through  hash
 --   3 ledger   stream
 --   4 orders   zset of order ids
 --   5.. usage  hashes, one a day
 -- ARGV
 --   1 count  how many of the oldest entries to return
--- Returns { { state, email, balance, granted, spent, paid }, carried as alternating names and values, id of the last
+-- Returns { { state, email, balance, granted, spent, paid }, archived_through as alternating names and values, id of the last
 --   entry or '', order ids, credits used on each day, the oldest entries }
 
-local account, carried, ledger, orders = unpack(KEYS)
+local account, archived_through, ledger, orders = unpack(KEYS)
 local count = ARGV[1]
 
 local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
@@ -28,7 +28,7 @@ for i = 5, #KEYS do
 end
 return {
   redis.call('HMGET', account, 'state', 'email', 'balance', 'granted', 'spent', 'paid'),
-  redis.call('HGETALL', carried),
+  redis.call('HGETALL', archived_through),
   last and last[1] or '',
   redis.call('ZRANGE', orders, 0, -1),
   used,

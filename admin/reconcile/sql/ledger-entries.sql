@@ -4,6 +4,6 @@ SELECT entry.account_id, id_ms, id_seq, at_ms, kind, delta, balance, route, "ord
 FROM read_parquet($entries) AS entry
 JOIN (
   SELECT unnest($accounts) AS account_id, unnest($through_ms)::BIGINT AS ms, unnest($through_seq)::BIGINT AS seq
-) AS carried USING (account_id)
+) AS archived USING (account_id)
 WHERE id_ms < ms OR (id_ms = ms AND id_seq <= seq)
 ORDER BY entry.account_id, id_ms, id_seq
