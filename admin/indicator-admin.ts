@@ -8,7 +8,7 @@
 import { readOverrides } from '../data/runtime/overrides.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
-import { type ExcludedIndicator, leftOutIndicators } from '../data/schema/excluded-indicator.ts';
+import { type ExcludedIndicator, excludedIndicators } from '../data/schema/excluded-indicator.ts';
 import type { IndicatorOverride } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
@@ -70,7 +70,7 @@ export class IndicatorAdmin {
   /** Indicators of the lake that the last build did not publish, except unpublished ones. */
   async excluded(): Promise<ExcludedIndicator[]> {
     const text = await this.#redis.get(redisKeys.excluded);
-    return text === null ? [] : leftOutIndicators.parse(JSON.parse(text));
+    return text === null ? [] : excludedIndicators.parse(JSON.parse(text));
   }
 
   /** @throws {PageError} 404 when it is neither published nor overridden. */

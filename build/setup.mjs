@@ -1,9 +1,8 @@
 /**
  * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser (test), a first snapshot (start).
  *
- * Plain JavaScript without dependencies, because it runs before anything is installed and under whatever Node the
- * machine has. Each step looks first and does nothing when nothing is missing. Whatever it installs it names before,
- * and where it may not install it exits 1 with the one line to type.
+ * Plain JavaScript without dependencies: it runs before anything is installed, under any Node. Each step does nothing
+ * when nothing is missing, and announces what it installs. Where it may not install, it exits 1 with the command to run.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,17 +10,17 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const OLDEST_NODE = 20;
-const RUNTIME_NODE = 24; // runs TypeScript by itself; comes as the dev dependency `node`
-const POLICY = '/usr/sbin/policy-rc.d'; // Debian asks this file whether an installed service may start
+const RUNTIME_NODE = 24; // runs TypeScript directly; the dev dependency `node` provides it
+const POLICY = '/usr/sbin/policy-rc.d'; // Debian runs this file to ask whether an installed service may start
 
-// These three are read here and not from data/runtime/settings.ts, which needs packages that may not be there yet.
+// Not read through data/runtime/settings.ts, whose packages may be missing.
 const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR } = process.env;
 const snapshots = SNAPSHOT_DIR || join(VAR_DIR || 'var', 'snapshots');
 const task = process.argv[2];
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 process.env.PATH = resolve('node_modules/.bin') + delimiter + process.env.PATH;
-process.on('SIGINT', () => process.exit(130)); // runs after the step's own clean-up
+process.on('SIGINT', () => process.exit(130)); // after the step's own clean-up
 
 const say = (line) => console.error(`setup: ${line}`);
 
@@ -47,7 +46,7 @@ function onPath(program) {
   });
 }
 
-/** True when node_modules holds what package-lock.json names; compared by version, since dates lie after a checkout. */
+/** Whether node_modules matches package-lock.json, by version: a checkout changes modification times. */
 function packagesInstalled() {
   const packages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
   try {
@@ -61,7 +60,7 @@ function packagesInstalled() {
   }
 }
 
-/** Installs system packages, `{ debian, brew }` each, or says what to type. */
+/** Installs system packages (`{ debian, brew }`), or prints the command to run. */
 function install(missing) {
   const debian = missing.map((program) => program.debian).join(' ');
   if (!onPath('apt-get')) {
@@ -74,7 +73,7 @@ function install(missing) {
   if (process.getuid() !== 0) fail(`missing: ${debian}. Type: sudo ${command}`);
   say(`installing with apt-get: ${debian}`);
   process.env.DEBIAN_FRONTEND = 'noninteractive';
-  // Without this, Debian would start a Redis on port 6379 that nobody asked for; Almanac's own uses a socket under var/.
+  // Keeps Debian from starting a Redis on port 6379. Almanac's own uses a socket under var/.
   const forbidServices = !existsSync(POLICY);
   if (forbidServices) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   let status = spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit' }).status;

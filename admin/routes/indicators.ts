@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import { type ExcludedIndicator, LEFT_OUT_REASONS } from '../../data/schema/excluded-indicator.ts';
+import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import {
@@ -20,7 +20,14 @@ import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type AdminIndicator, EDITABLE, type Editable } from '../indicator-admin.ts';
 
 const PATH = '/admin/indicators';
-const STATES = ['enabled', 'disabled', 'edited', 'unpublished', 'display only', ...LEFT_OUT_REASONS] as const;
+const STATES = [
+  'enabled',
+  'disabled',
+  'edited',
+  'unpublished',
+  'display only',
+  ...EXCLUSION_REASONS,
+] as const;
 const AUDIT_PAGE = 20;
 
 const query = z.object({

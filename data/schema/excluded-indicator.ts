@@ -1,8 +1,8 @@
-/** Indicators that the lake holds and the last build did not publish, as it tells operators of them through Redis. */
+/** Indicators in the lake that the last build did not publish, as it reports them to operators through Redis. */
 import { z } from 'zod';
 
-/** Why: nobody may pass it on; its curated settings say no; it has no figures; its provider is off; real data is there. */
-export const LEFT_OUT_REASONS = [
+/** Not redistributable; disabled by its overlay; without data; of a disabled provider; a sample beside real data. */
+export const EXCLUSION_REASONS = [
   'not redistributable',
   'curated away',
   'no figures',
@@ -10,14 +10,14 @@ export const LEFT_OUT_REASONS = [
   'sample only',
 ] as const;
 
-const leftOutIndicator = z.object({
+const excludedIndicator = z.object({
   id: z.string(),
   name: z.string(),
   unit: z.string(),
   topic: z.string(),
   provider: z.string(),
-  why: z.enum(LEFT_OUT_REASONS),
+  why: z.enum(EXCLUSION_REASONS),
 });
-export type ExcludedIndicator = z.output<typeof leftOutIndicator>;
+export type ExcludedIndicator = z.output<typeof excludedIndicator>;
 
-export const leftOutIndicators = z.array(leftOutIndicator);
+export const excludedIndicators = z.array(excludedIndicator);

@@ -1,6 +1,6 @@
 /**
- * Ingests and builds in a process of its own, for the test that kills it. Says a line for every step it takes; told a
- * number, it kills itself at that line, so that each moment is met exactly.
+ * Ingests and builds in its own process, for tests that kill it. Prints a line per step. Given a line number, it kills
+ * itself at that line.
  */
 import { pino } from 'pino';
 import { findConnector } from '../../build/connectors/registry.ts';
@@ -10,10 +10,10 @@ import { loadCurated } from '../../data/curated/curated.ts';
 
 const [, , directory = '', instant = '', killAt = ''] = process.argv;
 let line = 0;
-function say(what: string): void {
+function print(text: string): void {
   line += 1;
   if (String(line) === killAt) process.kill(process.pid, 'SIGKILL');
-  process.stdout.write(`${line} ${what}\n`);
+  process.stdout.write(`${line} ${text}\n`);
 }
 
 const dependencies = {
@@ -28,13 +28,13 @@ const dependencies = {
   curated: await loadCurated(`${directory}/data`),
   findConnector,
   now: () => Number(instant),
-  log: pino({ level: 'trace' }, { write: (line: string) => say(line.trimEnd()) }),
+  log: pino({ level: 'trace' }, { write: (line: string) => print(line.trimEnd()) }),
   observer: {
-    onRun: ({ status }: { status: string }) => say(`run ${status}`),
+    onRun: ({ status }: { status: string }) => print(`run ${status}`),
     onProgress: ({ task, step, done }: { task: string; step: string; done: number }) =>
-      say(`${task} ${step} ${done}`),
+      print(`${task} ${step} ${done}`),
   },
 };
 await ingestProvider(dependencies, 'atlas');
 await buildSnapshot(dependencies);
-say('done');
+print('done');

@@ -41,21 +41,21 @@ describe('a killed build', () => {
     await world.publish('atlas', series(edition));
   }
 
-  /** Ingests and builds in a child. Returns how it ended and what it said. */
+  /** Ingests and builds in a child process. Returns its exit and its output lines. */
   async function run(kill: { line?: number; after_ms?: number } = {}) {
     const args = [CHILD, world.directory, String(world.clock), String(kill.line ?? '')];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const saying = text(child.stdout);
+    const output = text(child.stdout);
     const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
     const [code, signal] = await once(child, 'close');
     if (timer) clearTimeout(timer);
     for (const lock of [world.lake('atlas').lockFile, world.snapshots.lockFile]) await expireLock(lock);
-    // A line that the kill cut off was not said.
-    return { code, signal, said: (await saying).split('\n').slice(0, -1) };
+    // Ignore a line that the kill cut off.
+    return { code, signal, lines: (await output).split('\n').slice(0, -1) };
   }
 
-  /** What is served is whole, and of one edition. */
-  async function expectSound(): Promise<void> {
+  /** The served snapshot is complete and of one edition. */
+  async function expectIntact(): Promise<void> {
     const { directory, manifest } = await world.served();
     await verifyFiles(directory, manifest.files);
   }
@@ -63,7 +63,7 @@ describe('a killed build', () => {
   async function expectNextBuildWorks(): Promise<void> {
     await publishEdition();
     expect(await run()).toMatchObject({ code: 0, signal: null });
-    await expectSound();
+    await expectIntact();
     const names = await readdir(world.settings.SNAPSHOT_DIR);
     expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
     const lake = await readdir(world.lake('atlas').directory);
@@ -75,24 +75,24 @@ describe('a killed build', () => {
 
   it('at every third output line, leaves the old snapshot serving and the next build working', async () => {
     await publishEdition();
-    const { said } = await run();
-    expect(said.at(-1)).toMatch(/done$/);
-    // Every third line and the first and last ones: the moments between are met by the clock below.
-    const lines = said
+    const { lines: printed } = await run();
+    expect(printed.at(-1)).toMatch(/done$/);
+    // Every third line and the last ones; the next test kills at other times.
+    const lines = printed
       .map((_, index) => index + 1)
-      .filter((line) => line % 3 === 1 || line >= said.length - 2);
+      .filter((line) => line % 3 === 1 || line >= printed.length - 2);
     let kills = 0;
     for (const line of lines) {
       await publishEdition();
       const before = await world.snapshots.currentId();
       const killed = await run({ line });
-      // How often progress is told depends on the clock: a run that never said so many things ended by itself.
+      // The number of progress lines depends on timing: a run with fewer lines ends by itself.
       if (killed.signal === 'SIGKILL') kills += 1;
       else expect(killed, `line ${line}`).toMatchObject({ code: 0, signal: null });
-      if (killed.signal === null) expect(killed.said.length).toBeLessThan(line);
-      await expectSound();
-      const isPublished = killed.said.some((told) => told.includes('snapshot published'));
-      if (!isPublished && line < said.length - 2) expect(await world.snapshots.currentId()).toBe(before);
+      if (killed.signal === null) expect(killed.lines.length).toBeLessThan(line);
+      await expectIntact();
+      const isPublished = killed.lines.some((line) => line.includes('snapshot published'));
+      if (!isPublished && line < printed.length - 2) expect(await world.snapshots.currentId()).toBe(before);
     }
     expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
     await expectNextBuildWorks();
@@ -102,7 +102,7 @@ describe('a killed build', () => {
     for (const after_ms of [150, 250, 350, 450, 550, 650, 750, 850]) {
       await publishEdition();
       await run({ after_ms });
-      await expectSound();
+      await expectIntact();
     }
     await expectNextBuildWorks();
   });

@@ -1,4 +1,4 @@
-/** Published Parquet through two readers that are not DuckDB, and through DuckDB. */
+/** Reads published Parquet with two independent readers and with DuckDB. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type DuckDBConnection, DuckDBInstance, type Json } from '@duckdb/node-api';
@@ -16,7 +16,7 @@ const { ParquetReader: opener } = createRequire(import.meta.url)('parquetjs-lite
   ParquetReader: { openFile(file: string): Promise<ParquetReader> };
 };
 
-/** An absent member is a null; numbers come as numbers or as text. */
+/** Normalises a row: absent members become null, numeric texts become numbers. */
 function plain(row: Row): Row {
   return Object.fromEntries(
     Object.keys(OBSERVATION_COLUMNS).map((name) => {
@@ -52,7 +52,7 @@ async function connect(): Promise<DuckDBConnection> {
   return instance.connect();
 }
 
-/** Rows of a query, on one connection for the whole test file. */
+/** Rows of a query, on one connection per test file. */
 export async function query(sql: string): Promise<Record<string, Json>[]> {
   shared ??= connect();
   const connection = await shared;

@@ -1,4 +1,4 @@
-/** A disk so small that a test can fill it to the byte: a tmpfs, where this process may mount one. */
+/** A small tmpfs that a test can fill to the byte, where it may be mounted. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { join } from 'node:path';
 const FILLER = '.filler';
 
 export interface SmallDisk {
-  /** Leaves about so many bytes free, whole pages. */
+  /** Leaves about this many bytes free, in whole pages. */
   fill(free_bytes: number): void;
-  /** Frees what `fill` took. */
+  /** Frees the space that `fill` took. */
   empty(): void;
   unmount(): void;
 }
 
-/** Mounts a disk at a directory, which is made. @returns null where mounting is not permitted. */
+/** Creates a directory and mounts a disk there. @returns null where mounting is not permitted. */
 export function mountSmallDisk(directory: string, size_bytes: number): SmallDisk | null {
   mkdirSync(directory, { recursive: true });
   try {
