@@ -1,4 +1,4 @@
-/** Every page and form of the operator area in a real browser, narrow and wide, light and dark. */
+/** Every page and form of the operator area in a real browser, each page inspected at every width, light and dark. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
@@ -15,17 +15,17 @@ describe('the operator area', () => {
   let browser: Browser;
   let page: Page;
   let accountId: string;
-  const complaints: string[] = [];
+  const consoleErrors: string[] = [];
 
   beforeAll(async () => {
     service = await startAdmin();
     await service.signedIn();
-    accountId = await livedIn(service);
-    await tellRuns(service);
+    accountId = await seedUsage(service);
+    await seedRuns(service);
     browser = await openBrowser();
     page = await browser.context.newPage();
     page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
+      if (message.type() === 'error') consoleErrors.push(message.text());
     });
   });
   afterAll(async () => {
@@ -41,13 +41,13 @@ describe('the operator area', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     await inspect(page, 'admin-sign-in-refused');
-    complaints.length = 0; // a browser reports a 401 as an error of the page
+    consoleErrors.length = 0; // browsers report a 401 as an error
     await signIn(page, service.url, 'operator@example.org');
   });
 
   it('shows the dashboard', () => inspect(page, 'admin-dashboard'));
 
-  it('lists indicators, edits one and switches it off', async () => {
+  it('lists indicators, edits one and unpublishes it', async () => {
     await follow(page, 'Indicators', '/admin/indicators');
     await inspect(page, 'admin-indicators');
     await page.locator('tbody th a').first().click();
@@ -61,7 +61,7 @@ describe('the operator area', () => {
     await inspect(page, 'admin-indicator-disabled');
   });
 
-  it('shows runs, starts one, accepts a held one', async () => {
+  it('shows runs, starts one and accepts a held one', async () => {
     await follow(page, 'Runs', '/admin/runs');
     await inspect(page, 'admin-runs');
     await page
@@ -76,7 +76,7 @@ describe('the operator area', () => {
     await page.getByText('undp is queued').waitFor();
   });
 
-  it('finds a user, opens the account, suspends and restores it', async () => {
+  it('finds an account, suspends and restores it', async () => {
     await follow(page, 'Users', '/admin/users');
     await inspect(page, 'admin-users');
     await page.getByLabel('E-mail, name or id contains').fill('AMARA');
@@ -90,7 +90,7 @@ describe('the operator area', () => {
     await page.getByText('The account is active.').waitFor();
   });
 
-  it('adjusts credits, and gives a refused form back as it was', async () => {
+  it('adjusts credits, and keeps the input of a rejected form', async () => {
     await page.goto(`${service.url}/admin/users/${accountId}`);
     await page.getByLabel('Credits').fill('1.5');
     await page.getByLabel('Reason').fill('goodwill');
@@ -98,7 +98,7 @@ describe('the operator area', () => {
     await page.getByText('Credits must be a whole number').waitFor();
     await inspect(page, 'admin-credits-refused');
     expect(await page.getByLabel('Reason').inputValue()).toBe('goodwill');
-    complaints.length = 0; // a browser reports a 422 as an error of the page
+    consoleErrors.length = 0; // browsers report a 422 as an error
     await page.getByLabel('Credits').fill('-100000');
     await page.getByRole('button', { name: 'Adjust' }).click();
     await page.getByRole('status').waitFor();
@@ -106,7 +106,7 @@ describe('the operator area', () => {
     expect((await service.accounts.get(accountId)).credits.balance).toBe(0);
   });
 
-  it('moves an order on', async () => {
+  it('marks an order paid', async () => {
     await follow(page, 'Orders', '/admin/orders');
     await inspect(page, 'admin-orders');
     await page
@@ -137,10 +137,10 @@ describe('the operator area', () => {
     expect((await service.requests.listOpen()).length).toBe(1);
   });
 
-  it('shows the audit log, and a page that is not there', async () => {
+  it('shows the audit log and an error page, without console errors', async () => {
     await follow(page, 'Audit log', '/admin/audit');
     await inspect(page, 'admin-audit');
-    expect(complaints).toEqual([]);
+    expect(consoleErrors).toEqual([]);
     await page.goto(`${service.url}/admin/nothing`);
     await inspect(page, 'admin-not-found');
   });
@@ -152,8 +152,8 @@ describe('the operator area', () => {
   });
 });
 
-/** One run that is under way, one that is held, one build. */
-async function tellRuns(service: AdminService): Promise<void> {
+/** One running ingestion and one held back. */
+async function seedRuns(service: AdminService): Promise<void> {
   const mirror = new RunReporter(service.client, () => NOON);
   const begun = {
     started_at: formatTimestamp(NOON - 95_000),
@@ -185,8 +185,8 @@ async function tellRuns(service: AdminService): Promise<void> {
   await mirror.close();
 }
 
-/** A service that people have used for a month. Gives the id of an account. */
-async function livedIn({ accounts, requests, metering, clock, client }: AdminService): Promise<string> {
+/** A month of usage by five accounts. @returns the id of the first account */
+async function seedUsage({ accounts, requests, metering, clock, client }: AdminService): Promise<string> {
   const names = ['Amara Okafor', 'Bertil Ångström', 'Chioma <b>Eze</b>', 'Dörte Meyer', 'Ester Nováková'];
   const made = [];
   for (const [index, name] of names.entries()) {
