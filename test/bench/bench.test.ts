@@ -1,4 +1,4 @@
-/** The bench's own arithmetic and its load generator: figures that people decide by must be right themselves. */
+/** The statistics, tables and load generator of the bench. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -12,7 +12,7 @@ import { chosenParts } from './parts.ts';
 import { cpuOfStat } from './process-stats.ts';
 import { forkTask, GATEWAY_FLAGS } from './processes.ts';
 import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
-import { repeatStarts } from './starts.ts';
+import { repeatStarts } from './throughput.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
   name: 'a row',
@@ -22,12 +22,12 @@ const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
 });
 
 describe('figures', () => {
-  it('takes the middle, or the mean of both middles', () => {
+  it('computes the median of an odd and an even number of values', () => {
     expect(median([3, 1, 2])).toBe(2);
     expect(median([4, 1, 2, 3])).toBe(2.5);
   });
 
-  it('judges the median of the ratios by round, not the ratio of the medians', () => {
+  it('judges a goal by the median of the ratios of rounds, not by the ratio of medians', () => {
     const uneven = row([100, 10, 90], [100, 20, 100], { at: 'least', bound: 0.9 });
     expect(ratio(uneven)).toBe(0.9);
     expect(isMet(uneven)).toBe(true);
@@ -48,7 +48,7 @@ describe('figures', () => {
     expect(markdown(report(950), null)).toContain('| 0.95 |  | ≥ 0.9 × | met |\n');
   });
 
-  it('says how restless the ratios were, and what a call costs here and at the floor', () => {
+  it('shows the spread of the ratios and the CPU time of a call here and at the floor', () => {
     const restless = row([80, 90, 120], [100, 100, 100], undefined);
     expect(unrest(restless)).toBeCloseTo(0.1 / 0.9, 10);
     restless.measured.cpu_us = 12.34;
@@ -57,7 +57,7 @@ describe('figures', () => {
     expect(table).toContain('| 0.90 ± 0.10 | 12.3 / 10.0 |');
   });
 
-  it('takes the rounds of several starts together; what failed once is not measured', async () => {
+  it('merges the rounds of several process starts; a row that failed once is skipped', async () => {
     let start = 0;
     const [whole, broken, ...others] = await repeatStarts(async () => {
       start += 1;
@@ -71,12 +71,12 @@ describe('figures', () => {
     expect(whole && 'measured' in whole && ratio(whole)).toBe(2.5);
   });
 
-  it('reads CPU time out of a line whose program has spaces and brackets in its name', () => {
+  it('reads CPU time from a stat line whose program name has spaces and brackets', () => {
     const fields = Array.from({ length: 50 }, (_, place) => String(place + 3));
     expect(cpuOfStat(`42 (a (b) c) ${fields.join(' ')}`)).toBe((14 + 15) * 10);
   });
 
-  it('costs a deployment by the calls that it serves', () => {
+  it('derives the cost of a deployment from its calls a day', () => {
     const kinds = ['cached catalogue', '304', 'one country', 'one ranking'];
     const more = ['filtered data, 60 rows', 'whole indicator as JSON'];
     const cost = (kind: string): Cost => ({
@@ -103,9 +103,9 @@ describe('figures', () => {
     expect(read('Dockerfile').replaceAll(/["',]/g, '')).toContain(`node ${flags} gateway/main.ts`);
   });
 
-  it('names the parts there are when one is asked for that there is not', () => {
+  it('lists all parts when asked for an unknown one', () => {
     expect(chosenParts('cold,cached').map(([name]) => name)).toEqual(['cached', 'cold']);
-    expect(() => chosenParts('cache')).toThrow(/no part "cache"; parts: build, /);
+    expect(() => chosenParts('cache')).toThrow(/unknown part "cache"; parts: build, /);
   });
 });
 
@@ -133,7 +133,7 @@ describe('the load generator', () => {
     return await generator.ask<LoadJob, LoadResult>(job);
   }
 
-  it('counts answers of every framing, each once', async () => {
+  it('counts each response once, whatever its framing', async () => {
     const seen: string[] = [];
     const listener: RequestListener = (request, response) => {
       seen.push(request.url ?? '');
@@ -152,7 +152,7 @@ describe('the load generator', () => {
     expect(result).toMatchObject({ answers: 5, errors: 0 });
   });
 
-  it('reads a 304 to its end, whatever length it tells of', async () => {
+  it('ends a 304 after its headers, whatever its Content-Length', async () => {
     const listener: RequestListener = (_request, response) => {
       response.writeHead(304, { etag: '"a"', 'content-length': 500 }).end();
     };
@@ -160,7 +160,7 @@ describe('the load generator', () => {
     expect(await load(listener, paths, 304)).toMatchObject({ answers: 3, errors: 0 });
   });
 
-  it('counts an answer of another status as an error', async () => {
+  it('counts a response with an unexpected status as an error', async () => {
     const listener: RequestListener = (_request, response) => {
       response.writeHead(429, { 'content-length': 2 }).end('no');
     };

@@ -1,9 +1,12 @@
-/** Parts of the bench: the build, step by step, and the gateway's start. */
-import { type Run, startGateway } from './processes.ts';
+/** Parts of the bench: the build of Gapminder by steps, and the nightly run over all providers. */
+
+import { join } from 'node:path';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { mirrorDirectory } from '../mirror.ts';
+import { type Run, runNode } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import { buildSnapshot, type Session } from './session.ts';
 
-const STARTS = 5;
 const BUILD_AT_MOST_S = 45;
 const BUILD_AT_MOST_MB = 1500;
 
@@ -17,12 +20,11 @@ export async function buildRows(session: Session): Promise<(Row | Skipped)[]> {
   if (builds === null) return [{ name: 'build of all Gapminder', skipped: 'no provider mirror' }];
   const { ingest, materialise } = builds;
   const { counts, steps_ms }: Summary = JSON.parse(materialise.stdout);
-  const seconds = (ms: number): Row['measured'] => ({ unit: 's', rounds: [ms / 1000] });
   const perSecond = (ms: number): string =>
     `${Math.round(counts.observations / (ms / 1000)).toLocaleString('en')} rows/s`;
   const step = (name: string, { duration_ms }: Run): Row => ({
     name: `Gapminder: ${name}`,
-    measured: seconds(duration_ms),
+    measured: seconds({ duration_ms }),
     note: perSecond(duration_ms),
   });
   const whole_ms = ingest.duration_ms + materialise.duration_ms;
@@ -32,13 +34,13 @@ export async function buildRows(session: Session): Promise<(Row | Skipped)[]> {
     ...Object.entries(steps_ms).map(
       ([name, ms]): Row => ({
         name: `Gapminder: … ${name}`,
-        measured: seconds(ms),
+        measured: seconds({ duration_ms: ms }),
         note: perSecond(Math.max(1, ms)),
       }),
     ),
     {
       name: 'Gapminder: whole build',
-      measured: seconds(whole_ms),
+      measured: seconds({ duration_ms: whole_ms }),
       goal: { at: 'most', bound: BUILD_AT_MOST_S },
       note: `${counts.observations.toLocaleString('en')} rows, ${perSecond(whole_ms)}`,
     },
@@ -54,27 +56,55 @@ export async function buildRows(session: Session): Promise<(Row | Skipped)[]> {
   return rows;
 }
 
-/** Starts several times; the time of the first counts like the others, since files are in the page cache. */
-export async function startRows(session: Session): Promise<Row[]> {
-  await session.snapshot();
-  session.say('starting the gateway');
-  const ready: number[] = [];
-  const memory: number[] = [];
-  for (let start = 0; start < STARTS; start++) {
-    await using gateway = await startGateway(session.settings);
-    ready.push(gateway.ready_ms / 1000);
-    memory.push((await gateway.memory()) ?? Number.NaN);
-  }
-  return [
-    {
-      name: 'gateway: start to ready',
-      measured: { unit: 's', rounds: ready },
-      goal: { at: 'most', bound: 2 },
-    },
-    {
-      name: 'gateway: resident memory when ready',
-      measured: { unit: 'MB', rounds: memory },
-      goal: { at: 'most', bound: 300 },
-    },
+interface NightlySummary {
+  providers: { provider: string; outcome: string; rows: number; seconds: number }[];
+}
+
+const NIGHTLY = 'night over all providers';
+
+export async function nightlyRows({ dir: home, settings, say }: Session): Promise<(Row | Skipped)[]> {
+  // Separate from the lake and snapshots that other parts serve.
+  const dir = join(home, 'night');
+  const mirror = mirrorDirectory();
+  if (mirror === null) return [{ name: NIGHTLY, skipped: 'no provider mirror' }];
+  const own = { ...settings, VAR_DIR: dir, SNAPSHOT_DIR: join(dir, 'snapshots'), PROVIDER_MIRROR: mirror };
+  const night = (): Promise<Run> => runNode('build/main.ts', ['nightly', '--all', '--json'], own);
+  say('a night over all providers');
+  const first = await night();
+  say('a night that finds nothing new');
+  const second = await night();
+  const rows: Row[] = [
+    { name: NIGHTLY, measured: seconds(first), goal: { at: 'most', bound: 240 } },
+    { name: `${NIGHTLY}, nothing new upstream`, measured: seconds(second), goal: { at: 'most', bound: 30 } },
+    ...(await connectorRows(JSON.parse(first.stdout))),
   ];
+  if (first.peak_mb !== null) {
+    const measured = { unit: 'MB' as const, rounds: [first.peak_mb] };
+    rows.push({ name: `${NIGHTLY}: peak memory`, measured, goal: { at: 'most', bound: 2000 } });
+  }
+  return rows;
+}
+
+const seconds = ({ duration_ms }: Pick<Run, 'duration_ms'>): Row['measured'] => ({
+  unit: 's',
+  rounds: [duration_ms / 1000],
+});
+
+/** Rows per second of each connector. Providers are ingested in parallel. */
+async function connectorRows({ providers }: NightlySummary): Promise<Row[]> {
+  const { providers: definitions } = await loadCurated('data');
+  const connectorOf = (id: string): string => {
+    const definition = definitions.get(id);
+    const own = typeof definition?.mirror === 'object' ? definition.mirror.connector : undefined;
+    return own ?? definition?.connector ?? id;
+  };
+  const read = providers.filter(({ outcome }) => outcome === 'succeeded');
+  return [...Map.groupBy(read, ({ provider }) => connectorOf(provider))].map(([connector, runs]) => {
+    const total = (what: 'rows' | 'seconds'): number => runs.reduce((sum, run) => sum + run[what], 0);
+    return {
+      name: `ingest by ${connector}`,
+      measured: { unit: 'rows/s', rounds: [total('rows') / total('seconds')] },
+      note: runs.map(({ provider }) => provider).join(', '),
+    };
+  });
 }

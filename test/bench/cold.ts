@@ -1,8 +1,7 @@
 /**
- * A filtered `/v1/data` that no memory holds, beside the bare query on the same file. Each round has a gateway of its own
- * and asks it for each indicator once; others, before, have warmed up its code. Then it asks for all of them again: the gateway
- * of these rows has the smallest hot memory, so this is what a working set costs that does not fit. Files are in the page
- * cache for everyone.
+ * Filtered `/v1/data` without any cache, compared with the bare query on the same file. Each round starts a gateway, warms
+ * it up with other indicators, and queries each indicator once. A second pass repeats all queries with the smallest hot
+ * cache, which shows the cost of a working set that does not fit. Files are in the page cache for both sides.
  */
 import { join, resolve } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
@@ -18,10 +17,10 @@ const ROUNDS = 4;
 const WARM_UP_SHARE = 0.3;
 const PASS_AT_MOST_MS = 60_000;
 const AT_MOST = 1.3;
-/** So many indicators of the gateway, then the same ones of the bare query: noise of the machine hits both. */
+/** Queries to the gateway, then the same ones to the floor, so that noise affects both. */
 const BATCH = 35;
 
-/** Milliseconds of one slice, medians by batch. */
+/** Milliseconds per query, as medians of batches. */
 export async function coldRows(session: Session): Promise<Row[]> {
   const { dir, catalogue } = await session.snapshot();
   const { key } = await session.customer();
@@ -44,7 +43,7 @@ export async function coldRows(session: Session): Promise<Row[]> {
     );
     const job = { port, requests, connections: 1, duration_ms: PASS_AT_MOST_MS, once: true };
     const { errors, answers, latency_p50_ms } = await session.load.ask<LoadJob, LoadResult>(job);
-    if (errors > 0 || answers !== each.length) throw new Error('cold /v1/data: not every answer was 200');
+    if (errors > 0 || answers !== each.length) throw new Error('cold /v1/data: not every response was 200');
     return latency_p50_ms;
   };
 

@@ -1,4 +1,4 @@
-/** Parts of the bench: calls of the gateway against floors that send the same bytes. */
+/** Parts of the bench that compare calls to the gateway with floors that send the same bytes. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ import type { Candidate, Comparison } from './throughput.ts';
 
 type Rows = (Row | Skipped)[];
 
-/** A call, what it costs and what a floor must reach for it. */
+/** A call with its price and its goal relative to the floor. */
 export interface Measured {
   name: string;
   call: Call;
@@ -58,7 +58,7 @@ const against = (gateway: Gateway, measured: Measured, floors: Comparison['floor
 const withGoal = (floor: Candidate, atLeast: number | undefined): Comparison['floors'][number] =>
   atLeast === undefined ? floor : { ...floor, atLeast };
 
-/** Bare node:http that knows this one answer. It does not negotiate, so each call has a floor of its own. */
+/** Bare node:http with one fixed response. It does not negotiate, so each call has its own floor. */
 async function bareFloor(
   measured: Measured,
   answer: Answer,
@@ -117,7 +117,7 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   },
 ];
 
-/** Catalogue answers against bare node:http, and gzip ones against nginx too. */
+/** Catalogue responses against bare node:http, gzip ones also against nginx. */
 export async function cachedRows(session: Session): Promise<Rows> {
   const { catalogue } = await session.snapshot();
   await using gateway = await session.gateway();
@@ -167,7 +167,7 @@ const HOT_AT_LEAST = 0.85;
 const WHOLE_AT_LEAST = 0.6;
 const WHOLE_CONNECTIONS = 8;
 
-/** Flat and data routes against Fastify with one equal Lua call; whole indicators against sending their bytes. */
+/** Flat and data routes against Fastify with an equal Lua call; whole indicators against bare node:http. */
 export async function keyedRows(session: Session): Promise<Rows> {
   const { catalogue } = await session.snapshot();
   const customer = await session.customer();
@@ -236,14 +236,14 @@ export async function compareWithFastify(
 
 const REFUSAL_AT_LEAST = 1;
 
-/** What a refusal costs, beside an answer that is paid for: nobody may be cheaper to refuse than to serve. */
+/** Refusals against a paid call: a refusal must not cost more. */
 export async function refusalRows(session: Session): Promise<Rows> {
   const [customer, poor, hasty] = [
     await session.customer(),
     await session.openAccount('poor', ['--verified']),
     await session.openAccount('hasty'),
   ];
-  // Who has not confirmed an address may do one call a day here, and who sends no key too.
+  // Unverified and anonymous callers have one call a day.
   await using gateway = await session.gateway({ ANONYMOUS_PER_DAY: '1' });
   const flat = flatCall(customer);
   const refused = (name: string, status: number, path: string, authorization?: string): Measured => ({

@@ -1,20 +1,20 @@
-/** What a million calls of each kind cost, as a table, and what two deployments of different size need by it. */
+/** The table of costs per million calls, and the resources of two example deployments. */
 
-/** One kind of call, per million. */
+/** Of a million calls of one kind. */
 export interface Cost {
   kind: string;
   /** CPU-seconds of the gateway and of Redis. */
   gateway_s: number;
   redis_s: number;
-  /** Megabytes of Redis' memory that stay until the archive takes them: the ledger. */
+  /** Redis memory of the ledger, until it is archived. */
   lasting_mb: number;
-  /** Megabytes of Redis' memory for three minutes: what makes a repeated debit the same debit. */
+  /** Redis memory for three minutes: results of debits, for idempotent retries. */
   passing_mb: number;
-  /** Megabytes that Redis writes to its append-only file. */
+  /** Written to the append-only file. */
   file_mb: number;
 }
 
-/** Of a hundred calls so many are of each kind; the rest of the kinds is rare. */
+/** Share of each kind of call in an example deployment. */
 const MIX: [kind: string, share: number][] = [
   ['cached catalogue', 0.5],
   ['304', 0.2],
@@ -24,12 +24,12 @@ const MIX: [kind: string, share: number][] = [
   ['whole indicator as JSON', 0.01],
 ];
 const PRICED_SHARE = 0.3;
-/** The busiest minute of a day against its mean. */
+/** Ratio of the busiest minute of a day to the mean. */
 const PEAK = 5;
-/** `LEDGER_LIVE_DAYS` and the day that runs. */
+/** `LEDGER_LIVE_DAYS` plus the current day. */
 const LEDGER_DAYS = 4;
 const DAY_S = 86_400;
-/** Less than this is nothing that anybody plans by. */
+/** Smaller values are shown as "less than". */
 const CORE_LEAST = 0.01;
 const DEPLOYMENTS = [
   { name: 'small', callsPerDay: 100_000 },

@@ -1,7 +1,6 @@
 /**
- * What calls of each kind cost: CPU time of the gateway and of Redis, and what Redis keeps. Measured at full load with many
- * calls in flight, as the throughput is; a call that comes alone costs Redis some more, because it shares no read and
- * no write with others.
+ * Cost of each kind of call: CPU time of gateway and Redis, and memory of Redis. Measured at full load; a single call
+ * costs Redis more, because it shares no read or write with others.
  */
 import { Redis } from 'ioredis';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -23,8 +22,8 @@ interface Kind {
   status?: number;
 }
 
-/** What Redis has used and holds. */
-interface QuotaStatus {
+/** CPU time and memory so far. */
+interface ResourceUsage {
   gateway_ms: number;
   redis_ms: number;
   memory: number;
@@ -36,7 +35,7 @@ export async function costs(session: Session): Promise<Cost[]> {
   await using gateway = await session.gateway();
   const redis = new Redis(session.socket);
   try {
-    // The file of a server that rewrites it meanwhile would shrink.
+    // A rewrite would shrink the file during the measurement.
     await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
     const found: Cost[] = [];
     for (const kind of await kindsOf(session, gateway)) {
@@ -79,7 +78,7 @@ async function kindsOf(session: Session, { port }: Gateway): Promise<Kind[]> {
 
 async function costOf(session: Session, gateway: Gateway, redis: Redis, kind: Kind): Promise<Cost> {
   const { account_id } = await session.customer();
-  const standing = async (): Promise<QuotaStatus> => {
+  const usage = async (): Promise<ResourceUsage> => {
     const info = await redis.info();
     const fact = (name: string): number => Number(new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 0);
     return {
@@ -98,12 +97,12 @@ async function costOf(session: Session, gateway: Gateway, redis: Redis, kind: Ki
   const load = (duration_ms: number): Promise<LoadResult> =>
     session.load.ask<LoadJob, LoadResult>({ ...job, requests: requestTexts(kind.call), duration_ms });
   await load(WARM_UP_MS);
-  const before = await standing();
+  const before = await usage();
   const { answers, errors } = await load(MEASURED_MS);
-  if (errors > 0) throw new Error(`${kind.kind}: ${errors} answers had another status`);
-  const after = await standing();
-  // As many as would make a million; what others of the run left for minutes and is gone now is not to be counted.
-  const perMillion = (what: keyof QuotaStatus): number =>
+  if (errors > 0) throw new Error(`${kind.kind}: ${errors} responses had another status`);
+  const after = await usage();
+  // Keys of earlier measurements may expire meanwhile, which must not count as negative.
+  const perMillion = (what: keyof ResourceUsage): number =>
     Math.max(0, ((after[what] - before[what]) / answers) * 1e6);
   const lasting_mb = perMillion('ledger') / MEGABYTE;
   return {

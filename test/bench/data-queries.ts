@@ -1,10 +1,10 @@
-/** Which observations the bench asks for. */
+/** The `/v1/data` queries of the bench. */
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 
 const COLD_INDICATORS = 400;
 const COUNTRIES = ['BRA', 'IND', 'SWE'];
 const YEARS = 20;
-/** What a whole indicator is about: most series are no longer. */
+/** Rows of a typical whole indicator. */
 const WHOLE_ROWS = 9_000;
 
 export interface DataQuery {
@@ -22,7 +22,7 @@ const exportable = (catalogue: CatalogueIndex) =>
     record.access_tier === 'open' && record.coverage ? [{ ...record, coverage: record.coverage }] : [],
   );
 
-/** Three countries × twenty years of many indicators, widely covered ones first: their slices are the largest. */
+/** Three countries × twenty years of many indicators, those with the widest coverage first. */
 export function slices(catalogue: CatalogueIndex): DataQuery[] {
   return exportable(catalogue)
     .toSorted((a, b) => b.coverage.n_countries - a.coverage.n_countries)
@@ -33,7 +33,7 @@ export function slices(catalogue: CatalogueIndex): DataQuery[] {
     });
 }
 
-/** The slice that is asked for again and again; of a series that is ranked, so that its ranking can be asked for too. */
+/** A repeated query. Its indicator has a ranking. */
 export function hotQuery(catalogue: CatalogueIndex): DataQuery {
   const ranked = new Set(catalogue.indicators.flatMap(({ record }) => (record.no_rank ? [] : [record.id])));
   const found = slices(catalogue).find(({ indicator }) => ranked.has(indicator));
@@ -41,7 +41,7 @@ export function hotQuery(catalogue: CatalogueIndex): DataQuery {
   return found;
 }
 
-/** The indicator whose countries × years come nearest to a usual whole indicator. */
+/** The indicator whose countries × years are closest to `WHOLE_ROWS`. */
 export function wholeIndicator(catalogue: CatalogueIndex): string {
   const distance = ({
     yr_min,

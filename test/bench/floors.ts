@@ -1,9 +1,9 @@
 /**
- * The floors: the least that could answer the same request. A process of its own, like the gateway.
+ * The floors: the cheapest programs that answer the same request. Run as a process, like the gateway.
  *
- *   http     bare node:http as anybody would write it; the same status, headers and body, found by path
- *   fastify  bare Fastify; one call of the gateway's own Lua script with equal keys and arguments, then the same bytes
- *   duckdb   one prepared query on the same Parquet file, in this process, without any HTTP
+ *   http     bare node:http that sends the same status, headers and body by path
+ *   fastify  bare Fastify that calls the gateway's Lua script with equal arguments and sends the same bytes
+ *   duckdb   one prepared query on the same Parquet file, in process, without HTTP
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ export interface FixedAnswer {
   path: string;
   status: number;
   headers: Record<string, string>;
-  /** Base64 of the body as it goes over the wire. */
+  /** Base64 of the encoded body. */
   body: string;
   price: number;
   rows: number;
@@ -105,7 +105,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
   return portOf(app.server);
 }
 
-/** Milliseconds of each query, after one that pays for opening the engine. */
+/** Milliseconds of each query, after a warm-up. */
 async function bareDuckDb(queries: ParquetQuery[]): Promise<number[]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();

@@ -1,24 +1,24 @@
-/** Plain requests for the bench: the text the load generator sends, and one answer read whole and undecoded. */
+/** Requests of the bench: texts for the load generator, and single undecoded responses. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 
 export interface Call {
   path: string;
   headers?: Record<string, string>;
-  /** Each request asks for a URL that no other has asked for: it bears a parameter that nobody knows. The path has others. */
+  /** Adds an unknown parameter with a new value to each request, so that no cache holds the URL. */
   isNewEachTime?: boolean;
 }
 
 export interface Answer {
   status: number;
-  /** What describes the body and the caching; nothing that belongs to one connection or one call. */
+  /** Without headers that belong to a connection or a single call. */
   headers: Record<string, string>;
   body: Buffer;
 }
 
 const OF_ONE_CONNECTION = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** The request as it goes over the wire. */
+/** The complete request text. */
 export function requestText({ path, headers = {} }: Call): string {
   const lines = Object.entries({ host: '127.0.0.1', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -26,11 +26,11 @@ export function requestText({ path, headers = {} }: Call): string {
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** More than a gateway remembers, so that the first is new again when all were sent. */
+/** More than the gateway caches, so that the first is evicted before it repeats. */
 const NEW_URLS = 50_000;
 let newUrls = 0;
 
-/** What a load generator sends in turn for one call. */
+/** Request texts of one call, for the load generator to send in turn. */
 export function requestTexts(call: Call): string[] {
   if (!call.isNewEachTime) return [requestText(call)];
   return Array.from({ length: NEW_URLS }, () =>

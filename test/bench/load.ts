@@ -1,22 +1,21 @@
 /**
- * The load generator: a process of its own that keeps a fixed number of connections busy and counts whole answers.
+ * A closed-loop load generator, run as a process: it keeps a fixed number of connections busy and counts responses.
  *
- * It is leaner than a general HTTP client on purpose. Generator and server share the machine's cores, so what the
- * generator wastes is taken from what is measured. It reads status, Content-Length and the end of a chunked body, and
- * nothing else. An answer with another status than the expected one is an error, and a row with errors is void.
+ * It shares the cores with the server, so it does less than a general HTTP client: it reads only status, Content-Length
+ * and the end of a chunked body. A response with an unexpected status is an error, and a row with errors is void.
  */
 import { connect, type Socket } from 'node:net';
 import { ResponseReader } from './response-reader.ts';
 
 export interface LoadJob {
   port: number;
-  /** Whole requests as they go over the wire; connections take them in turn. */
+  /** Complete request texts, sent in turn. */
   requests: string[];
   connections: number;
   duration_ms: number;
-  /** Each request is sent once, and the job ends with the last answer. */
+  /** Sends each request once and ends with the last response. */
   once?: boolean;
-  /** The status that every answer must have; default 200. */
+  /** Expected status; default 200. */
   status?: number;
 }
 

@@ -1,13 +1,13 @@
 /**
- * `npm run bench [-- options]`: what the gateway and the build cost beside their floors, measured on this machine in one
- * run of several minutes. The tables go to standard output as Markdown; var/bench/<time>.json and .md hold them too.
+ * `npm run bench [-- options]` measures the gateway and the build against their floors, in several minutes. The tables are
+ * printed as Markdown and saved to var/bench/<time>.json and .md.
  *
- *   --only NAMES     parts, separated by commas; an unknown one lists them
- *   --compare FILE   shows the change against an earlier run's JSON
- *   --data DIR       where the snapshot is built, and found again by the next run; else a directory that goes
+ *   --only NAMES     comma-separated parts; an unknown name lists them
+ *   --compare FILE   adds the change against the JSON of an earlier run
+ *   --data DIR       keeps the snapshot there for later runs; default a temporary directory
  *
- * Everything runs on loopback, with data, Redis and settings of its own in a temporary directory; the real `var/` only
- * receives the report. The snapshot is all of Gapminder where a provider mirror is at hand, else the sample.
+ * Everything runs on loopback with data, Redis and settings in a temporary directory. The snapshot is all of Gapminder
+ * with a provider mirror, else the sample.
  */
 import { chmod, mkdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

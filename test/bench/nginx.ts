@@ -1,4 +1,4 @@
-/** nginx with gzip_static, where it is installed: how fast a static file can be sent on this machine. */
+/** A floor for static files: nginx with gzip_static, where it is installed. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { end } from './processes.ts';
 
 export interface Nginx extends AsyncDisposable {
   port: number;
-  /** CPU time used so far by all its processes, in milliseconds; null where /proc does not exist. */
+  /** CPU time of all its processes in ms; null without /proc. */
   cpu(): Promise<number | null>;
 }
 
@@ -34,8 +34,8 @@ http {
 `;
 
 /**
- * Serves bodies (file name → plain and gzip bytes) out of `dir`; null when nginx is not installed.
- * One worker, as the gateway has one.
+ * Serves bodies (file name → plain and gzip bytes) from `dir` with one worker, as the gateway has.
+ * @returns null when nginx is not installed
  */
 export async function startNginx(
   dir: string,

@@ -1,15 +1,14 @@
-/** The parts of the bench in the order they run; each can be run alone. */
+/** The parts of the bench in order; each can run alone. */
 
-import { buildRows, startRows } from './builds.ts';
+import { buildRows, nightlyRows } from './builds.ts';
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
-import { nightRows } from './night.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
-import { memoryRows } from './start-and-memory.ts';
-import { repeatStarts } from './starts.ts';
+import { memoryRows, startRows } from './start-and-memory.ts';
+import { repeatStarts } from './throughput.ts';
 import { usersRows } from './users.ts';
 import { workersRows } from './workers.ts';
 
@@ -29,7 +28,7 @@ const rowsOverStarts = (measure: (session: Session) => Promise<(Row | Skipped)[]
 
 export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['build', rowsOf(buildRows)],
-  ['night', rowsOf(nightRows)],
+  ['night', rowsOf(nightlyRows)],
   ['start', rowsOf(startRows)],
   ['cached', rowsOverStarts(cachedRows)],
   ['keyed', rowsOverStarts(keyedRows)],
@@ -42,19 +41,19 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
 ]);
 
 /**
- * The parts that `--only` names; all of them without it.
- * @throws when a name is none of a part.
+ * The parts that `--only` names, or all.
+ * @throws for an unknown name
  */
 export function chosenParts(only: string | undefined): [string, Part][] {
   if (only === undefined) return [...PARTS];
   const names = only.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !PARTS.has(name));
   if (unknown !== undefined)
-    throw new Error(`there is no part "${unknown}"; parts: ${[...PARTS.keys()].join(', ')}`);
+    throw new Error(`unknown part "${unknown}"; parts: ${[...PARTS.keys()].join(', ')}`);
   return [...PARTS].filter(([name]) => names.includes(name));
 }
 
-/** Runs parts one after another. A part that fails is a row that says so, and the others run. */
+/** Runs parts in sequence. A failed part becomes a row; the others still run. */
 export async function runParts(session: Session, parts: [string, Part][]): Promise<Found> {
   const all: Required<Found> = { rows: [], costs: [] };
   for (const [name, part] of parts) {

@@ -1,10 +1,10 @@
-/** What the kernel says of a process and its children: memory held, CPU time used. Null where there is no /proc. */
+/** Memory, CPU time and handles of a process and its children from /proc; null without it. */
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The kernel counts CPU time in ticks; a hundred a second wherever Node runs. */
+/** Linux counts CPU time in 100 ticks per second. */
 const TICK_MS = 10;
 
-/** Kilobytes of a `VmRSS`-like line, as MB. */
+/** A value of /proc/PID/status, in MB. */
 export async function memoryLine(pid: number | undefined, name: 'VmRSS' | 'VmHWM'): Promise<number | null> {
   try {
     const status = await readFile(`/proc/${pid}/status`, 'utf8');
@@ -15,7 +15,7 @@ export async function memoryLine(pid: number | undefined, name: 'VmRSS' | 'VmHWM
   }
 }
 
-/** A process and all that it started, themselves included. */
+/** Process ids of a process and all its descendants. */
 export async function familyOf(pid: number | undefined): Promise<number[]> {
   if (pid === undefined) return [];
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
@@ -23,7 +23,7 @@ export async function familyOf(pid: number | undefined): Promise<number[]> {
   return [pid, ...(await Promise.all(children.map(familyOf))).flat()];
 }
 
-/** CPU time of a process and its living children since they started, in milliseconds, in steps of ten. */
+/** CPU time of a process and its living descendants, in ms, with a resolution of 10 ms. */
 export async function cpuTime(pid: number | undefined): Promise<number | null> {
   try {
     const family = await familyOf(pid);
@@ -36,7 +36,7 @@ export async function cpuTime(pid: number | undefined): Promise<number | null> {
   }
 }
 
-/** Open file handles, sockets included, of a process and its living children. */
+/** Open file handles, sockets included, of a process and its living descendants. */
 export async function openHandles(pid: number | undefined): Promise<number | null> {
   try {
     const family = await familyOf(pid);
@@ -47,7 +47,7 @@ export async function openHandles(pid: number | undefined): Promise<number | nul
   }
 }
 
-/** User and system time out of a `stat` line; the name of the program may hold spaces and brackets. */
+/** User and system time of a `stat` line, in ms. The program name may contain spaces and brackets. */
 export function cpuOfStat(line: string): number {
   const [, , , , , , , , , , , user, system] = line.slice(line.lastIndexOf(')') + 2).split(' ');
   return (Number(user) + Number(system)) * TICK_MS;

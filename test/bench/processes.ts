@@ -1,4 +1,4 @@
-/** Child processes of the bench: started, watched until ready, measured from /proc, ended with their group. */
+/** Child processes of bench and fault runs: started, awaited, measured from /proc, ended. */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -13,30 +13,29 @@ const ENDING_AT_MOST_MS = 10_000;
 
 export interface Gateway extends AsyncDisposable {
   port: number;
-  /** Its first process; the others are that one's children. */
+  /** The main process; workers are its children. */
   pid: number | undefined;
-  /** From spawn to the first 200 of /readyz. */
+  /** From spawn to the first 200 of `/readyz`. */
   ready_ms: number;
-  /** Resident memory now, of all its processes, in MB; null where /proc does not exist. */
+  /** Resident memory of all its processes in MB; null without /proc. */
   memory(): Promise<number | null>;
-  /** CPU time used so far by all its processes, in milliseconds; null where /proc does not exist. */
+  /** CPU time of all its processes in ms; null without /proc. */
   cpu(): Promise<number | null>;
-  /** Open file handles now, of all its processes; null where /proc does not exist. */
+  /** Open file handles of all its processes; null without /proc. */
   handles(): Promise<number | null>;
-  /** Sends it a signal and waits for its end. Gives the exit code; null when the signal itself ended it. */
+  /** Sends a signal and waits for the exit. @returns the exit code, null when the signal ended it */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 export type Environment = Record<string, string>;
 
 /**
- * What `npm start` and the image give Node for the gateway. Young objects get at most this room, in MB. Measured with 8, a
- * call that waits in a line of a thousand lives through several collections and costs twice as much as one that does not,
- * so a line made itself longer; with 64 it costs a half more, and one that does not wait a tenth less.
+ * Node flags of `npm start` and the image. With 8 MB of semi-space a call in a queue of a thousand survived several
+ * collections and cost twice as much CPU; with 64 MB it costs half as much more, and other calls a tenth less.
  */
 export const GATEWAY_FLAGS: readonly string[] = ['--max-semi-space-size=64'];
 
-/** A program under `env`, so that the bench hands on settings without reading the environment itself. */
+/** Starts a program through `env`, which adds settings to the inherited environment. */
 function spawnNode(
   script: string,
   args: string[],
@@ -50,7 +49,7 @@ function spawnNode(
   });
 }
 
-/** Ends a process, politely first. */
+/** Ends a process with SIGTERM, and with SIGKILL after a timeout. */
 export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
@@ -62,14 +61,14 @@ export async function end(child: ChildProcess): Promise<void> {
 
 const ADDRESS = /listens on http:\/\/[^\s/]+:(\d+)/;
 
-/** Starts a gateway on a port that the system picks, and waits until it is ready. */
+/** Starts a gateway on a free port and waits until it is ready. */
 export async function startGateway(settings: Environment): Promise<Gateway> {
   const started = performance.now();
   const child = spawnNode(
     'gateway/main.ts',
     [],
     {
-      // One process against one process, and its memory is all there is, unless more are asked for.
+      // Floors are single processes.
       WORKERS: '1',
       ...settings,
       PORT: '0',
@@ -133,11 +132,11 @@ const isReady = (port: number): Promise<boolean> =>
 export interface Run {
   stdout: string;
   duration_ms: number;
-  /** Highest resident memory of the process, in MB, sampled; null where /proc does not exist. */
+  /** Sampled peak memory of the process in MB; null without /proc. */
   peak_mb: number | null;
 }
 
-/** Runs one of the repository's own programs to its end. @throws with its last words when it fails. */
+/** Runs a program of this repository. @throws with the end of its output when it fails */
 export async function runNode(script: string, args: string[], settings: Environment): Promise<Run> {
   const started = performance.now();
   const child = spawnNode(script, args, settings);
@@ -159,9 +158,9 @@ export async function runNode(script: string, args: string[], settings: Environm
 }
 
 export interface ForkedTask extends AsyncDisposable {
-  /** Sends one message and resolves to the answer. */
+  /** Sends one message and resolves to the reply. */
   ask<Question extends object, Answer>(question: Question): Promise<Answer>;
-  /** CPU time used so far, in milliseconds; null where /proc does not exist. */
+  /** CPU time in ms; null without /proc. */
   cpu(): Promise<number | null>;
 }
 

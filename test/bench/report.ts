@@ -9,15 +9,15 @@ export interface Sample {
   rounds: number[];
 }
 
-/** CPU time of the answering process for one answer, in microseconds. */
+/** CPU time of the serving process per response, in microseconds. */
 export type CpuTime = number | null;
 
 export interface Row {
   name: string;
   measured: Sample & { cpu_us?: CpuTime };
-  /** The same work at its cheapest, measured in the same run. */
+  /** The same work by the cheapest program, measured in the same run. */
   floor?: { name: string; sample: Sample & { cpu_us?: CpuTime } };
-  /** A bound on the median of measured / floor by round, or, without a floor, on the median itself. */
+  /** A limit for the median of measured / floor by round or, without a floor, for the median itself. */
   goal?: { at: 'least' | 'most'; bound: number };
   note?: string;
 }
@@ -25,7 +25,7 @@ export interface Row {
 export interface Skipped {
   name: string;
   skipped: string;
-  /** It was not left out: it should have been measured and could not be. */
+  /** The measurement failed, rather than being left out. */
   failed?: boolean;
 }
 
@@ -43,14 +43,14 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** Rounds of measured and floor were taken in turn, so each pair saw the same machine. */
+/** Rounds alternate between measured and floor, so noise affects both of a pair. */
 export function ratio(row: Row): number | null {
   if (!row.floor) return null;
   const floors = row.floor.sample.rounds;
   return median(row.measured.rounds.map((value, round) => value / (floors[round] ?? Number.NaN)));
 }
 
-/** How far the ratios of single rounds lie from their median, as a share of it: the middle one of all distances. */
+/** Median absolute deviation of the ratios, relative to their median. */
 export function unrest(row: Row): number | null {
   const middle = ratio(row);
   if (middle === null || !row.floor || row.measured.rounds.length < 3) return null;
@@ -83,7 +83,7 @@ function ratioText(row: Row): string {
   return distance === null ? share.toFixed(2) : `${share.toFixed(2)} ± ${(share * distance).toFixed(2)}`;
 }
 
-/** `12.1 / 13.0`: a call's CPU time here and at the floor. */
+/** `12.1 / 13.0`: CPU time of a call here and at the floor. */
 function cpuText({ measured, floor }: Row): string {
   const text = (time: CpuTime | undefined): string => time?.toFixed(1) ?? '';
   const [own, least] = [text(measured.cpu_us), text(floor?.sample.cpu_us)];
@@ -98,7 +98,7 @@ function goalText(row: Row): string {
 
 const signed = (share: number): string => `${share < 0 ? '−' : '+'}${Math.abs(share * 100).toFixed(0)} %`;
 
-/** Change of the figure, and, where there is a floor, of the ratio: the second one is independent of the machine's day. */
+/** Change of the value and, with a floor, of the ratio, which does not depend on the speed of the machine. */
 function changeText(row: Row, before: Row | undefined): string {
   if (!before) return '';
   const change = signed(median(row.measured.rounds) / median(before.measured.rounds) - 1);
@@ -124,8 +124,7 @@ function cells(row: Row | Skipped, earlier: Map<string, Row>): string[] {
 }
 
 /**
- * The Markdown table; with an earlier report, a last column holds the change of each median, and of each ratio, against
- * it. A report with costs has a second table.
+ * The Markdown table. With an earlier report a last column shows changes. Costs make a second table.
  */
 export function markdown(report: Report, earlier: Report | null): string {
   const before = new Map(

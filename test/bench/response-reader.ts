@@ -1,14 +1,15 @@
-/** Reads as much of HTTP answers as a load generator needs: status, Content-Length and the end of a chunked body. */
+/** Parses HTTP responses as far as a load generator needs: status, Content-Length and the end of a chunked body. */
 
-/** An answer that ends with its headers whatever they say. */
+/** A response that ends with its headers. */
 const NO_BODY = 304;
 const HEAD_END = '\r\n\r\n';
 const CHUNKED_END = Buffer.from('0\r\n\r\n');
 
-/** Follows one answer after another on a connection; `push` returns true when an answer is complete. */
+/** Parses the responses of a connection. `push` returns true when a response is complete. */
 export class ResponseReader {
   status = 0;
-  /** Status line and headers of the answer that is being read, as they came. */
+  /** Status line and headers of the current response. */
+
   head = '';
   #head = '';
   #remaining = 0;

@@ -1,4 +1,4 @@
-/** The bench of scale: its copies are what they claim to be, and growth is judged by the doubling. */
+/** The scale bench: properties of its synthetic lakes, and the growth per doubling. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ describe('copies of a lake', () => {
     return new Map([...groups].map(([iso3, cells]) => [iso3, cells.map(({ value }) => Number(value))]));
   };
 
-  it('hold every series whole, most of them at another country, the same for all series of a copy', () => {
+  it('hold every series complete, most with countries permuted, equally for all series of a copy', () => {
     const original = byCountry(`v00_${SLUGS[0]}`);
     expect(original.get('C07')).toEqual([2700, 2701, 2702]);
     for (const copy of [1, 2, 3, 4]) {
@@ -75,7 +75,7 @@ describe('copies of a lake', () => {
     }
   });
 
-  it('are dealt out over three providers, each with its curated data', async () => {
+  it('are distributed over three providers, each with its curated data', async () => {
     const curated = await loadCurated(join(dir, 'many/data'));
     expect([...curated.providers.keys()].toSorted()).toEqual(['gapminder', 'gapminder-b', 'gapminder-c']);
     const [entry] = JSON.parse(
@@ -87,13 +87,13 @@ describe('copies of a lake', () => {
 });
 
 describe('growth', () => {
-  it('is the cost of twice the data, whatever the step between two sizes', () => {
+  it('is normalised to the cost of twice the data, whatever the step between two sizes', () => {
     expect(perDoubling(10, 20, 2)).toBeCloseTo(2);
     expect(perDoubling(10, 100, 10)).toBeCloseTo(2);
     expect(perDoubling(10, 40, 2)).toBeCloseTo(4);
   });
 
-  it('is met when no step between two sizes grows faster', () => {
+  it('meets its goal when no step between two sizes grows faster', () => {
     const size = (copies: number, cpu_s: number): Size => ({
       copies,
       indicators: copies,

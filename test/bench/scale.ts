@@ -1,12 +1,12 @@
 /**
- * `npm run bench:scale [-- options]`: the build and the gateway on many times Gapminder, in a temporary directory.
+ * `npm run bench:scale [-- options]` measures the build and the gateway on multiples of Gapminder.
  *
  *   --copies LIST   sizes, in times Gapminder; default 1,2,10,30
- *   --data DIR      where the lakes and snapshots lie while they are needed; default the system's temporary directory
- *   --no-rates      leaves out how many answers the gateway gives a second
+ *   --data DIR      for temporary lakes and snapshots; default the system's temporary directory
+ *   --no-rates      skips the request rates of the gateway
  *
- * 30 × are 112 million observations of 14,340 indicators and need some 5 GB of disk. The table goes to standard output as
- * Markdown; var/bench/scale-<time>.json and .md hold it too. What the copies are made of is said in scale/replica.ts.
+ * 30 × is 112 million observations of 14,340 indicators and needs 5 GB of disk. The table is printed as Markdown and saved
+ * to var/bench/scale-<time>.json and .md. See scale/replica.ts for how copies are made.
  */
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,9 +25,9 @@ const OPTIONS = {
   data: { type: 'string', default: tmpdir() },
   'no-rates': { type: 'boolean', default: false },
 } as const;
-/** A copy's share of the lake, of the single copies and of the snapshot, with room to spare. */
+/** Disk space per copy for lake, single copies and snapshot, with a reserve. */
 const DISK_MB_PER_COPY = 200;
-/** Sizes between the smallest and these only show growth. */
+/** Request rates are measured at the smallest size and from this one on. */
 const RATES_FROM_COPIES = 10;
 
 function sizesOf(list: string): number[] {

@@ -1,11 +1,11 @@
-/** What a run of the bench leaves nothing of, also when it is interrupted; and where its reports go. */
+/** Temporary resources of a bench run, removed even after an interrupt, and the path of its reports. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PrivateRedis, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 
-/** Where Redis keeps its files here, so that the gateway is measured and not how fast this disk can fsync. */
+/** For the files of Redis, so that fsync latency of the disk is not measured. */
 const MEMORY_FILES = '/dev/shm';
 const REPORTS = join(import.meta.dirname, '../../var/bench');
 
@@ -21,12 +21,12 @@ export class Scratch implements AsyncDisposable {
     }
   }
 
-  /** Disposes of it, too, and before what was there earlier. */
+  /** Adds a resource; the last one added is disposed of first. */
   use<Value extends AsyncDisposable>(value: Value): Value {
     return this.#stack.use(value);
   }
 
-  /** A new directory that goes with the run. */
+  /** A new temporary directory. */
   async directory(under = tmpdir()): Promise<string> {
     const dir = await mkdtemp(join(under, 'almanac-bench-'));
     this.#stack.defer(() => rm(dir, { recursive: true, force: true }));
@@ -45,7 +45,7 @@ export class Scratch implements AsyncDisposable {
   }
 }
 
-/** Writes a report as JSON and as Markdown. @returns the path of both, without its ending. */
+/** Writes a report as JSON and as Markdown. @returns the path of both, without extension */
 export async function writeReport(name: string, report: object, table: string): Promise<string> {
   await mkdir(REPORTS, { recursive: true });
   const file = join(REPORTS, name.replaceAll(':', ''));

@@ -1,4 +1,4 @@
-/** What the parts of the bench share: data, Redis, accounts, the load generator, and how a gateway is started on them. */
+/** Shared by the parts of the bench: data, Redis, accounts, the load generator and gateway processes. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
@@ -26,7 +26,7 @@ export interface OpenSnapshot {
   catalogue: CatalogueIndex;
 }
 
-/** Rate limits that no round can reach. */
+/** Rate limits that no round reaches. */
 const UNLIMITED: Environment = Object.fromEntries(
   ['ANONYMOUS', 'FREE', 'PAID'].flatMap((tier) => [
     [`${tier}_PER_MINUTE`, '1000000000'],
@@ -34,21 +34,21 @@ const UNLIMITED: Environment = Object.fromEntries(
   ]),
 );
 const CREDITS = 1_000_000_000_000;
-/** Several sessions of a run share a Redis; their accounts are told apart by these. */
+/** Makes email addresses unique: sessions of a run share a Redis. */
 let people = 0;
 
 interface Place {
-  /** Everything that is built; what lies there already is used again. */
+  /** Built files; existing ones are reused. */
   dir: string;
   /** A `unix://` address. */
   redisUrl: string;
   say: (line: string) => void;
 }
 
-/** One run of the bench. Disposing of it ends its helpers. */
+/** One run of the bench. */
 export class Session implements AsyncDisposable {
   readonly dir: string;
-  /** What every program of this run is given; one process answers, because a floor is one process. */
+  /** Settings of every program of this run. One worker, because a floor is one process. */
   readonly settings: Environment;
   readonly say: (line: string) => void;
   readonly load: ForkedTask = forkTask(new URL('load.ts', import.meta.url));
@@ -72,13 +72,13 @@ export class Session implements AsyncDisposable {
     return decodeURIComponent(new URL(this.settings.REDIS_URL ?? '').pathname);
   }
 
-  /** The snapshot that is served; built first when no part has built one. */
+  /** The served snapshot, built on demand. */
   snapshot(): Promise<OpenSnapshot> {
     this.#snapshot ??= this.#openSnapshot();
     return this.#snapshot;
   }
 
-  /** A verified account with more credits than any run can spend. */
+  /** A verified account with more credits than a run spends. */
   customer(): Promise<Account> {
     this.#customer ??= this.openAccount('bench', ['--verified', '--credits', String(CREDITS)]);
     return this.#customer;
@@ -93,13 +93,13 @@ export class Session implements AsyncDisposable {
     return { account_id, key, key_id };
   }
 
-  /** A gateway of its own on the snapshot and Redis of this run. */
+  /** Starts a gateway on the snapshot and Redis of this run. */
   async gateway(changes: Environment = {}): Promise<Gateway> {
     await this.snapshot();
     return startGateway({ ...this.settings, ...changes });
   }
 
-  /** Runs a comparison. One that fails costs its own rows only. */
+  /** Runs a comparison. A failure skips only its own rows. */
   async comparison(
     name: string,
     make: (stack: AsyncDisposableStack) => Promise<Comparison>,
@@ -131,7 +131,7 @@ interface Builds {
   materialise: Run;
 }
 
-/** Builds what all parts serve: all of Gapminder where a provider mirror is at hand, else, giving null, the sample. */
+/** Builds the served snapshot: all of Gapminder with a provider mirror, else the sample, for which it returns null. */
 export async function buildSnapshot({
   settings,
   say,

@@ -1,14 +1,14 @@
-/** Requests per second of the gateway beside a floor that does the same work, in short turns. */
+/** Requests per second of the gateway and of floors that do the same work, in alternating rounds. */
 import type { Call } from './http-client.ts';
 import { requestTexts } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { ForkedTask } from './processes.ts';
-import type { Row } from './report.ts';
+import type { CpuTime, Row, Sample, Skipped } from './report.ts';
 
 const WARM_UP_MS = 700;
 /**
- * Many short rounds: what else happens on the machine hits a pair of neighbours alike, and the median drops the rest. With
- * eleven, equal candidates differed by up to 4 in 100. These are the rounds of one start of three; see `repeatStarts`.
+ * Many short rounds: noise affects both of a pair, and the median drops outliers. With eleven rounds equal candidates
+ * differed by up to 4 %. These are the rounds of one start of three; see `repeatStarts`.
  */
 const ROUND_MS = 300;
 const ROUNDS = 9;
@@ -18,9 +18,9 @@ export interface Candidate {
   name: string;
   port: number;
   call: Call;
-  /** The status that every answer must have; default 200. */
+  /** Expected status; default 200. */
   status?: number;
-  /** CPU time that it has used so far, in milliseconds. */
+  /** CPU time so far, in ms. */
   cpu: () => Promise<number | null>;
 }
 
@@ -31,7 +31,7 @@ export interface Comparison {
   connections?: number;
 }
 
-/** What a candidate did in all its rounds. */
+/** Sums over all rounds of a candidate. */
 interface Tally {
   perSecond: number[];
   answers: number;
@@ -49,7 +49,7 @@ async function requestsPerSecond(
   return { answers: result.answers, perSecond: result.answers / (result.duration_ms / 1000) };
 }
 
-/** One row per floor. Neighbours take turns, and turn about: gateway, floor; floor, gateway; … */
+/** One row per floor. The order alternates: gateway, floor; floor, gateway; … */
 export async function throughput(load: ForkedTask, comparison: Comparison): Promise<Row[]> {
   const { name, gateway, floors, connections = CONNECTIONS } = comparison;
   const candidates = [gateway, ...floors];
@@ -84,4 +84,42 @@ export async function throughput(load: ForkedTask, comparison: Comparison): Prom
     floor: { name: floor.name, sample: sample(floor) },
     ...(floor.atLeast !== undefined && { goal: { at: 'least', bound: floor.atLeast } }),
   }));
+}
+
+type Rows = (Row | Skipped)[];
+
+const STARTS = 3;
+
+/**
+ * Merges rows over several starts of the compared programs. Equal programs differ by a few percent from start to start,
+ * by memory layout, which more rounds within one start do not show.
+ * @param measure starts all programs and returns rows of the same names each time
+ */
+export async function repeatStarts(measure: () => Promise<Rows>): Promise<Rows> {
+  const together = new Map<string, Row | Skipped>();
+  for (let start = 0; start < STARTS; start++) {
+    for (const row of await measure()) {
+      const before = together.get(row.name);
+      together.set(row.name, before === undefined ? row : joined(before, row));
+    }
+  }
+  return [...together.values()];
+}
+
+/** A row that was skipped once stays skipped. */
+function joined(before: Row | Skipped, row: Row | Skipped): Row | Skipped {
+  if ('skipped' in before) return before;
+  if ('skipped' in row) return row;
+  const floor = before.floor &&
+    row.floor && { ...row.floor, sample: samples(before.floor.sample, row.floor.sample) };
+  return { ...row, measured: samples(before.measured, row.measured), ...(floor && { floor }) };
+}
+
+type Timed = Sample & { cpu_us?: CpuTime };
+
+function samples(before: Timed, then: Timed): Timed {
+  const rounds = [...before.rounds, ...then.rounds];
+  const sum = (sample: Timed): number => (sample.cpu_us ?? Number.NaN) * sample.rounds.length;
+  const cpu_us = (sum(before) + sum(then)) / rounds.length;
+  return { ...then, rounds, ...(!Number.isNaN(cpu_us) && { cpu_us }) };
 }

@@ -1,6 +1,6 @@
 /**
- * Pages of the operator area with many accounts: searching, filtering, paging deep, and an account with a long ledger,
- * each as a whole answer over HTTP, session and markup included.
+ * Pages of the operator area with 100,000 accounts: search, filters, deep paging, and a long ledger, each as a complete
+ * HTTP response with session and markup.
  */
 import type { AnyAdminService, Visitor } from '../admin/harness.ts';
 import { startAdminOn } from '../admin/harness.ts';
@@ -20,7 +20,7 @@ async function inChunks(count: number, work: (index: number) => Promise<unknown>
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, at) => work(from + at)));
 }
 
-/** Makes the accounts, one in twenty suspended, and gives one of them its ledger. Returns that one's id. */
+/** Creates the accounts, one in twenty suspended, and a long ledger for one. @returns the id of that one */
 async function fill({ accounts }: AnyAdminService): Promise<string> {
   let last = '';
   await inChunks(ACCOUNTS, async (index) => {
@@ -45,17 +45,17 @@ async function timed(operator: Visitor, name: string, paths: readonly string[]):
   return { name, measured: { unit: 'ms', rounds }, goal: { at: 'most', bound: WITHIN_MS } };
 }
 
-/** Every page is asked for over and over, differently where it can be; nothing of it is cached. */
+/** Requests each page repeatedly with varying parameters; none is cached. */
 export async function usersRows({ say }: Session): Promise<Row[]> {
   const service = await startAdminOn(await startRedis());
   try {
     say(`making ${ACCOUNTS} accounts`);
     const id = await fill(service);
-    // What changed in the last minute is read again with every search; so much does not.
+    // Accounts changed within the last minute are read again by every search.
     service.clock.ms += 600_000;
     const operator = await service.signedIn();
     const users = '/admin/users?';
-    // The accounts are read into memory once, after the start.
+    // The first request reads all accounts into memory.
     await operator.get(users);
     const middle = (await service.accounts.ledger(id, { limit: 500 })).at(-1)?.id ?? '';
     const words = ['777', 'PERSON-4', 'Ångström 9', 'example.org', 'nobody at all', 'acc_'];

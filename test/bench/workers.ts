@@ -1,9 +1,8 @@
 /**
  * Part of the bench: two workers against one process.
  *
- * What two workers gain shows only where the load comes from a core that they do not need. On two cores generator, gateway
- * and Redis share what there is, so the rate alone says little. What says more is how many answers a second of CPU time
- * buys: as far as two workers get as many for it as one process does, two cores of their own give twice as many.
+ * With two cores the generator, the gateway and Redis compete, so the rate alone says little. Responses per CPU second
+ * say more: if two workers reach as many as one process, two free cores double the rate.
  */
 import { availableParallelism } from 'node:os';
 import type { Measured } from './comparisons.ts';
@@ -55,7 +54,7 @@ const calls = (key: string): Measured[] => [
 
 const candidate = (name: string, { port, cpu }: Gateway, { call }: Measured) => ({ name, port, cpu, call });
 
-/** The rate is judged only where there is room for it. */
+/** The rate has a goal only with enough cores. */
 function withRateGoal(row: Row, { atLeast }: Measured): Row {
   const cores = availableParallelism();
   if (cores < CORES_FOR_RATE) return { ...row, note: `the generator shares the ${cores} cores` };
@@ -63,8 +62,8 @@ function withRateGoal(row: Row, { atLeast }: Measured): Row {
 }
 
 /**
- * Answers for a second of the gateway's CPU time: the gain of two free cores is twice this ratio. A keyed call costs two
- * workers more than one process, since fewer of them share a round trip to Redis.
+ * Responses per CPU second of the gateway: the gain of two free cores is twice this ratio. Keyed calls cost two workers
+ * more, since fewer of them share a round trip to Redis.
  */
 function perCpuSecond({ name, measured, floor }: Row, { atLeast }: Measured): Row[] {
   if (!measured.cpu_us || !floor?.sample.cpu_us) return [];

@@ -1,4 +1,4 @@
-/** One size of the bench of scale: its build, the gateway's start on it, and what the gateway answers a second. */
+/** Measures one size of the scale bench: build, gateway start and request rates. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
@@ -7,12 +7,12 @@ import { dataPath, hotQuery } from '../data-queries.ts';
 import type { Gateway } from '../processes.ts';
 import { median, type Row, ratio, type Skipped } from '../report.ts';
 import { Session } from '../session.ts';
-import { repeatStarts } from '../starts.ts';
+import { repeatStarts } from '../throughput.ts';
 import type { Replicator } from './replica.ts';
 import { type StepCost, type WatchedBuild, watchBuild } from './watched-build.ts';
 
 const STARTS = 3;
-/** A build of seconds is measured so often, and the middle one counts: a busy disk is a large part of it. */
+/** Repetitions of a build that takes seconds; the median counts, since disk latency varies. */
 const SMALL_BUILDS = 5;
 const SMALL_COPIES_MOST = 4;
 const WHOLE_CONNECTIONS = 4;
@@ -20,7 +20,7 @@ const WHOLE_CONNECTIONS = 4;
 export interface Rate {
   name: string;
   per_second: number;
-  /** Of a floor that sends the same bytes; neither the size of the body nor the machine's mood matters to it. */
+  /** Relative to a floor that sends the same bytes, which cancels body size and machine speed. */
   of_floor: number;
 }
 
@@ -41,7 +41,7 @@ export interface Place {
   say: (line: string) => void;
 }
 
-/** Measures one size and clears it away. @param withRates whether answers are counted, which takes a minute. */
+/** Measures one size and deletes its files. @param withRates measures request rates too, which takes a minute */
 export async function measureSize(
   replicator: Replicator,
   { dir, redisUrl, say }: Place,
@@ -74,7 +74,7 @@ export async function measureSize(
   }
 }
 
-/** The one of several builds that took the middle of their CPU time. Each finds no snapshot to take anything over from. */
+/** The build with the median CPU time. Each starts without an earlier snapshot. */
 async function middleBuild(home: string, times: number): Promise<WatchedBuild> {
   const build = (): Promise<WatchedBuild> => watchBuild({ VAR_DIR: home, CURATED_DIR: join(home, 'data') });
   const first = await build();
@@ -105,14 +105,14 @@ async function starts(session: Session): Promise<{ ready_s: number[]; ready_mb: 
   return { ready_s, ready_mb: median(memory) };
 }
 
-/** As many finds at every size: what the first copy holds. */
+/** Matches the same number of indicators at every size: those of the first copy. */
 const SEARCH = '/v1/indicators?q=v00_life_expectancy';
 
 const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   ...['identity', 'br'].map((coding) => ({
     name: `whole catalogue, ${coding}`,
     call: { path: '/v1/indicators', headers: { 'accept-encoding': coding } },
-    // A body of thirteen megabytes to many at once would not be there within a round.
+    // At more connections a body of 13 MB would not arrive within a round.
     connections: WHOLE_CONNECTIONS,
   })),
   { name: 'one indicator', call: { path: `/v1/indicators/${encodeURIComponent(first?.record.id ?? '')}` } },

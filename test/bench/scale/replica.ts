@@ -1,12 +1,10 @@
 /**
- * A lake of many times Gapminder, for the bench of scale: each copy has every series under a slug of its own.
+ * Lakes of multiples of Gapminder for the scale bench. Each copy has every series under a slug of its own.
  *
- * Exact copies would all correlate perfectly with each other, which no collection of statistics does. So in each copy
- * three fifths of the countries bear another country's series, the same ones for all series of the copy: what is
- * related within Gapminder is as related within each copy, and hardly across copies, as with statistics of different
- * fields. The figures stay real ones, so files, texts and ranks have real sizes. Names get a word that tells copies
- * apart, so that across providers most words of a name agree and figures decide on one concept. Copies are dealt out
- * over three providers, whose lake files grow. All of it is the same at every run.
+ * Exact copies would correlate perfectly with each other, unlike real statistics. So each copy permutes the series of
+ * three fifths of the countries, equally for all its series: relations within a copy stay, relations across copies
+ * vanish. Values, texts and ranks keep realistic sizes. A word added to names distinguishes copies. Copies are
+ * distributed over three providers. The result is deterministic.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,9 +14,9 @@ import { type DuckDBConnection, DuckDBInstance, listValue } from '@duckdb/node-a
 import type { CatalogueEntry, RunRecord } from '../../../data/schema/lake.ts';
 
 const PROVIDERS = ['gapminder', 'gapminder-b', 'gapminder-c'] as const;
-/** Percent of the countries whose series changes hands. */
+/** Percentage of countries whose series are permuted. */
 const TRADED_SHARE = 60;
-/** Curated files that are taken as they are. */
+/** Curated files that are copied unchanged. */
 const CURATED = ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml'];
 const RUN_ID = '20261121T000000Z';
 
@@ -54,7 +52,7 @@ export class Replicator {
   readonly #original: Original;
   readonly #instance: DuckDBInstance;
   readonly #duck: DuckDBConnection;
-  /** How many copies lie in `#directory` as files of their own. */
+  /** Number of copies in `#directory`. */
   #made = 0;
 
   private constructor(
@@ -69,7 +67,7 @@ export class Replicator {
     this.#duck = duck;
   }
 
-  /** @param lakeDir holds a run of Gapminder; @param directory receives the single copies, made when first wanted. */
+  /** @param lakeDir holds a run of Gapminder @param directory receives the single copies, made on demand */
   static async open(lakeDir: string, directory: string): Promise<Replicator> {
     await mkdir(directory, { recursive: true });
     const instance = await DuckDBInstance.create(':memory:', { threads: '2', memory_limit: '2GB' });
@@ -81,7 +79,7 @@ export class Replicator {
     this.#instance.closeSync();
   }
 
-  /** Fills `<varDir>/lake` and `<varDir>/data` with so many copies. @returns rows and series. */
+  /** Fills `<varDir>/lake` and `<varDir>/data` with `copies` copies. */
   async fill(varDir: string, copies: number): Promise<{ rows: number; series: number }> {
     for (; this.#made < copies; this.#made += 1) await this.#makeCopy(this.#made);
     await this.#curate(join(varDir, 'data'), copies);
@@ -129,7 +127,7 @@ export class Replicator {
     await writeFile(join(home, 'current'), RUN_ID);
   }
 
-  /** Curated data in which every copy is curated as its original is. */
+  /** Writes curated data in which each copy is curated like its original. */
   async #curate(dir: string, copies: number): Promise<void> {
     await mkdir(join(dir, 'providers'), { recursive: true });
     await mkdir(join(dir, 'overlay'), { recursive: true });

@@ -1,13 +1,13 @@
-/** What the sizes of the bench of scale say together: growth by doubling, goals, and the table. */
+/** Growth per doubling, goals and the table of the scale bench. */
 import { median } from '../report.ts';
 import type { Rate, Size } from './measure.ts';
 import type { StepCost } from './watched-build.ts';
 
-/** No more than so many times the cost for twice the data. */
+/** Limit for the cost of twice the data. */
 const GROWTH_AT_MOST = 2.1;
 const MEMORY_AT_MOST_MB = 4096;
 const READY_AT_MOST_S = 5;
-/** Of the share of its floor that a route reaches with the least data. */
+/** Relative to the share of the floor at the smallest size. */
 const SPEED_AT_LEAST = 0.9;
 
 export interface ScaleReport {
@@ -18,18 +18,18 @@ export interface ScaleReport {
 
 export interface Judged {
   name: string;
-  /** One text a size. */
+  /** One text per size. */
   cells: string[];
   goal?: string;
   isMet?: boolean;
 }
 
-/** By how much a cost grew for each doubling of the data between two sizes. */
+/** Growth factor of a cost per doubling of the data. */
 export function perDoubling(before: number, after: number, times: number): number {
   return (after / before) ** (1 / Math.log2(times));
 }
 
-/** Growth from each size to the next; the first has none. */
+/** Growth from each size to the next. */
 function growths(sizes: readonly Size[], cost: (size: Size) => number): number[] {
   return sizes.slice(1).map((size, index) => {
     const before = sizes[index] ?? size;
@@ -55,7 +55,7 @@ function stepRow(step: string, sizes: readonly Size[]): Judged {
   return { name: `… ${step}: CPU, memory`, cells: sizes.map(({ steps }) => cell(steps[step])) };
 }
 
-/** A route keeps its speed when it reaches the same share of a floor that sends the same bytes. */
+/** A route keeps its speed when it reaches the same share of its floor at every size. */
 function rateRow(name: string, sizes: readonly Size[]): Judged {
   const rates = sizes.map(({ rates: all }) => all.find((rate) => rate.name === name));
   const known = rates.filter((rate): rate is Rate => rate !== undefined);
@@ -68,7 +68,7 @@ function rateRow(name: string, sizes: readonly Size[]): Judged {
   };
 }
 
-/** Every row of the table. @param sizes the smallest first. */
+/** All rows of the table. @param sizes in ascending order */
 export function judge(sizes: readonly Size[]): Judged[] {
   const steps = [...new Set(sizes.flatMap((size) => Object.keys(size.steps)))];
   const rates = [...new Set(sizes.flatMap((size) => size.rates.map(({ name }) => name)))];

@@ -1,6 +1,6 @@
 /**
- * One build of a snapshot as a process of its own, watched from outside: seconds, CPU seconds and highest memory of each
- * step, by what the build logs at its steps' beginnings and what /proc says meanwhile.
+ * Runs one snapshot build as a child process and measures seconds, CPU seconds and peak memory of each step, from its log
+ * and /proc.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ export interface WatchedBuild {
   summary: { snapshot: string; counts: Record<string, number>; steps_ms: Record<string, number> };
 }
 
-/** Adds up, look by look, what passes in each step. */
+/** Sums samples by step. */
 class Ledger {
   readonly steps = new Map<string, StepCost>();
   readonly #pid: number | undefined;
@@ -65,7 +65,7 @@ class Ledger {
   }
 }
 
-/** Runs `materialise` with these settings. @throws with its last words when it fails. */
+/** Runs `materialise` with these settings. @throws with the end of its output when it fails */
 export async function watchBuild(settings: Environment): Promise<WatchedBuild> {
   const pairs = Object.entries({ ...settings, LOG_LEVEL: 'debug' }).map(
     ([name, value]) => `${name}=${value}`,
