@@ -41,7 +41,6 @@ const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const ID_LENGTH = 16;
 const MAX_NAME_LENGTH = 200;
-const SEARCH_BATCH = 500;
 
 export interface AccountStoreDependencies extends StoreDependencies {
   packs: readonly CreditPack[];
@@ -64,21 +63,6 @@ interface CreditChange {
   reason?: string;
   /** Idempotency key: applies once per account. Default: a new one. */
   idem?: string;
-}
-
-export interface AccountQuery {
-  /** Part of the e-mail address, name or id; case-insensitive. */
-  q?: string;
-  state?: AccountState;
-  limit?: number;
-  offset?: number;
-}
-
-export interface AccountPage {
-  /** Number of all matching accounts. */
-  total: number;
-  /** Newest first. */
-  accounts: AccountRecord[];
 }
 
 export class AccountStore {
@@ -225,25 +209,4 @@ export class AccountStore {
     if (gap) throw new AccountError('archive_damaged', gap.message);
     return entries;
   }
-
-  /** Reads every account, in batches; too slow for a public request. */
-  async search({ q = '', state, limit = 50, offset = 0 }: AccountQuery): Promise<AccountPage> {
-    const text = q.trim().toLowerCase();
-    const page: AccountPage = { total: 0, accounts: [] };
-    for (let from = 0; ; from += SEARCH_BATCH) {
-      const ids = await this.#deps.redis
-        .zrevrange(redisKeys.accounts, from, from + SEARCH_BATCH - 1)
-        .catch(throwUnavailable);
-      if (ids.length === 0) return page;
-      const accounts = await Promise.all(ids.map((id) => this.get(id).catch(nullIfUnknown)));
-      for (const account of accounts) {
-        if (!account || (state && account.state !== state) || !isMatch(account, text)) continue;
-        if (page.total >= offset && page.accounts.length < limit) page.accounts.push(account);
-        page.total++;
-      }
-    }
-  }
 }
-
-const isMatch = ({ email, name, account_id }: AccountRecord, text: string): boolean =>
-  [email, name, account_id].some((field) => field.toLowerCase().includes(text));

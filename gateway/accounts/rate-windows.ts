@@ -15,15 +15,9 @@ export interface RateWindows {
   day: RateWindow;
 }
 
-const LIMITS = {
-  anonymous: ['ANONYMOUS_PER_MINUTE', 'ANONYMOUS_PER_DAY'],
-  free: ['FREE_PER_MINUTE', 'FREE_PER_DAY'],
-  paid: ['PAID_PER_MINUTE', 'PAID_PER_DAY'],
-} as const satisfies Record<Tier, readonly [keyof TierLimits, keyof TierLimits]>;
-
 export async function readRateWindows(
   redis: RedisClient,
-  settings: TierLimits,
+  limits: TierLimits,
   account_id: string,
   tier: Tier,
   now_ms: number,
@@ -33,13 +27,17 @@ export async function readRateWindows(
     redis.get(redisKeys.minute(account_id, minute)),
     redis.get(redisKeys.day(account_id, day)),
   ]);
-  const [perMinute, perDay] = LIMITS[tier];
+  const prefix = tier.toUpperCase() as Uppercase<Tier>;
   return {
     minute: {
       used: Number(inMinute ?? 0),
-      limit: settings[perMinute],
+      limit: limits[`${prefix}_PER_MINUTE`],
       resets_at_ms: (minute + 1) * MINUTE_MS,
     },
-    day: { used: Number(inDay ?? 0), limit: settings[perDay], resets_at_ms: (day + 1) * DAY_MS },
+    day: {
+      used: Number(inDay ?? 0),
+      limit: limits[`${prefix}_PER_DAY`],
+      resets_at_ms: (day + 1) * DAY_MS,
+    },
   };
 }

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ensureDemoKey } from '../../../gateway/accounts/keys/demo-key.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, createWorld, UNLIMITED, type World } from '../metering/harness.ts';
@@ -68,6 +69,9 @@ describe('the demo key', () => {
     const verdict = facts && (await world.metering.admit(admissionOf(facts, { price: 9_999 })));
     expect(verdict).toMatchObject({ kind: 'admitted', balance: 1 });
     await ensureDemoKey(world.store, dir);
-    expect((await world.store.search({})).accounts).toMatchObject([{ credits: { balance: 10_000 } }]);
+    expect(await world.store.findByEmail('demo@almanac.example')).toMatchObject({
+      credits: { balance: 10_000 },
+    });
+    expect(await world.redis.zcard(redisKeys.accounts)).toBe(1);
   });
 });
