@@ -45,11 +45,14 @@ interface HttpResponse {
   body: Readable;
 }
 
-/** An interrupted download. */
+/** An interrupted download that can be resumed. */
 interface PartialDownload {
   bytes: number;
-  validator: string | null;
+  validator: string;
 }
+
+/** A URL without its query, for messages. */
+const describeUrl = (url: URL): string => `${url.host}${url.pathname}`;
 
 /**
  * Downloads `url` to `file`.
@@ -62,7 +65,7 @@ export async function download(
   known: Validators | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  let partial: PartialDownload = { bytes: 0, validator: null };
+  let partial: PartialDownload | null = null;
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await downloadOnce(url, file, known, partial, options);
@@ -92,7 +95,7 @@ function toFinalError(url: URL, error: unknown, attempts: number): unknown {
   const reason = error instanceof Error ? error.message : String(error);
   const status = error instanceof TransientError ? error.status : null;
   const times = attempts === 1 ? 'once' : `${attempts} times`;
-  return new UpstreamError(`${url.host}${url.pathname}: ${reason} (tried ${times})`, status, {
+  return new UpstreamError(`${describeUrl(url)}: ${reason} (tried ${times})`, status, {
     cause: error,
   });
 }
@@ -109,35 +112,30 @@ class InterruptedBodyError extends TransientError {
   }
 }
 
-async function measurePartial(file: string, failure: TransientError): Promise<PartialDownload> {
-  if (!(failure instanceof InterruptedBodyError) || failure.validator === null) {
-    return { bytes: 0, validator: null };
-  }
+async function measurePartial(file: string, failure: TransientError): Promise<PartialDownload | null> {
+  if (!(failure instanceof InterruptedBodyError) || failure.validator === null) return null;
   const found = await stat(file).catch(() => null);
-  return { bytes: found?.size ?? 0, validator: failure.validator };
+  return found && found.size > 0 ? { bytes: found.size, validator: failure.validator } : null;
 }
 
 async function downloadOnce(
   url: URL,
   file: string,
   known: Validators | null,
-  partial: PartialDownload,
+  partial: PartialDownload | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  const isResuming = partial.bytes > 0 && partial.validator !== null;
-  const headers = requestHeaders(known, isResuming ? partial : null, options);
-  const response = await followRedirects(url, headers, options);
+  const response = await followRedirects(url, requestHeaders(known, partial, options), options);
   if (response.status === 304 && known) {
     response.body.resume();
     return { kind: 'unchanged' };
   }
   checkResponse(url, response);
-  const isResumed = response.status === 206;
-  if (isResumed && !startsAt(response, partial.bytes)) {
+  const from = response.status === 206 ? (partial?.bytes ?? 0) : 0;
+  if (response.status === 206 && !startsAt(response, from)) {
     discard(response);
-    throw new UpstreamError(`${url.host}${url.pathname}: a 206 response for another range`);
+    throw new UpstreamError(`${describeUrl(url)}: a 206 response for another range`);
   }
-  const from = isResumed ? partial.bytes : 0;
   const excessBefore = options.countExcessResponses();
   await save(url, response, file, from, options);
   if (options.countExcessResponses() > excessBefore) {
@@ -154,7 +152,7 @@ async function downloadOnce(
 
 function requestHeaders(known: Validators | null, partial: PartialDownload | null, options: DownloadOptions) {
   const headers: Record<string, string> = { 'user-agent': options.userAgent, accept: '*/*' };
-  if (partial?.validator) {
+  if (partial) {
     return { ...headers, range: `bytes=${partial.bytes}-`, 'if-range': partial.validator };
   }
   headers['accept-encoding'] = 'gzip';
@@ -191,22 +189,22 @@ async function followRedirects(
     await response.body.dump();
     target = resolveRedirect(location, target);
   }
-  throw new UpstreamError(`${url.host}${url.pathname}: more than ${options.maxRedirects} redirects`);
+  throw new UpstreamError(`${describeUrl(url)}: more than ${options.maxRedirects} redirects`);
 }
 
 function resolveRedirect(location: string, from: URL): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : null;
   if (!target || !/^https?:$/.test(target.protocol)) {
-    throw new UpstreamError(`${from.host}${from.pathname} redirects to "${location}": refused`);
+    throw new UpstreamError(`${describeUrl(from)} redirects to "${location}": refused`);
   }
   if (from.protocol === 'https:' && target.protocol === 'http:') {
-    throw new UpstreamError(`${from.host}${from.pathname} redirects from https to http: refused`);
+    throw new UpstreamError(`${describeUrl(from)} redirects from https to http: refused`);
   }
   return target;
 }
 
 function checkResponse(url: URL, response: HttpResponse): void {
-  const where = `${url.host}${url.pathname}`;
+  const where = describeUrl(url);
   const refuse = (error: Error): never => {
     discard(response);
     throw error;
@@ -242,7 +240,7 @@ function resumeValidator(response: HttpResponse): string | null {
 
 /** Fails a body that is too large or too slow. */
 function limitBody(url: URL, from: number, options: DownloadOptions): Transform {
-  const where = `${url.host}${url.pathname}`;
+  const where = describeUrl(url);
   const { maxFileBytes, minThroughput } = options;
   const startedAt = options.now();
   let bytes = from;
@@ -275,7 +273,7 @@ async function save(
   try {
     if (encoding === 'gzip') await pipeline(response.body, createGunzip(), limit, output);
     else if (encoding === 'identity' || encoding === '') await pipeline(response.body, limit, output);
-    else throw new UpstreamError(`${url.host}${url.pathname}: unrequested content encoding ${encoding}`);
+    else throw new UpstreamError(`${describeUrl(url)}: unrequested content encoding ${encoding}`);
   } catch (error) {
     discard(response);
     options.signal.throwIfAborted();
