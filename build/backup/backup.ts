@@ -1,9 +1,8 @@
 /**
  * Backs everything up while the service runs: Redis, then the archive, then snapshots, lake and curated data.
  *
- * The archive's lock is held until Redis and archive are copied, so that no entry moves from one to the other between
- * them. Were one to, it would be in both copies, and `carried` in that of Redis would tell readers to take it once: that
- * is why Redis comes first. The manifest is written last: a backup that was broken off is none.
+ * The archive's lock is held until Redis and archive are copied, so that no entry moves between them meanwhile. The
+ * manifest is written last: an interrupted backup has none and cannot be restored.
  */
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,16 +12,16 @@ import { ArchiveStorage } from '../archive/archive-storage.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles, writeFlushed } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
-import { dumpRedis } from './dump-redis.ts';
 import {
   BACKUP_FORMAT,
   BACKUP_MANIFEST,
   type BackupManifest,
-  factsOf,
+  hashFile,
   manifestText,
   REDIS_FILE,
 } from './format.ts';
-import { Copier, copyStill, keepApart, type Tree, type TreeSettings, treesOf } from './trees.ts';
+import { dumpRedis } from './redis-dump.ts';
+import { assertSeparate, Copier, copyConsistently, type Tree, type TreeSettings, treesOf } from './trees.ts';
 
 export interface BackupDependencies {
   redis: RedisClient;
@@ -38,55 +37,55 @@ export interface BackupSummary {
   bytes: number;
 }
 
-/** A night's archive step ends within this. */
-const ARCHIVE_FREE_WITHIN_MS = 15 * 60_000;
-const READ_AT_ONCE = 4;
+/** An archive run ends within this time. */
+const ARCHIVE_WAIT_MS = 15 * 60_000;
+const FILES_AT_ONCE = 4;
 
 /**
  * Writes a backup into a directory that is absent or empty.
- * @throws {CommandError} when it is not, or lies where it must not; {LockHeldError} when an archive step does not end.
+ * @throws {CommandError} when it is not empty, or overlaps the data; {LockHeldError} when an archive run does not end.
  */
 export async function createBackup(dependencies: BackupDependencies, to: string): Promise<BackupSummary> {
   const { redis, settings, now, signal } = dependencies;
-  keepApart(settings, to);
+  assertSeparate(settings, to);
   await mkdir(to, { recursive: true, mode: 0o700 });
   if ((await readdir(to)).length > 0)
     throw new CommandError(`${to} is not empty: give each backup a place of its own`);
   const begun_at = new Date(now()).toISOString();
   const copier = new Copier();
   const files: BackupManifest['files'] = {};
-  const take = async (tree: Tree): Promise<void> => {
+  const copyTree = async (tree: Tree): Promise<void> => {
     signal?.throwIfAborted();
-    const paths = await copyStill(tree, join(to, tree.name), copier);
-    await inParallel(paths.sort(), READ_AT_ONCE, async (path) => {
+    const paths = await copyConsistently(tree, join(to, tree.name), copier);
+    await inParallel(paths.sort(), FILES_AT_ONCE, async (path) => {
       const name = `${tree.name}/${path}`;
-      files[name] = await factsOf(join(to, name));
+      files[name] = await hashFile(join(to, name));
     });
   };
-  const [archives, others] = [true, false].map((isArchive) =>
-    treesOf(settings).filter(({ name }) => (name === 'archive') === isArchive),
+  const { archive = [], others = [] } = Object.groupBy(treesOf(settings), ({ name }) =>
+    name === 'archive' ? 'archive' : 'others',
   );
-  const shelf = new ArchiveStorage(settings.ARCHIVE_DIR);
-  const lock = await acquireLock(shelf.lockFile, 'the archive', {
-    wait_ms: ARCHIVE_FREE_WITHIN_MS,
+  const { lockFile } = new ArchiveStorage(settings.ARCHIVE_DIR);
+  const lock = await acquireLock(lockFile, 'the archive', {
+    wait_ms: ARCHIVE_WAIT_MS,
     signal,
   });
   let keys: number;
   try {
     keys = await dumpRedis(redis, join(to, REDIS_FILE), now);
-    for (const tree of archives ?? []) await take(tree);
+    for (const tree of archive) await copyTree(tree);
   } finally {
     await lock.release();
   }
-  files[REDIS_FILE] = await factsOf(join(to, REDIS_FILE));
-  for (const tree of others ?? []) await take(tree);
-  await seal(to, { format: BACKUP_FORMAT, begun_at, keys, files });
+  files[REDIS_FILE] = await hashFile(join(to, REDIS_FILE));
+  for (const tree of others) await copyTree(tree);
+  await writeManifest(to, { format: BACKUP_FORMAT, begun_at, keys, files });
   const bytes = Object.values(files).reduce((sum, file) => sum + file.bytes, 0);
   return { keys, files: Object.keys(files).length, bytes };
 }
 
-/** Everything is on disk before the manifest says so. */
-async function seal(to: string, manifest: BackupManifest): Promise<void> {
+/** Flushes all files before the manifest that names them. */
+async function writeManifest(to: string, manifest: BackupManifest): Promise<void> {
   const paths = Object.keys(manifest.files).map((name) => join(to, name));
   await syncFiles(paths);
   for (const folder of new Set(paths.map((path) => dirname(path)))) await syncDirectory(folder);

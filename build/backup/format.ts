@@ -1,11 +1,11 @@
 /**
- * What a backup is: a directory of files, and a manifest written last that names each with its size and SHA-256.
+ * The format of a backup: a directory of files, and a manifest with size and SHA-256 of each, written last.
  *
- *   manifest.json            format, time, what is in it; a directory without one is no backup
- *   redis.ndjson             a key a line: `[name, milliseconds it has left or -1, value]`, name and value in base64 (DUMP)
- *   archive/ lake/ snapshots/ curated/    files as they lay
+ *   manifest.json            format, time, files; a directory without one is no backup
+ *   redis.ndjson             one key a line: `[name, time to live in ms or -1, value]`, name and value (DUMP) in base64
+ *   archive/ lake/ snapshots/ curated/    copies of the directories
  *
- * The manifest carries a digest of itself, so that a changed or shortened one is found out, too.
+ * The manifest carries a digest of itself, which detects a changed or shortened one.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -28,7 +28,7 @@ const manifestSchema = z.object({
   format: z.literal(BACKUP_FORMAT),
   /** ISO 8601: when the backup began. */
   begun_at: z.string(),
-  /** Keys of Redis in it. */
+  /** Number of Redis keys. */
   keys: z.int().min(0),
   files: z.record(
     z.string().refine(staysInside, 'leads out of the backup'),
@@ -36,7 +36,7 @@ const manifestSchema = z.object({
   ),
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
-export type FileFacts = BackupManifest['files'][string];
+export type FileDigest = BackupManifest['files'][string];
 
 const digestOf = (manifest: unknown): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
@@ -44,14 +44,14 @@ const digestOf = (manifest: unknown): string =>
 export const manifestText = (manifest: BackupManifest): string =>
   `${JSON.stringify({ sha256: digestOf(manifest), manifest })}\n`;
 
-/** Size and SHA-256 of a file, read as a stream. */
-export async function factsOf(path: string): Promise<FileFacts> {
+/** Size and SHA-256 of a file; reads it as a stream. */
+export async function hashFile(path: string): Promise<FileDigest> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
   return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
 }
 
-/** @throws {CommandError} naming the manifest and what is wrong with it. */
+/** @throws {CommandError} when the manifest is missing, damaged or of another format. */
 async function readManifest(directory: string): Promise<BackupManifest> {
   const file = join(directory, BACKUP_MANIFEST);
   const text = await readFile(file, 'utf8').catch(() => {
@@ -76,19 +76,19 @@ async function readManifest(directory: string): Promise<BackupManifest> {
   return parsed.success && parsed.data.files[REDIS_FILE] ? parsed.data : damaged();
 }
 
-const READ_AT_ONCE = 4;
+const FILES_AT_ONCE = 4;
 
 /**
- * Reads the manifest and holds every file of the backup against it.
- * @throws {CommandError} naming the first file that is missing or is not what was written.
+ * Reads the manifest and compares every file with it.
+ * @throws {CommandError} naming the first file that is missing or differs.
  */
 export async function verifyBackup(directory: string): Promise<BackupManifest> {
   const manifest = await readManifest(directory);
-  await inParallel(Object.entries(manifest.files), READ_AT_ONCE, async ([name, { bytes, sha256 }]) => {
+  await inParallel(Object.entries(manifest.files), FILES_AT_ONCE, async ([name, { bytes, sha256 }]) => {
     const path = join(directory, name);
     const found = await stat(path).catch(() => null);
     if (!found) throw new CommandError(`the backup is incomplete: ${path} is missing`);
-    const isSame = found.size === bytes && (await factsOf(path)).sha256 === sha256;
+    const isSame = found.size === bytes && (await hashFile(path)).sha256 === sha256;
     if (!isSame) throw new CommandError(`the backup is damaged: ${path} is not what was written`);
   });
   return manifest;

@@ -1,9 +1,9 @@
 /**
- * Puts a backup back into an empty place.
+ * Restores a backup into empty directories and an empty Redis.
  *
- * The whole backup is held against its manifest before anything is touched. Files are copied beside their places first,
- * then Redis is filled, then the files get their names, the pointers to what is served last of all: a restore that was
- * broken off serves nothing, and is begun again with `force`.
+ * The whole backup is verified before anything changes. Files are copied to draft directories, then Redis is filled, then
+ * the files are renamed into place, pointers to what is served last. An interrupted restore serves nothing and is
+ * repeated with `force`.
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -11,9 +11,9 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles } from '../runtime/durable-files.ts';
-import { type BackupManifest, factsOf, REDIS_FILE, verifyBackup } from './format.ts';
-import { countKeys, emptyRedis, restoreRedis } from './restore-redis.ts';
-import { Copier, keepApart, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
+import { type BackupManifest, hashFile, REDIS_FILE, verifyBackup } from './format.ts';
+import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
+import { assertSeparate, Copier, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
 
 export interface RestoreDependencies {
   redis: RedisClient;
@@ -29,34 +29,34 @@ export interface RestoreSummary {
 
 interface TreeCopy {
   tree: Tree;
-  /** What is to be written of it. */
+  /** Files to write. */
   paths: string[];
-  /** Curated data that say the same already: they may lie where nobody can write. */
+  /** Curated files that are already identical; they may be read-only. */
   same: ReadonlySet<string>;
   draft: string;
 }
 
 const DRAFT = '.restoring';
-/** What the operator area keeps of the archive that was there before. */
-const READINGS = 'reconcile';
+/** The operator area's cache of the previous archive. */
+const RECONCILE_CACHE = 'reconcile';
 
 /**
  * Restores everything.
- * @param force replaces what is there: Redis is emptied, files are removed.
- * @throws {CommandError} naming the damaged file of the backup, or what stands in the way; nothing was touched then.
+ * @param force empties Redis and removes existing files first.
+ * @throws {CommandError} naming the damaged file of the backup or what exists already; nothing has changed then.
  */
-export async function restore(
+export async function restoreBackup(
   { redis, settings }: RestoreDependencies,
   from: string,
   { force = false } = {},
 ): Promise<RestoreSummary> {
-  keepApart(settings, from);
+  assertSeparate(settings, from);
   const manifest = await verifyBackup(from);
   const copies = await Promise.all(treesOf(settings).map((tree) => copyOf(tree, manifest)));
-  if (!force) await expectEmpty(redis, copies);
+  if (!force) await assertEmpty(redis, copies);
   const copier = new Copier();
   for (const copy of copies) await draft(copy, from, copier);
-  await rm(join(settings.VAR_DIR, READINGS), { recursive: true, force: true });
+  await rm(join(settings.VAR_DIR, RECONCILE_CACHE), { recursive: true, force: true });
   if (force) {
     await emptyRedis(redis);
     for (const copy of copies) await clear(copy);
@@ -73,7 +73,7 @@ async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> 
     .map((name) => name.slice(start.length));
   const same = new Set<string>();
   for (const path of tree.isCurated ? (await listTree(tree)).keys() : []) {
-    const { sha256 } = await factsOf(join(tree.directory, path));
+    const { sha256 } = await hashFile(join(tree.directory, path));
     if (sha256 === files[start + path]?.sha256) same.add(path);
   }
   const isPointer = (path: string): number => Number(basename(path) === CURRENT_POINTER);
@@ -85,7 +85,7 @@ async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> 
   };
 }
 
-async function expectEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Promise<void> {
+async function assertEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Promise<void> {
   const replace = 'stop the service and add --force to replace everything';
   const keys = await countKeys(redis);
   if (keys > 0) throw new CommandError(`Redis is not empty, it has ${keys} keys: ${replace}`);
@@ -105,7 +105,7 @@ async function draft({ tree, paths, draft: beside }: TreeCopy, from: string, cop
   await syncFiles(paths.map((path) => join(beside, path)));
 }
 
-/** Removes what is there: of the curated data only those, of the others everything, caches of newer days included. */
+/** Removes existing files: of curated data only what differs, of the others everything, caches included. */
 async function clear({ tree, same }: TreeCopy): Promise<void> {
   const names = tree.isCurated
     ? [...(await listTree(tree)).keys()].filter((path) => !same.has(path))

@@ -1,9 +1,9 @@
 /**
- * The directories that a backup holds beside Redis, and copying one while others write to it.
+ * The directories of a backup, and how one is copied while others write to it.
  *
- * What lies there appears by a rename and never changes, or is replaced by a rename: so a copy is consistent when the
- * directory, listed again after it, is what it was before. What has changed meanwhile is copied or taken out, and the
- * directory is listed again. Names that begin with a dot are locks, caches and unfinished work: they are left out.
+ * Files appear by a rename and never change, or are replaced by a rename. So a copy is consistent when a listing after it
+ * equals the listing before. Otherwise the differences are copied or removed, and the directory is listed again. Names
+ * that begin with a dot are locks, caches and unfinished files; they are left out.
  */
 import { constants } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
@@ -22,16 +22,16 @@ export interface Tree {
   directory: string;
   /** Whether a file, by its path in the tree, is part of it. */
   holds(path: string): boolean;
-  /** A tree that people keep otherwise, too, may stand at the place of a restore, when it says the same. */
+  /** Curated data may exist before a restore, when it is identical. */
   isCurated: boolean;
 }
 
 const isVisible = (path: string): boolean =>
   !path.split('/').some((word) => word.startsWith('.')) && !path.endsWith('.tmp');
-/** The directory of the curated data has the code that reads it beside them. */
+/** The directory of the curated data also holds the code that reads it. */
 const isCuratedFile = (path: string): boolean => isVisible(path) && /\.(csv|ya?ml)$/.test(path);
 
-/** Snapshots come last: while they are not back, nothing is served. */
+/** Snapshots come last: nothing is served until they are restored. */
 export const treesOf = (settings: TreeSettings): Tree[] => [
   { name: 'curated', directory: settings.CURATED_DIR, holds: isCuratedFile, isCurated: true },
   { name: 'archive', directory: settings.ARCHIVE_DIR, holds: isVisible, isCurated: false },
@@ -39,8 +39,8 @@ export const treesOf = (settings: TreeSettings): Tree[] => [
   { name: 'snapshots', directory: settings.SNAPSHOT_DIR, holds: isVisible, isCurated: false },
 ];
 
-/** @throws {CommandError} when a backup would lie in what it holds, or what it holds in the backup. */
-export function keepApart(settings: TreeSettings, backup: string): void {
+/** @throws {CommandError} when the backup and one of the directories contain each other. */
+export function assertSeparate(settings: TreeSettings, backup: string): void {
   const isIn = (outer: string, inner: string): boolean => {
     const path = relative(outer, inner);
     return path === '' || !(path === '..' || path.startsWith(`..${sep}`));
@@ -51,7 +51,7 @@ export function keepApart(settings: TreeSettings, backup: string): void {
     throw new CommandError(`a backup cannot lie in ${near} or around it: choose another place`);
 }
 
-/** Path in the tree -> what tells a file from another that takes its place. */
+/** Path in the tree -> an identity that changes when the file is replaced. */
 export type Listing = Map<string, string>;
 
 /** Empty when the directory does not exist. */
@@ -79,11 +79,11 @@ function whenGone<Value>(value: Value): (error: unknown) => Value {
 
 const COPIES_AT_ONCE = 8;
 
-/** Copies files; what is one file under two names stays one, as unchanged files of two snapshots are. */
+/** Copies files and keeps hard links, by which snapshots share unchanged files. */
 export class Copier {
   readonly #copied = new Map<string, Promise<string>>();
 
-  /** Whether the file was there to be copied. */
+  /** @returns whether the file existed. */
   async copy(from: string, to: string): Promise<boolean> {
     await mkdir(dirname(to), { recursive: true });
     const facts = await lstat(from).catch(whenGone(null));
@@ -106,16 +106,16 @@ export class Copier {
   }
 }
 
-const ROUNDS = 100;
+const MAX_ROUNDS = 100;
 
 /**
- * Copies a tree as it is at one moment, though others write to it.
+ * Copies a tree as it is at one moment, while others write to it.
  * @returns the paths in the tree.
- * @throws {CommandError} when it does not stand still.
+ * @throws {CommandError} when it keeps changing.
  */
-export async function copyStill(tree: Tree, to: string, copier: Copier): Promise<string[]> {
+export async function copyConsistently(tree: Tree, to: string, copier: Copier): Promise<string[]> {
   const copied: Listing = new Map();
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const listing = await listTree(tree);
     const stale = [...copied].filter(([path, facts]) => listing.get(path) !== facts).map(([path]) => path);
     for (const path of stale) {

@@ -11,13 +11,15 @@ const liveLedger = (redis: RedisClient, account_id: string): Promise<[string, Fi
 /**
  * The whole ledger of an account as a reader must see it: archived entries up to `through`, then the live ones. Asserts
  * that no entry lies in two parts and that the counters of `archivedThrough` match.
+ * @param archived all archived ledgers, for callers that check many accounts.
  */
 export async function wholeLedger(
   redis: RedisClient,
   dir: string,
   account_id: string,
+  archived?: ReadonlyMap<string, [string, Fields][]>,
 ): Promise<[string, Fields][]> {
-  const parts = (await archivedLedgers(dir)).get(account_id) ?? [];
+  const parts = (archived ?? (await archivedLedgers(dir))).get(account_id) ?? [];
   expect(new Set(parts.map(([id]) => id)).size).toBe(parts.length);
   const carried = await redis.hgetall(`{a:${account_id}}:carried`);
   const gone = parts.filter(([id]) => carried.through !== undefined && isAtOrBefore(id, carried.through));

@@ -1,4 +1,4 @@
-/** A place that is backed up: accounts that live on meanwhile, an archive, a lake, a snapshot and curated data. */
+/** Data for backup tests: accounts, an archive, a lake, a snapshot and curated data; and load while a backup runs. */
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { silentLog } from '../../redis.ts';
 
 const DAY_MS = 86_400_000;
 
-export async function temporary(): Promise<string> {
+export async function temporaryDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'alm-backup-'));
 }
 
@@ -54,13 +54,16 @@ export async function contents(settings: TreeSettings): Promise<Map<string, stri
   return found;
 }
 
-export interface Place {
+export interface BackupFixture {
   world: World;
   people: Customer[];
 }
 
-/** Five days of calls, purchases and changes, the oldest of them archived. */
-export async function furnish(redis: RedisClient, settings: TreeSettings): Promise<Place> {
+/** Creates five days of calls, purchases and changes; the oldest are archived. */
+export async function createBackupFixture(
+  redis: RedisClient,
+  settings: TreeSettings,
+): Promise<BackupFixture> {
   const world = createWorld(redis, UNLIMITED);
   const now = (): number => world.clock.ms;
   await writeFiles(settings.VAR_DIR, FILES);
@@ -88,17 +91,17 @@ export async function furnish(redis: RedisClient, settings: TreeSettings): Promi
 }
 
 export interface Load {
-  /** Resolves when so many more rounds are done. */
+  /** Resolves after this many more rounds. */
   rounds(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Calls, grants, purchases, new keys and new accounts, one after the other in several lanes. */
-export function load({ world, people }: Place): Load {
+/** Starts calls, grants, purchases and new accounts, concurrently for all customers. */
+export function startLoad({ world, people }: BackupFixture): Load {
   let goesOn = true;
   let done = 0;
   let waiting: { at: number; settle: () => void }[] = [];
-  const lane = async (person: Customer, index: number): Promise<void> => {
+  const work = async (person: Customer, index: number): Promise<void> => {
     for (let round = 0; goesOn; round += 1) {
       await Promise.all(Array.from({ length: 5 }, () => person.call({ price: 1 + (round % 3) })));
       if (round % 5 === index % 5) {
@@ -112,7 +115,7 @@ export function load({ world, people }: Place): Load {
       waiting = waiting.filter(({ at }) => done < at);
     }
   };
-  const lanes = people.map(lane);
+  const workers = people.map(work);
   return {
     rounds: (count) =>
       new Promise((settle) => {
@@ -120,8 +123,8 @@ export function load({ world, people }: Place): Load {
       }),
     stop: async () => {
       goesOn = false;
-      await Promise.all(lanes);
-      // Totals that are written every few seconds would come into a Redis that has been emptied.
+      await Promise.all(workers);
+      // Usage totals are written every few seconds and must not reach an emptied Redis.
       await world.metering.flush();
     },
   };

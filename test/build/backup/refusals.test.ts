@@ -1,19 +1,24 @@
-/** What backup and restore refuse, and that they have touched nothing then; and both on the command line. */
-
-import { spawn } from 'node:child_process';
+/** What backup and restore refuse, without changing anything; and their command line. */
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
+import { run as runCommand } from '../../../build/backup/cli.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
-import { restore } from '../../../build/backup/restore.ts';
+import { restoreBackup } from '../../../build/backup/restore.ts';
 import { treesOf } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { connected } from '../../redis-server.ts';
-import { contents, furnish, settingsIn, temporary, writeFiles } from './backup-fixture.ts';
+import {
+  contents,
+  createBackupFixture,
+  settingsIn,
+  temporaryDirectory,
+  writeFiles,
+} from './backup-fixture.ts';
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -25,10 +30,10 @@ let all: Map<string, string>;
 beforeAll(async () => {
   server = await startRedis();
   redis = await server.connect();
-  dir = await temporary();
+  dir = await temporaryDirectory();
   whole = join(dir, 'whole');
   const settings = settingsIn(join(dir, 'home'));
-  const { world } = await furnish(redis, settings);
+  const { world } = await createBackupFixture(redis, settings);
   await createBackup({ redis, settings, now: () => world.clock.ms }, whole);
   all = await contents(settings);
 });
@@ -38,7 +43,7 @@ afterAll(async () => {
 });
 beforeEach(() => flushRedis(redis));
 
-/** A copy of the backup, to be spoiled. */
+/** A copy of the backup for a test to damage. */
 async function copyOfBackup(): Promise<string> {
   const copy = join(dir, `copy-${copies++}`);
   await cp(whole, copy, { recursive: true });
@@ -57,8 +62,8 @@ const snapshotFile = async (backup: string): Promise<string> => {
   return join('snapshots', names.find((name) => name.endsWith('.parquet')) ?? '');
 };
 
-describe('a backup that is not what was written', () => {
-  const spoilt: [string, (backup: string) => Promise<string>][] = [
+describe('a damaged backup', () => {
+  const damages: [string, (backup: string) => Promise<string>][] = [
     ['without its manifest', (backup) => rm(join(backup, 'manifest.json')).then(() => 'no manifest.json')],
     [
       'with a changed manifest',
@@ -116,11 +121,11 @@ describe('a backup that is not what was written', () => {
         })).then(() => 'manifest.json is damaged'),
     ],
   ];
-  it.each(spoilt)('%s is refused with a sentence, and nothing is touched', async (_name, spoil) => {
+  it.each(damages)('%s is refused, and nothing changes', async (_name, damage) => {
     const backup = await copyOfBackup();
-    const sentence = await spoil(backup);
+    const sentence = await damage(backup);
     const settings = settingsIn(join(dir, `target-${copies}`));
-    await expect(restore({ redis, settings }, backup, { force: true })).rejects.toThrow(sentence);
+    await expect(restoreBackup({ redis, settings }, backup, { force: true })).rejects.toThrow(sentence);
     expect(await redis.dbsize()).toBe(0);
     expect(existsSync(settings.VAR_DIR)).toBe(false);
   });
@@ -133,43 +138,47 @@ describe('a backup that is not what was written', () => {
   }
 });
 
-describe('a place that is not empty', () => {
+describe('a target that is not empty', () => {
   it.each(['archive/ledger/x/entries.parquet', 'lake/x/current', 'snapshots/current', 'curated/more.yaml'])(
-    'with %s is left as it is, unless it is to be replaced',
+    'with %s is refused, and replaced with `force`',
     async (path) => {
       const settings = settingsIn(join(dir, `target-${copies++}`));
       await writeFiles(settings.VAR_DIR, { [path]: 'was here', 'curated/kept.ts': 'code' });
-      await expect(restore({ redis, settings }, whole)).rejects.toThrow(/--force/);
+      await expect(restoreBackup({ redis, settings }, whole)).rejects.toThrow(/--force/);
       expect(await redis.dbsize()).toBe(0);
       expect([...(await contents(settings)).keys()]).toEqual([path]);
-      await restore({ redis, settings }, whole, { force: true });
+      await restoreBackup({ redis, settings }, whole, { force: true });
       expect(await contents(settings)).toEqual(all);
       expect(existsSync(join(settings.CURATED_DIR, 'kept.ts'))).toBe(true);
     },
   );
 
-  it('with one key in Redis is left as it is; curated data that say the same are not in the way', async () => {
+  it('with one key in Redis is refused; identical curated data are accepted and left in place', async () => {
     const settings = settingsIn(join(dir, `target-${copies++}`));
     await redis.set('key', 'value');
-    await expect(restore({ redis, settings }, whole)).rejects.toThrow(/Redis is not empty, it has 1 keys/);
+    await expect(restoreBackup({ redis, settings }, whole)).rejects.toThrow(
+      /Redis is not empty, it has 1 keys/,
+    );
     expect(await redis.get('key')).toBe('value');
     await flushRedis(redis);
     await cp(join(whole, 'curated'), settings.CURATED_DIR, { recursive: true });
     const topics = join(settings.CURATED_DIR, 'topics.yaml');
     const { ino } = await stat(topics);
-    await restore({ redis, settings }, whole);
+    await restoreBackup({ redis, settings }, whole);
     expect(await contents(settings)).toEqual(all);
     expect((await stat(topics)).ino).toBe(ino);
     expect(await redis.dbsize()).toBeGreaterThan(50);
   });
 
-  it('takes no backup, and none lies in what it holds', async () => {
+  it('is refused for a backup, and so is a directory inside or around the data', async () => {
     const settings = settingsIn(join(dir, 'home'));
     const to = (place: string): Promise<unknown> => createBackup({ redis, settings, now: Date.now }, place);
     await expect(to(whole)).rejects.toThrow(/is not empty/);
     for (const { directory } of treesOf(settings)) {
       await expect(to(join(directory, 'backup'))).rejects.toThrow(/choose another place/);
-      await expect(restore({ redis, settings }, directory, { force: true })).rejects.toThrow(/another place/);
+      await expect(restoreBackup({ redis, settings }, directory, { force: true })).rejects.toThrow(
+        /another place/,
+      );
     }
     await expect(to(dir)).rejects.toThrow(/choose another place/);
     expect(await contents(settings)).toEqual(all);
@@ -177,23 +186,15 @@ describe('a place that is not empty', () => {
 });
 
 describe('the command line', () => {
-  function run(home: string, ...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
-    const settings = {
-      VAR_DIR: home,
-      CURATED_DIR: join(home, 'curated'),
-      REDIS_URL: '',
-      LOG_LEVEL: 'silent',
-    };
-    const words = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-    // Through `env`, which adds to the environment of the tests.
-    const child = spawn('env', [...words, process.execPath, 'build/backup/main.ts', ...args]);
-    let [out, err] = ['', ''];
-    child.stdout.on('data', (text) => (out += String(text)));
-    child.stderr.on('data', (text) => (err += String(text)));
-    return new Promise((settle) => child.once('close', (code) => settle({ code, out, err })));
+  async function run(home: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    const env = { VAR_DIR: home, CURATED_DIR: join(home, 'curated'), LOG_LEVEL: 'silent' };
+    const output = { out: '', err: '' };
+    const writer = (name: keyof typeof output) => ({ write: (text: string) => (output[name] += text) });
+    const code = await runCommand(args, { env, stdout: writer('out'), stderr: writer('err') });
+    return { code, ...output };
   }
 
-  it('moves everything from one private Redis, which runs, to another, which does not', async () => {
+  it('moves everything from a running private Redis to one that is not running', async () => {
     const [from, to, backup] = ['from', 'to', 'moved'].map((name) => join(dir, name)) as [
       string,
       string,
@@ -202,7 +203,7 @@ describe('the command line', () => {
     const held = await startPrivateRedis(settingsIn(from).REDIS_DIR);
     try {
       const client = await connected(held.url, false, []);
-      await furnish(client, settingsIn(from));
+      await createBackupFixture(client, settingsIn(from));
       const keys = await client.dbsize();
       expect(await run(from, 'backup', '--to', backup, '--json')).toMatchObject({ code: 0, err: '' });
       expect(await run(from, 'restore', '--from', backup, '--force')).toEqual({

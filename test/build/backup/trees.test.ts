@@ -2,8 +2,8 @@
 import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Copier, copyStill, listTree, type Tree, treesOf } from '../../../build/backup/trees.ts';
-import { contents, settingsIn, temporary, writeFiles } from './backup-fixture.ts';
+import { Copier, copyConsistently, listTree, type Tree, treesOf } from '../../../build/backup/trees.ts';
+import { contents, settingsIn, temporaryDirectory, writeFiles } from './backup-fixture.ts';
 
 /** Does something after the first file that it copies. */
 class Interrupted extends Copier {
@@ -24,7 +24,7 @@ class Interrupted extends Copier {
 }
 
 it('follows what is published, replaced and cleared away meanwhile', async () => {
-  const dir = await temporary();
+  const dir = await temporaryDirectory();
   try {
     const [home, copy] = [settingsIn(join(dir, 'home')), settingsIn(join(dir, 'copy'))];
     await writeFiles(home.VAR_DIR, {
@@ -43,7 +43,7 @@ it('follows what is published, replaced and cleared away meanwhile', async () =>
       await rename(join(tree.directory, 'current.tmp'), join(tree.directory, 'current'));
       await rm(join(tree.directory, 'one'), { recursive: true });
     });
-    const paths = await copyStill(tree, copy.SNAPSHOT_DIR, copier);
+    const paths = await copyConsistently(tree, copy.SNAPSHOT_DIR, copier);
     expect(paths.sort()).toEqual(['current', 'two/data', 'two/manifest.json']);
     expect(await contents(copy)).toEqual(await contents(home));
     const copied = { ...tree, directory: copy.SNAPSHOT_DIR };

@@ -1,18 +1,19 @@
 /**
- * Everything in Redis as lines of a file, while the service goes on.
+ * Dumps all of Redis to a file while the service runs, and restores it.
  *
- * Keys that share a hash tag are read by one script: each account is consistent in itself. What is written last is read
- * first: the service notes an address or an order id, then the account, then its place in an index. So the indexes are
- * read first, the accounts after them and the notes at the end, and nothing in the copy points at what is not there.
- * Names come from SCAN, which finds every key that is there from its beginning to its end; those that an account gets
- * meanwhile are known by name. Names are held in memory, values go to the file as they come.
+ * One script reads the keys that share a hash tag, so each account is consistent in itself. The service writes an address
+ * or order id first, then the account, then its index entry. The dump reads in the opposite order (indexes, accounts,
+ * then keys without a tag), so nothing in it refers to a missing key. SCAN finds every key that exists from its start to
+ * its end; keys that an account gets meanwhile are known by name. Names are held in memory, values go to the file.
  */
-import { readFileSync } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { withRetry } from '../archive/redis-access.ts';
+import { CommandError } from '../runtime/command-error.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
@@ -25,12 +26,12 @@ const INDEXES: readonly string[] = [
 ];
 const SCAN_COUNT = 1_000;
 const GROUPS_AT_ONCE = 8;
-/** Keys that one script reads of a tag that is not an account: it holds Redis for some milliseconds. */
+/** Keys that one script reads of a tag other than an account. It blocks Redis for some milliseconds. */
 const KEYS_AT_ONCE = 1_000;
-/** Times a tag is read again because it got new keys meanwhile. */
-const ROUNDS = 5;
+/** How often a tag is read again because it got new keys meanwhile. */
+const MAX_ROUNDS = 5;
 
-/** A key as a line of the file. */
+/** A key as a line of the file; name and value in base64, -1 for a key that does not expire. */
 export type KeyLine = [name: string, left_ms: number, value: string];
 
 export const mastersOf = (redis: RedisClient): Redis[] =>
@@ -65,7 +66,7 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
   });
 }
 
-/** Keys that an account may have got since its names were read. */
+/** Keys that an account may have got since the scan. */
 function namesOf(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
     redisKeys;
@@ -95,7 +96,7 @@ async function dumpAccount(
   }
 }
 
-/** A tag of the service's own, like `{audit}`: one moment as well, as long as it has no more keys than one script reads. */
+/** Dumps a tag of the service, like `{audit}`; consistent while one script can read all its keys. */
 async function dumpTag(redis: RedisClient, tag: string, found: readonly string[]): Promise<KeyLine[]> {
   const names = new Set(found);
   for (let round = 1; ; round += 1) {
@@ -104,7 +105,7 @@ async function dumpTag(redis: RedisClient, tag: string, found: readonly string[]
     for (let from = 0; from < all.length; from += KEYS_AT_ONCE)
       lines.push(...(await dumpKeys(redis, all.slice(from, from + KEYS_AT_ONCE))));
     const late = tag.startsWith('{ip:') ? [] : [...(await scan(redis, `${tag}*`))];
-    if (round === ROUNDS || late.every((name) => names.has(name))) return lines;
+    if (round === MAX_ROUNDS || late.every((name) => names.has(name))) return lines;
     for (const name of late) names.add(name);
   }
 }
@@ -113,13 +114,13 @@ const accountOf = (tag: string): string | null =>
   tag.startsWith('{a:') ? decodeURIComponent(tag.slice(3, -1)) : null;
 
 /**
- * Writes all of Redis to a file that does not exist yet, flushed.
- * @returns how many keys.
+ * Writes all of Redis to a new file, flushed.
+ * @returns the number of keys.
  */
 export async function dumpRedis(redis: RedisClient, file: string, now: () => number): Promise<number> {
   const handle = await open(file, 'wx');
   let keys = 0;
-  // One write after the other; whoever reads waits for its own.
+  // Writes are serialised. Each reader waits for its own, which bounds memory.
   let written: Promise<unknown> = Promise.resolve();
   const write = (lines: readonly KeyLine[]): Promise<unknown> => {
     keys += lines.length;
@@ -135,19 +136,66 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
     const groups = Map.groupBy(await scan(redis), tagOf);
     groups.delete(null);
     await inParallel(groups, GROUPS_AT_ONCE, async ([tag, names]) => {
-      const word = tag ?? '';
-      const account_id = accountOf(word);
+      const name = tag ?? '';
+      const account_id = accountOf(name);
       await write(
         account_id === null
-          ? await dumpTag(redis, word, names)
+          ? await dumpTag(redis, name, names)
           : await dumpAccount(redis, account_id, names, now),
       );
     });
-    const notes = [...(await scan(redis))].filter((name) => tagOf(name) === null && !INDEXES.includes(name));
-    await writeEach(notes);
+    const untagged = [...(await scan(redis))].filter(
+      (name) => tagOf(name) === null && !INDEXES.includes(name),
+    );
+    await writeEach(untagged);
     await handle.sync();
     return keys;
   } finally {
     await handle.close();
   }
+}
+
+const KEYS_PER_BATCH = 200;
+const CHARACTERS_PER_BATCH = 8_000_000;
+
+export const countKeys = async (redis: RedisClient): Promise<number> =>
+  (await Promise.all(mastersOf(redis).map((node) => node.dbsize()))).reduce((sum, keys) => sum + keys, 0);
+
+const SERVING = / name=almanac-(?:metering|admin|jobs) /;
+
+/** @throws {CommandError} when a gateway, the operator area or a worker is connected: their caches would be wrong. */
+export async function assertServiceStopped(redis: RedisClient): Promise<void> {
+  const clients = await Promise.all(mastersOf(redis).map((node) => node.client('LIST')));
+  if (clients.some((list) => SERVING.test(String(list))))
+    throw new CommandError('the service is running on this Redis: stop gateways and workers first');
+}
+
+export async function emptyRedis(redis: RedisClient): Promise<void> {
+  await Promise.all(mastersOf(redis).map((node) => node.flushdb()));
+}
+
+async function restoreKey(redis: RedisClient, [name, left_ms, value]: KeyLine): Promise<void> {
+  const key = Buffer.from(name, 'base64');
+  // 0 means no expiry; RESTORE takes no less than a millisecond.
+  const life_ms = left_ms < 0 ? 0 : Math.max(1, left_ms);
+  await redis.restore(key, life_ms, Buffer.from(value, 'base64')).catch((error: Error) => {
+    throw new Error(`Redis refused ${key}: ${error.message}`, { cause: error });
+  });
+}
+
+/** @throws {Error} naming the first key that Redis refused; those before it are kept. */
+export async function restoreRedis(redis: RedisClient, file: string): Promise<void> {
+  let batch: KeyLine[] = [];
+  let characters = 0;
+  const flush = async (): Promise<void> => {
+    await Promise.all(batch.map((line) => restoreKey(redis, line)));
+    batch = [];
+    characters = 0;
+  };
+  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    batch.push(JSON.parse(text) as KeyLine);
+    characters += text.length;
+    if (batch.length >= KEYS_PER_BATCH || characters >= CHARACTERS_PER_BATCH) await flush();
+  }
+  await flush();
 }

@@ -1,0 +1,195 @@
+/** Backup under startLoad, wipe and restore, for one Redis and for a cluster. */
+import { rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
+import { runArchive } from '../../../build/archive/run-archive.ts';
+import { createBackup } from '../../../build/backup/backup.ts';
+import { restoreBackup } from '../../../build/backup/restore.ts';
+import { treesOf } from '../../../build/backup/trees.ts';
+import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { readSettings } from '../../../data/runtime/settings.ts';
+import { buildApp } from '../../../gateway/app.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts';
+import { createMetrics } from '../../../gateway/http/metrics.ts';
+import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
+import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
+import { flushRedis, keysMatching, silentLog } from '../../redis.ts';
+import {
+  archivedAudit,
+  archivedLedgers,
+  expectSoundChain,
+  stream,
+  wholeLedger,
+} from '../archive/ledger-assertions.ts';
+import {
+  type BackupFixture,
+  contents,
+  createBackupFixture,
+  settingsIn,
+  startLoad,
+  temporaryDirectory,
+} from './backup-fixture.ts';
+
+type Start = () => Promise<{ connect(): Promise<RedisClient>; stop(): Promise<void> }>;
+
+export function describeBackup(name: string, start: Start): void {
+  describe(`backup and restore on ${name}`, () => {
+    let server: Awaited<ReturnType<Start>>;
+    let redis: RedisClient;
+    let dir: string;
+    let place: BackupFixture;
+
+    beforeAll(async () => {
+      server = await start();
+      redis = await server.connect();
+      dir = await temporaryDirectory();
+      place = await createBackupFixture(redis, settingsIn(join(dir, 'home')));
+    });
+    afterAll(async () => {
+      await server.stop();
+      await rm(dir, { recursive: true, force: true });
+    });
+
+    const wipe = async (): Promise<void> => {
+      await flushRedis(redis);
+      for (const { directory } of treesOf(settingsIn(join(dir, 'home'))))
+        await rm(directory, { recursive: true, force: true });
+    };
+
+    it('restores everything that was acknowledged before the backup began, each account consistent', async () => {
+      const settings = settingsIn(join(dir, 'home'));
+      const { world, people } = place;
+      const now = (): number => world.clock.ms;
+      const busy = startLoad(place);
+      await busy.rounds(20);
+      const archivedBefore = await archivedLedgers(settings.ARCHIVE_DIR);
+      const before = new Map(
+        await Promise.all(
+          people.map(async ({ account_id }) => {
+            return [
+              account_id,
+              await wholeLedger(redis, settings.ARCHIVE_DIR, account_id, archivedBefore),
+            ] as const;
+          }),
+        ),
+      );
+      const files = await contents(settings);
+      const audit = [...(await archivedAudit(settings.ARCHIVE_DIR)), ...(await stream(redis, '{audit}:log'))];
+      const backup = join(dir, 'backup');
+      const summary = await createBackup({ redis, settings, now }, backup);
+      await busy.rounds(5);
+      await busy.stop();
+      const keysAfter = (await keysMatching(redis)).length;
+      expect(summary.keys).toBeLessThan(keysAfter);
+      await wipe();
+      await restoreBackup({ redis, settings }, backup);
+
+      expect(await contents(settings)).toEqual(files);
+      expect([...files.keys()].filter((name) => /\.copies|code\.ts/.test(name))).toEqual([]);
+      const ids = await redis.zrange('accounts', '0', '-1');
+      expect(ids.length).toBeGreaterThan(people.length);
+      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
+      for (const id of ids) {
+        const ledger = await wholeLedger(redis, settings.ARCHIVE_DIR, id, archived);
+        await expectSoundChain(redis, id, ledger);
+        const known = before.get(id) ?? [];
+        expect(ledger.slice(0, known.length)).toEqual(known);
+      }
+      for (const order of await redis.zrange('orders', '0', '-1'))
+        expect(await world.store.orders.get(order)).toMatchObject({ order_id: order });
+      expect([
+        ...(await archivedAudit(settings.ARCHIVE_DIR)),
+        ...(await stream(redis, '{audit}:log')),
+      ]).toEqual(audit);
+      const [{ account_id } = { account_id: '' }] = people;
+      const day = new Date(now()).toISOString().slice(0, 10);
+      expect(await redis.pttl(`{a:${account_id}}:usage:${day}`)).toBeGreaterThan(0);
+      expect(await redis.pttl(`{a:${account_id}}:account`)).toBe(-1);
+
+      const reconciler = new Reconciler(
+        { redis, now, archiveDir: settings.ARCHIVE_DIR, workDir: join(dir, 'work') },
+        silentLog,
+      );
+      await reconciler.refresh(60_000);
+      expect(reconciler.last).toMatchObject({ discrepancies: [], problems: [] });
+    });
+
+    it('serves the restored snapshot and accepts the restored keys', async () => {
+      const { SNAPSHOT_DIR } = settingsIn(join(dir, 'home'));
+      const settings = readSettings({ LOG_LEVEL: 'silent' });
+      const { world, people } = place;
+      const now = (): number => world.clock.ms;
+      const snapshots = await SnapshotStore.open({
+        ...{ directory: SNAPSHOT_DIR, pollMs: 1_000, hotCacheMb: 8, queryTimeoutMs: 10_000, log: silentLog },
+      });
+      const { metering } = createWorld(redis, UNLIMITED);
+      const app = buildApp({
+        ...{ settings, metering, snapshots, now, log: silentLog, randomId: () => 'r' },
+        metrics: createMetrics({ snapshots, metering, now }),
+        loadShedder: new LoadShedder(LOAD_LIMITS, silentLog),
+      });
+      try {
+        await app.listen({ port: 0, host: '127.0.0.1' });
+        const { port } = app.server.address() as AddressInfo;
+        const [person] = people;
+        const answer = await fetch(`http://127.0.0.1:${port}/v1/ping`, {
+          headers: { authorization: `Bearer ${person?.key}` },
+        });
+        expect([answer.status, await answer.json()]).toMatchObject([
+          200,
+          { data: { key_id: person?.facts.key_id } },
+        ]);
+        const topics = await fetch(`http://127.0.0.1:${port}/v1/topics`);
+        expect(topics.status).toBe(200);
+      } finally {
+        await app.close();
+        await metering.flush();
+        await snapshots.close();
+      }
+    });
+
+    it('excludes an archive run during a backup, and waits for one that is active', async () => {
+      const settings = settingsIn(join(dir, 'home'));
+      const { world, people } = place;
+      world.clock.ms += 10 * 86_400_000;
+      let archiving: Promise<unknown> | undefined;
+      const archive = (): Promise<unknown> =>
+        runArchive({
+          redis,
+          settings: { ...settings, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 1 },
+          now: () => world.clock.ms,
+          log: silentLog,
+        }).catch((error: unknown) => error);
+      let asked = 0;
+      // The clock is read once at the start and once an account: at the second call the first account is being copied.
+      const now = (): number => {
+        asked += 1;
+        if (asked === 2) archiving = archive();
+        return world.clock.ms;
+      };
+      const backup = join(dir, 'second');
+      await createBackup({ redis, settings, now }, backup);
+      expect(await archiving).toBeInstanceOf(LockHeldError);
+      await archive();
+      await wipe();
+      await restoreBackup({ redis, settings }, backup);
+      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
+      for (const { account_id } of people) {
+        const ledger = await wholeLedger(redis, settings.ARCHIVE_DIR, account_id, archived);
+        await expectSoundChain(redis, account_id, ledger);
+      }
+      expect(await archive()).toMatchObject({ ledger: { left: [], resumed: [] } });
+      for (const { account_id } of people) expect(await redis.xlen(`{a:${account_id}}:ledger`)).toBe(0);
+
+      const lock = await acquireLock(join(settings.ARCHIVE_DIR, '.lock'), 'the archive');
+      const stop = new AbortController();
+      const waiting = createBackup({ redis, settings, now, signal: stop.signal }, join(dir, 'waiting'));
+      stop.abort(new Error('enough'));
+      await expect(waiting).rejects.toThrow();
+      await lock.release();
+    });
+  });
+}

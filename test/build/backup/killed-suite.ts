@@ -1,0 +1,102 @@
+/** A restore that is killed at any moment serves nothing incomplete, and the next one with `--force` restores everything. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBackup } from '../../../build/backup/backup.ts';
+import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
+import { flushRedis, keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { archivedLedgers, expectSoundChain, wholeLedger } from '../archive/ledger-assertions.ts';
+import { contents, createBackupFixture, settingsIn, temporaryDirectory } from './backup-fixture.ts';
+
+const UP_WITHIN_MS = 60_000;
+
+/** @param share of the restore within which the kills lie. */
+export function describeKilledRestore(kills: number, share = 1): void {
+  describe('a killed restore', () => {
+    let server: TestRedis;
+    let redis: RedisClient;
+    let dir: string;
+    let backup: string;
+    let files: Map<string, string>;
+    let keys: string[];
+
+    beforeAll(async () => {
+      server = await startRedis();
+      const gateway = await server.connect();
+      dir = await temporaryDirectory();
+      backup = join(dir, 'backup');
+      const settings = settingsIn(join(dir, 'home'));
+      const { world } = await createBackupFixture(gateway, settings);
+      await createBackup({ redis: gateway, settings, now: () => world.clock.ms }, backup);
+      files = await contents(settings);
+      keys = (await keysMatching(gateway)).sort();
+      // A restore is refused while a gateway is connected, so the test goes on as a tool.
+      gateway.disconnect();
+      redis = connectRedis(
+        { REDIS_URL: server.url, REDIS_CLUSTER: false, REDIS_WAIT_REPLICAS: 0 },
+        silentLog,
+        'tool',
+      );
+      await whenReady(redis, UP_WITHIN_MS);
+    });
+    afterAll(async () => {
+      redis.disconnect();
+      await server.stop();
+      await rm(dir, { recursive: true, force: true });
+    });
+
+    /** Progress of a restore: a file counts once when copied and once more in place, a key once. */
+    async function progressIn(home: string): Promise<number> {
+      const entries = await readdir(home, { recursive: true, withFileTypes: true }).catch(() => []);
+      const drafts = entries.filter((entry) => entry.isFile() && entry.parentPath.includes('.restoring'));
+      const placed = entries.filter((entry) => entry.isFile()).length - drafts.length;
+      return drafts.length + 2 * placed + (await redis.dbsize());
+    }
+
+    /** Runs `npm run restore -- --force` in its own process and kills it at the given progress. @returns the exit code. */
+    async function restoreInto(home: string, killedAt = Number.POSITIVE_INFINITY): Promise<number | null> {
+      const place = [
+        `VAR_DIR=${home}`,
+        `CURATED_DIR=${join(home, 'curated')}`,
+        `REDIS_URL=${server.url}`,
+        'LOG_LEVEL=silent',
+      ];
+      const words = ['build/backup/main.ts', 'restore', '--from', backup, '--force'];
+      const child = spawn('env', [...place, process.execPath, ...words], { stdio: 'ignore' });
+      const ended = once(child, 'close');
+      while (child.exitCode === null && (await progressIn(home)) < killedAt);
+      child.kill('SIGKILL');
+      const [code] = await ended;
+      return code;
+    }
+
+    it(`serves nothing incomplete when ${kills} restores are killed, and restores everything afterwards`, async () => {
+      await flushRedis(redis);
+      const home = join(dir, 'target');
+      const settings = settingsIn(home);
+      const pointer = join(settings.SNAPSHOT_DIR, 'current');
+      const whole = 2 * files.size + keys.length;
+      let midway = 0;
+      for (let kill = 0; kill < kills; kill++) {
+        await flushRedis(redis);
+        await rm(home, { recursive: true, force: true });
+        await restoreInto(home, 1 + (whole * share * kill) / kills);
+        if (existsSync(pointer)) {
+          // The pointer is written last: everything that it needs exists.
+          expect((await keysMatching(redis)).length).toBe(keys.length);
+          for (const name of files.keys()) expect(existsSync(join(home, name))).toBe(true);
+        } else midway++;
+      }
+      expect(midway).toBeGreaterThan(kills / 2);
+      expect(await restoreInto(home)).toBe(0);
+      expect(await contents(settings)).toEqual(files);
+      expect((await keysMatching(redis)).sort()).toEqual(keys);
+      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
+      for (const id of await redis.zrange('accounts', '0', '-1'))
+        await expectSoundChain(redis, id, await wholeLedger(redis, settings.ARCHIVE_DIR, id, archived));
+    });
+  });
+}
