@@ -1,6 +1,6 @@
 /**
- * Requests made out of the OpenAPI description: for every operation, every parameter as described, almost as
- * described, or as nobody would describe it, with headers that lie. Sound cases stay within the description.
+ * Generates requests from the OpenAPI description. Attack cases mix valid and hostile parameters and headers; valid
+ * cases follow the description.
  */
 import fc from 'fast-check';
 import { buildOpenApi } from '../../gateway/http/openapi.ts';
@@ -42,10 +42,10 @@ export const OPERATIONS: Operation[] = Object.entries(document.paths).map(([temp
   keyRequired: get.security.every((scheme) => Object.keys(scheme).length > 0),
 }));
 
-/** Values that exist, by the name of the parameter. */
+/** Sample values by parameter name. */
 export type KnownValues = Readonly<Record<string, readonly string[]>>;
 
-/** Text that has broken other services. */
+/** Text that is known to break services. */
 const NASTY = [
   '',
   ' ',
@@ -78,12 +78,12 @@ const NASTY = [
   '%2525',
 ];
 
-/** Percent-encodings that are no UTF-8 or no encoding. */
+/** Invalid percent-encoding or UTF-8. */
 const BROKEN = ['%', '%Z', '%ff', '%C3%28', '%ED%A0%80', 'a%', '%00', '%0d%0a'];
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
-const wild: fc.Arbitrary<string> = fc.oneof(
+const hostileValue: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...NASTY).map(encoded),
   fc.constantFrom(...BROKEN),
   fc.string({ unit: 'binary', maxLength: 40 }).map(encoded),
@@ -91,7 +91,7 @@ const wild: fc.Arbitrary<string> = fc.oneof(
   fc.double().map((value) => encoded(String(value))),
 );
 
-function sound({ name, schema }: Parameter, known: KnownValues): fc.Arbitrary<string> {
+function validValue({ name, schema }: Parameter, known: KnownValues): fc.Arbitrary<string> {
   const values = schema.enum ?? known[name];
   if (values) return fc.constantFrom(...values.map(encoded));
   if (schema.type === 'boolean') return fc.constantFrom('true', 'false', '1', '0', 'YES', 'off');
@@ -154,23 +154,23 @@ function assembled(
   return query.length > 0 ? `${path}?${query.join('&')}` : path;
 }
 
-/** A path of one segment that is not empty: an empty one is another path. */
+/** A path segment that keeps its place: neither empty nor dots. */
 const asSegment = (value: string): string => (value === '' || /^\.{1,2}$/.test(value) ? 'x' : value);
 
-/** Requests within and around the description of any operation. */
+/** Requests within and beyond the description of any operation. */
 export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   return fc.constantFrom(...OPERATIONS).chain((operation) => {
     const values = operation.parameters.map((parameter) => {
       const value = fc.oneof(
-        { arbitrary: sound(parameter, known), weight: 2 },
-        { arbitrary: wild, weight: 1 },
+        { arbitrary: validValue(parameter, known), weight: 2 },
+        { arbitrary: hostileValue, weight: 1 },
       );
       return parameter.in === 'path' ? value.map(asSegment) : fc.option(value);
     });
     const names = operation.parameters.map(({ name }) => name);
     const extra = fc.array(
       fc
-        .tuple(fc.oneof(fc.constantFrom('x', '__proto__', 'a[b]', ...names), wild), wild)
+        .tuple(fc.oneof(fc.constantFrom('x', '__proto__', 'a[b]', ...names), hostileValue), hostileValue)
         .map(([name, value]) => `${name}=${value}`),
       { maxLength: 2 },
     );
@@ -192,11 +192,11 @@ export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   });
 }
 
-/** Requests that keep to the description in every parameter. */
-export function soundCases(known: KnownValues): fc.Arbitrary<AttackCase> {
+/** Requests that follow the description in every parameter. */
+export function validCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   return fc.constantFrom(...OPERATIONS).chain((operation) => {
     const values = operation.parameters.map((parameter) => {
-      const value = sound(parameter, known);
+      const value = validValue(parameter, known);
       return parameter.required ? value : fc.option(value);
     });
     return fc.tuple(PREFIX, fc.tuple(...values)).map(

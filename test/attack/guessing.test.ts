@@ -1,17 +1,17 @@
-/** The means of the timing proof are sound, and guesses are what they claim to be. */
+/** Guessed keys: rejected like any other, and the statistic that compares their times. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKey } from '../../gateway/metering/keys.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
-import { distinguishable, strangeKey, wrongKey } from './guessing.ts';
+import { distinguishable, unknownKey, wrongKey } from './guessing.ts';
 
-describe('what tells two kinds of times apart', () => {
-  test('is 0 or 1 when one kind is always longer', () => {
+describe('distinguishable', () => {
+  test('is 0 or 1 when one action always takes longer', () => {
     expect(distinguishable([3, 4], [1, 2])).toBe(1);
     expect(distinguishable([1, 2], [3, 4])).toBe(0);
   });
 
-  test('is the share of pairs in which the first is longer', () => {
+  test('is the share of pairs in which the first takes longer', () => {
     const times = fc.uniqueArray(fc.integer(), { minLength: 4, maxLength: 40 });
     const property = fc.property(times, fc.integer({ min: 1, max: 3 }), (all, cut) => {
       const [a, b] = [all.slice(0, cut), all.slice(cut)];
@@ -33,7 +33,7 @@ describe('a guessed key', () => {
   afterAll(() => service.stop());
 
   test.each([0, 1, 17, 33])(
-    'with the real id and %i right characters is well-formed, and refused as any other',
+    'with an existing id and %i right characters of the secret is rejected like any other',
     async (same) => {
       const guess = wrongKey(owner.key, same);
       const [real, wrong] = [parseKey(owner.key), parseKey(guess)];
@@ -41,7 +41,7 @@ describe('a guessed key', () => {
       expect(wrong?.secret.slice(0, same)).toBe(real?.secret.slice(0, same));
       expect(wrong?.secret).not.toBe(real?.secret);
       const answers = await Promise.all(
-        [guess, strangeKey(), 'alm_live_x'].map((key) => service.get('/v1/ping', { key })),
+        [guess, unknownKey(), 'alm_live_x'].map((key) => service.get('/v1/ping', { key })),
       );
       expect(answers.map(codeOf)).toEqual(['invalid_key', 'invalid_key', 'invalid_key']);
       expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
@@ -50,10 +50,10 @@ describe('a guessed key', () => {
     },
   );
 
-  test('ten thousand of them push no real key out, and cost nothing', async () => {
+  test('repeated ten thousand times evicts no real key and costs nothing', async () => {
     const before = await service.balance(owner);
     for (let batch = 0; batch < 100; batch++)
-      await Promise.all(Array.from({ length: 100 }, () => service.get('/v1/ping', { key: strangeKey() })));
+      await Promise.all(Array.from({ length: 100 }, () => service.get('/v1/ping', { key: unknownKey() })));
     expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
     expect(await service.balance(owner)).toBe(before);
   });

@@ -1,13 +1,13 @@
 /**
- * Whether a refusal says more by the time it takes than it says in words. Two kinds of guesses are made in turn, so
- * that whatever else the machine does falls on both; one figure comes out.
+ * Timing side channels of key guessing. Two kinds of guesses are timed alternately, so that load on the machine affects
+ * both alike.
  */
 import { randomBytes } from 'node:crypto';
 import { mintKeyText } from '../../gateway/metering/keys.ts';
 
 /**
- * How often a measurement of `a` lies above one of `b`: 0.5 when nothing tells them apart, 0 or 1 when everything does.
- * (The statistic of Mann and Whitney, over the number of pairs.)
+ * The share of pairs in which the value of `a` is larger (Mann–Whitney U over the number of pairs): 0.5 when the two
+ * cannot be told apart, 0 or 1 when they always can.
  */
 export function distinguishable(a: readonly number[], b: readonly number[]): number {
   const all = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))];
@@ -21,15 +21,15 @@ export function distinguishable(a: readonly number[], b: readonly number[]): num
   return pairs / (a.length * b.length);
 }
 
-/** Times two acts in turn, in milliseconds. The first of each only warm up. */
-export async function inTurn(
+/** Times two actions alternately. The first tenth of the rounds is warm-up. @returns `distinguishable` of their times. */
+export async function compareTimes(
   rounds: number,
   first: (round: number) => Promise<unknown>,
   second: (round: number) => Promise<unknown>,
 ): Promise<number> {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
-    // Who goes first changes, so that neither gains from the other's warmth.
+    // The order alternates, so that neither profits from the other's warm caches.
     const order = round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const);
     for (const which of order) {
       const begun = performance.now();
@@ -48,7 +48,7 @@ const bytesOf = (text: string, alphabet: string): Buffer =>
   Buffer.from([...text].map((character) => alphabet.indexOf(character)));
 
 /**
- * A key that is well-formed and wrong: with the id of a real one, and its secret up to `same` characters.
+ * A well-formed wrong key: the id of a real one, and the first `same` characters of its secret.
  * @param same 0 to 33
  */
 export function wrongKey(key: string, same: number): string {
@@ -60,5 +60,5 @@ export function wrongKey(key: string, same: number): string {
   return mintKeyText('live', () => parts.shift() ?? Buffer.alloc(0)).key;
 }
 
-/** A key that is well-formed, and nobody's. */
-export const strangeKey = (): string => mintKeyText('live', randomBytes).key;
+/** A well-formed key that does not exist. */
+export const unknownKey = (): string => mintKeyText('live', randomBytes).key;

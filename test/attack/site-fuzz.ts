@@ -1,13 +1,13 @@
 /**
- * Attacks a signed-in area by way of its own pages: walks its links, collects its forms, and sends each form with
- * fields that lie. Whatever is sent, the area answers with a page of its own, and what was sent shows as text.
+ * Fuzzes a signed-in area through its own pages: follows its links, collects its forms and submits them with hostile
+ * values. Every answer must be a page of the area that shows the input as text.
  */
 import fc from 'fast-check';
 import { type Page, tokenOf, type Visitor } from '../admin/harness.ts';
 import { INTERNALS } from './public-fuzz.ts';
 
 export interface FoundForm {
-  /** The page that it stands on. */
+  /** Path of the page with the form. */
   page: string;
   action: string;
   fields: string[];
@@ -19,7 +19,7 @@ export interface FoundSite {
 }
 
 const PAGES_AT_MOST = 60;
-/** It would end the walk. */
+/** Forms that would end the session. */
 const ENDS_SESSION = /sign-out/;
 
 const unescaped = (text: string): string => text.replaceAll('&amp;', '&');
@@ -35,7 +35,7 @@ function formsOf(page: string, html: string): FoundForm[] {
   }));
 }
 
-/** Every page below `root` that links lead to, and every form on them; each form once. */
+/** All pages below `root` that links lead to, and all forms on them, each once. */
 export async function walk(visitor: Visitor, root: string): Promise<FoundSite> {
   const pages = [root];
   const forms = new Map<string, FoundForm>();
@@ -53,7 +53,7 @@ export async function walk(visitor: Visitor, root: string): Promise<FoundSite> {
   return { pages, forms: [...forms.values()] };
 }
 
-/** Shows as text, or not at all. */
+/** Must appear as text or not at all. */
 const MARK = '<i id=mark>"\'{{7191*13}}';
 
 const NASTY = fc.oneof(
@@ -86,19 +86,19 @@ const NASTY = fc.oneof(
 /** @returns what is wrong with a page; null when nothing is. */
 export function wrongPage({ status, headers, html, location }: Page): string | null {
   if (status >= 500 && status !== 503) return `answered ${status}`;
-  if (headers['x-content-type-options'] !== 'nosniff') return 'may be sniffed';
-  if (headers['cache-control'] !== 'no-store') return 'may be stored';
-  if (html.includes('<i id=mark') || html.includes('93483')) return 'shows what was sent as markup';
-  if (status >= 300 && status < 400 && !location.startsWith('/')) return `leads to ${location}`;
+  if (headers['x-content-type-options'] !== 'nosniff') return 'lacks nosniff';
+  if (headers['cache-control'] !== 'no-store') return 'may be cached';
+  if (html.includes('<i id=mark') || html.includes('93483')) return 'shows input as markup';
+  if (status >= 300 && status < 400 && !location.startsWith('/')) return `redirects to ${location}`;
   if (String(headers['set-cookie'] ?? '').includes('a=b')) return 'a header was injected';
   if (!String(headers['content-type'] ?? 'text/html').startsWith('text/html')) return null;
   if (headers['x-frame-options'] !== 'DENY') return 'may be framed';
   if (!String(headers['content-security-policy']).includes("default-src 'none'")) return 'may run scripts';
   const found = status >= 400 ? INTERNALS.exec(problemIn(html)) : null;
-  return found ? `tells of its insides: ${found[0]}` : null;
+  return found ? `leaks internal detail: ${found[0]}` : null;
 }
 
-/** What a page says went wrong, without the fields that it gives back. */
+/** The main part of an error page, without the fields that repeat the input. */
 const problemIn = (html: string): string =>
   /<main.*?<\/main>/s.exec(html)?.[0].replaceAll(/<(input|textarea|a)\b[^>]*>/g, '') ?? '';
 
@@ -106,7 +106,7 @@ export interface SiteFuzz {
   visitor: Visitor;
   site: FoundSite;
   runs: number;
-  /** Signs the visitor in again when something that was sent ended the session. */
+  /** Signs the visitor in again after a request ended the session. */
   signIn: () => Promise<unknown>;
 }
 
@@ -126,7 +126,7 @@ const QUERY_NAMES = [
 ];
 
 function actsOn(site: FoundSite): fc.Arbitrary<Act> {
-  // A kind of form is as likely as any other, however many pages carry one.
+  // Every kind of form is equally likely, however many pages have one.
   const kinds = [...Map.groupBy(site.forms, ({ fields }) => String(fields)).values()];
   const form = fc.constantFrom(...kinds).chain((alike) => fc.constantFrom(...alike));
   const forms = form.chain((chosen) =>
@@ -145,7 +145,7 @@ function actsOn(site: FoundSite): fc.Arbitrary<Act> {
   return fc.oneof(forms, queries);
 }
 
-/** @throws with the smallest case that fails. */
+/** @throws with the smallest failing case. */
 export async function fuzzSite({ visitor, site, runs, signIn }: SiteFuzz): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   const checked = async (page: Page): Promise<Page> => {

@@ -1,4 +1,4 @@
-/** Where one request ends is never in doubt: what is hidden in another is not answered, and not paid. */
+/** Request smuggling: a request hidden in another one is neither answered nor charged. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from './smuggling.ts';
@@ -20,7 +20,7 @@ describe('a request hidden behind', () => {
   });
 });
 
-test('garbage after a request is no answer to it', async () => {
+test('garbage after a request does not change its answer or its charge', async () => {
   const paid = `GET /v1/countries/KEN HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`;
   const text = await exchange(service.port, `${paid}garbage\r\n\r\n`);
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
@@ -28,7 +28,7 @@ test('garbage after a request is no answer to it', async () => {
   expect(await service.balance(owner)).toBe(CREDITS - 1);
 });
 
-test('header values that end lines reach no answer', async () => {
+test('line breaks in header values reach no answer', async () => {
   for (const name of ['X-Request-Id', 'Origin', 'If-None-Match', 'Accept-Encoding']) {
     const head = `GET /v1/topics HTTP/1.1\r\nHost: a\r\n${name}: x%0d%0aX-Injected: 1\\r\\nX-Injected: 1\r\n\r\n`;
     expect(await exchange(service.port, head)).not.toMatch(/^X-Injected:/im);

@@ -1,6 +1,6 @@
 /**
- * Requests whose end two readers could see in different places. Each carries another request where only a mistaken
- * reader would look for one; that one names itself, so an answer to it shows.
+ * Request smuggling: requests whose end is ambiguous, with a second request behind it. The second one carries an
+ * X-Request-Id, so an answer to it is recognised.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -14,7 +14,7 @@ const ofLength = (header: string, head = POST): string => `${head}${header}\r\n\
 const chunked = (header: string, head = POST): string => `${head}${header}\r\n\r\n0\r\n\r\n${INNER}`;
 const size = INNER.length;
 
-/** By what is wrong with it. */
+/** Named by what is ambiguous. */
 export const SMUGGLING_SHAPES: readonly (readonly [name: string, bytes: string])[] = [
   ['a length and chunks', chunked(`Content-Length: ${size + 5}\r\nTransfer-Encoding: chunked`)],
   ['chunks and a length', chunked(`Transfer-Encoding: chunked\r\nContent-Length: ${size + 5}`)],
@@ -48,10 +48,7 @@ export const SMUGGLING_SHAPES: readonly (readonly [name: string, bytes: string])
     `${POST}Transfer-Encoding: chunked\r\n\r\n${'f'.repeat(20)}\r\n${INNER}`,
   ],
   ['a chunk size ended by a lone LF', `${POST}Transfer-Encoding: chunked\r\n\r\n0\n\n${INNER}`],
-  [
-    'a chunk that is longer than it says',
-    `${POST}Transfer-Encoding: chunked\r\n\r\n1\r\nXX\r\n0\r\n\r\n${INNER}`,
-  ],
+  ['a chunk longer than its size', `${POST}Transfer-Encoding: chunked\r\n\r\n1\r\nXX\r\n0\r\n\r\n${INNER}`],
   ['lines ended by a lone CR', `GET /v1/topics HTTP/1.1\rHost: a\r\r${INNER}`],
   [
     'an upgrade to HTTP/2',
@@ -59,13 +56,13 @@ export const SMUGGLING_SHAPES: readonly (readonly [name: string, bytes: string])
   ],
   ['a header without a name', `${HEAD}: x\r\n\r\n${INNER}`],
   ['a NUL in a name', `${HEAD}X\0: x\r\n\r\n${INNER}`],
-  ['an older protocol', `GET /v1/topics HTTP/0.9\r\n\r\n${INNER}`],
-  ['a protocol to come', `GET /v1/topics HTTP/2.0\r\nHost: a\r\n\r\n${INNER}`],
+  ['an old protocol version', `GET /v1/topics HTTP/0.9\r\n\r\n${INNER}`],
+  ['a future protocol version', `GET /v1/topics HTTP/2.0\r\nHost: a\r\n\r\n${INNER}`],
 ];
 
 /**
- * Sends bytes and closes the sending side.
- * @returns everything that came back until the other side had nothing more to say.
+ * Sends bytes and half-closes the connection.
+ * @returns everything received until the server closed it.
  */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -81,5 +78,5 @@ export async function exchange(port: number, bytes: string): Promise<string> {
   return text;
 }
 
-/** How many answers there are in what came back. */
+/** Number of HTTP answers in a text. */
 export const answersIn = (text: string): number => text.match(/HTTP\/1\.1 \d{3} /g)?.length ?? 0;

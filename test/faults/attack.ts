@@ -1,7 +1,7 @@
 /** Attacks: thousands of malformed requests and forms, request smuggling, and timing attacks on keys and passwords. */
 
 import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
-import { inTurn, strangeKey, wrongKey } from '../attack/guessing.ts';
+import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
 import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
 import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
@@ -62,9 +62,9 @@ async function guessedKeys(service: Service, owner: TestKey, report: Reporter): 
     return (round: number) => service.get('/v1/ping', { key: keys[round] ?? '' });
   };
   const none = asking(() => wrongKey(owner.key, 0));
-  const id = await inTurn(GUESSES, none, asking(strangeKey));
+  const id = await compareTimes(GUESSES, none, asking(unknownKey));
   const all = asking(() => wrongKey(owner.key, 33));
-  const secret = await inTurn(GUESSES, all, none);
+  const secret = await compareTimes(GUESSES, all, none);
   const even = (share: number): boolean => Math.abs(share - 0.5) < EVEN.keys;
   const figure = (share: number): string =>
     `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
@@ -109,7 +109,7 @@ async function guessedPasswords(harness: AccountPagesHarness, report: Reporter):
   }
   // Each guess has a visitor and an address of its own, so that no throttle applies.
   const guess = async (email: string) => harness.signIn(harness.visitor(), email, 'not the password');
-  const share = await inTurn(
+  const share = await compareTimes(
     SIGN_INS,
     (round) => guess(known[round] ?? ''),
     (round) => guess(`unknown-${round}@example.org`),

@@ -1,4 +1,4 @@
-/** The program itself: its startupBanner, its ends, its refusals to start. */
+/** The gateway as a program: start-up banner, shutdown, failed starts. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -20,7 +20,7 @@ const redisPids = async (): Promise<string> =>
     await run('pgrep', ['-f', `redis-server.*${program.directory}`]).catch(() => ({ stdout: '' }))
   ).stdout.trim();
 
-test('greets with address, snapshot, demo key and three curl lines that work when pasted; ends without a trace', async () => {
+test('prints URL, snapshot, demo key and three curl lines that work when pasted; SIGINT ends it and its Redis', async () => {
   const { child, startupBanner, url } = await program.start();
   expect(url).toMatch(/^http:\/\/localhost:\d+$/);
   expect(startupBanner).toContain('2,807 observations, 13 indicators, 11 countries');
@@ -36,7 +36,7 @@ test('greets with address, snapshot, demo key and three curl lines that work whe
   expect(await redisPids()).toBe('');
 });
 
-test('the demo key and its balance survive a restart', async () => {
+test('keeps the demo key and its balance over a restart', async () => {
   const key = (startupBanner: string): string => /alm_live_\w+/.exec(startupBanner)?.[0] ?? 'none';
   const balance = async ({ url, startupBanner }: Started): Promise<unknown> => {
     const headers = { authorization: `Bearer ${key(startupBanner)}` };
@@ -53,7 +53,7 @@ test('the demo key and its balance survive a restart', async () => {
   expect(await end(second.child, 'SIGTERM')).toBe(0);
 });
 
-test('a stop finishes what is in flight: no request of an open connection fails', async () => {
+test('SIGTERM finishes requests in flight: no request of an open connection fails', async () => {
   const { child, url } = await program.start();
   const calls = Array.from({ length: 200 }, () =>
     fetch(`${url}/v1/indicators`).then((answer) => answer.text()),
@@ -67,7 +67,7 @@ test('a stop finishes what is in flight: no request of an open connection fails'
   expect((await exit)[0]).toBe(0);
 });
 
-test('a bad setting ends the start with its name and what was expected', async () => {
+test('a bad setting ends the start and prints its name and the expected value', async () => {
   const outcome = run('env', program.command({ PORT: 'high', TRUST_PROXY: 'all' }));
   await expect(outcome).rejects.toMatchObject({
     code: 1,
@@ -76,7 +76,7 @@ test('a bad setting ends the start with its name and what was expected', async (
   });
 });
 
-test('a port in use ends the start, and nothing stays behind', async () => {
+test('a port in use ends the start and leaves no Redis behind', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** Every page and form of the operator area and of the account pages, asked and sent what nobody should send. */
+/** Fuzzes every page and form of the operator area and of the account pages. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
@@ -24,7 +24,7 @@ describe('the operator area', () => {
   afterAll(() => service.stop());
 
   test(
-    'answers whatever is sent with a page of its own',
+    'answers any input with a page of its own, and shows it as text',
     async () => {
       const visitor = await service.signedIn();
       const site = await walk(visitor, '/admin/');
@@ -50,7 +50,7 @@ describe('the account pages', () => {
   afterAll(() => harness.stop());
 
   test(
-    'answer whatever is sent with a page of their own',
+    'answer any input with a page of their own, and show it as text',
     async () => {
       const { visitor, email } = await harness.customer('<i id=mark>');
       await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
