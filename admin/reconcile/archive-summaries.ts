@@ -20,9 +20,8 @@ import { listParts, listUsage } from '../../gateway/archive/parts.ts';
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');
 const WRONG_ACCOUNT_LISTS = readSql(import.meta.url, 'sql/wrong-account-lists.sql');
-const DEBITED_DAYS = 'SELECT DISTINCT day FROM read_parquet($files) WHERE day IS NOT NULL AND of_day <> 0';
-const AUDIT_COUNT = `SELECT count(*) AS entries FROM read_parquet($file)
-  WHERE id_ms < $ms OR (id_ms = $ms AND id_seq <= $seq)`;
+const DEBITED_DAYS = readSql(import.meta.url, 'sql/debited-days.sql');
+const AUDIT_COUNT = readSql(import.meta.url, 'sql/audit-count.sql');
 
 /** A file of the archive. */
 export interface Source {

@@ -20,13 +20,10 @@ import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 
 const LEDGER_TOTALS = readSql(import.meta.url, 'sql/ledger-totals.sql');
-const ORDERS = `SELECT account_id, "order", sum(moved)::BIGINT AS moved FROM read_parquet($files)
-  WHERE "order" IS NOT NULL GROUP BY account_id, "order"`;
-const USAGE =
-  'SELECT account_id, sum(weighed)::BIGINT AS weighed FROM read_parquet($files) GROUP BY account_id';
+const ORDERS = readSql(import.meta.url, 'sql/orders.sql');
+const USAGE = readSql(import.meta.url, 'sql/usage.sql');
 /** Of all accounts when `accounts` is empty. */
-const USAGE_BY_DAY = `SELECT account_id, day, used FROM read_parquet($files)
-  WHERE len($accounts) = 0 OR account_id IN (SELECT unnest($accounts))`;
+const USAGE_BY_DAY = readSql(import.meta.url, 'sql/usage-by-day.sql');
 
 /** Entries of one account in one or several parts. */
 export interface LedgerFacts {

@@ -14,7 +14,8 @@ const TABLET = 768;
 const WIDTHS = [360, TABLET, 1600] as const;
 const HEIGHT = 900;
 /** Screenshots are for people and take a third of the time, so they are made only on request. */
-const WITH_SCREENSHOTS = process.env.SCREENSHOTS === '1';
+const { SCREENSHOTS } = (import.meta as { env?: { SCREENSHOTS?: string } }).env ?? {};
+const WITH_SCREENSHOTS = SCREENSHOTS === '1';
 
 interface AxeResult {
   violations: { id: string; nodes: { target: unknown[]; failureSummary?: string }[] }[];

@@ -1,0 +1,2 @@
+SELECT count(*) AS entries FROM read_parquet($file)
+WHERE id_ms < $ms OR (id_ms = $ms AND id_seq <= $seq)

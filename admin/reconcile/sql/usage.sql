@@ -1,0 +1,1 @@
+SELECT account_id, sum(weighed)::BIGINT AS weighed FROM read_parquet($files) GROUP BY account_id
