@@ -1,4 +1,4 @@
-/** Starts the command line of the build; `cli.ts` says what it does. */
+/** The entry point of the build's command line, which is in `cli.ts`. */
 import { run } from './cli.ts';
 
 /** The first SIGINT or SIGTERM cancels the step; a second one ends the process. */

@@ -53,7 +53,7 @@ export interface NightlyDependencies
   extends IngestDependencies,
     Omit<BuildDependencies, keyof IngestDependencies> {
   settings: IngestDependencies['settings'] & BuildDependencies['settings'] & { INGEST_PARALLEL: number };
-  /** Absent without Redis: nothing is archived, and the summary says so. */
+  /** Absent without Redis. Nothing is then archived, which the summary reports. */
   archive?: (() => Promise<ArchiveSummary>) | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface NightlySummary {
   started_at: string;
   finished_at: string;
   providers: ProviderResult[];
-  /** Null when nothing was published; `build_error` says why. */
+  /** Null when nothing was published; `build_error` has the reason. */
   build: BuildSummary | null;
   build_error: string | null;
   archive: ArchiveSummary | null;

@@ -140,7 +140,7 @@ class Build {
     const overrides = typeof given === 'function' ? await given() : given;
     const plan = await this.#step('plan', () => planSnapshot(settings.LAKE_DIR, curated, overrides));
     if (plan.indicators.length === 0)
-      throw new NothingToPublish('no provider has anything that may be published');
+      throw new NothingToPublish('no provider has data that may be published');
     const directory = await this.#storage.begin();
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),

@@ -4,7 +4,7 @@
  * - the *unit* in one spelling, with its kind (%, count, per 1,000 people, US$) and, where stated, its base;
  * - the *subject*: the words that tell statistics apart, without brackets and filler words, synonyms unified;
  * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
- *   They must be equal on both sides, whatever the figures say.
+ *   They must be equal on both sides, even when the values agree.
  */
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */

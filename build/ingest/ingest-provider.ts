@@ -216,7 +216,7 @@ class ProviderRun {
   async #isUnchanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
     const known = await readFetches(previous);
     if (known?.inputs !== inputs) return false;
-    this.#progress('asking upstream', 0, null, 0, 0);
+    this.#progress('checking upstream', 0, null, 0, 0);
     return upstream.unchanged(known.files);
   }
 
@@ -243,7 +243,7 @@ function parseSettings(connector: Connector, source: unknown, providerId: string
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => `source.${issue.path.join('.')}: ${issue.message}`);
   throw new Error(
-    `the definition of ${providerId} does not suit connector ${connector.protocol}: ${lines.join('; ')}`,
+    `the definition of ${providerId} is not valid for connector ${connector.protocol}: ${lines.join('; ')}`,
   );
 }
 

@@ -111,7 +111,7 @@ export class ProviderReader {
     if (this.#announced.has(entry.slug)) throw new Error(`the connector announced ${entry.slug} twice`);
     this.#announced.add(entry.slug);
     if (!INDICATOR_ID.test(`${this.#options.definition.id}.${entry.slug}`)) {
-      this.#fail(entry.slug, 'its id cannot stand in an indicator id');
+      this.#fail(entry.slug, 'its slug is not valid in an indicator id');
       return;
     }
     const { min, max } = this.#options.curated.overlay(this.#options.definition.id, entry);
@@ -128,7 +128,7 @@ export class ProviderReader {
       return;
     }
     if (this.#open?.slug !== item.slug)
-      throw new Error(`the connector sent rows of ${item.slug} out of turn`);
+      throw new Error(`the connector sent rows of ${item.slug} out of order`);
     this.#buffer.add(item.rows);
   }
 

@@ -176,13 +176,13 @@ export class SeriesBuffer {
     if (!worst) return;
     const [reason, { rows, sample }] = worst;
     if (rows * 2 <= this.#rejected) return;
-    const fault = `no row could be kept: of ${rows} not one ${MISCONFIGURED[reason]}, the first says "${sample}"`;
+    const fault = `no row was accepted: none of ${rows} ${MISCONFIGURED[reason]}; the first has "${sample}"`;
     throw new UntrustedSeriesError(fault);
   }
 
   #boundsError(): string {
     const { min, max } = this.#bounds;
-    return `${this.#outside} figures lie outside the bounds of ${min} to ${max}, the first ${this.#firstOutside}`;
+    return `${this.#outside} values are outside the bounds ${min} to ${max}; the first is ${this.#firstOutside}`;
   }
 
   #reserve(rows: number): void {
@@ -217,7 +217,7 @@ export class SeriesBuffer {
       if (kept > 0 && sameKey(columns, kept - 1, row)) {
         const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
         if (sameValues(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
-        else conflicts.push(`${key} has two different figures: ${showBoth(columns, kept - 1, row)}`);
+        else conflicts.push(`${key} has two different values: ${showBoth(columns, kept - 1, row)}`);
         continue;
       }
       for (const name of COLUMN_NAMES) columns[name].copyWithin(kept, row, row + 1);

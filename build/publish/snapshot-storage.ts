@@ -62,7 +62,7 @@ export class SnapshotStorage {
   /** @throws {CommandError} when there is no such snapshot; {Error} when its manifest is invalid. */
   async open(id: string): Promise<Published> {
     const directory = join(this.directory, id);
-    if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is no snapshot id`);
+    if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is not a snapshot id`);
     const text = await readFile(join(directory, MANIFEST), 'utf8').catch(() => {
       throw new CommandError(`there is no snapshot ${id}`);
     });
@@ -146,12 +146,12 @@ export async function publish(storage: SnapshotStorage, id: string, keep: number
  * Serves an earlier snapshot again.
  * @param to its id; by default the newest one older than the served one.
  * @returns the id now served.
- * @throws {CommandError} when there is none to go back to.
+ * @throws {CommandError} when there is no earlier snapshot.
  */
 export async function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
   const current = await storage.currentId();
   const target = to ?? (await storage.ids()).findLast((id) => current !== null && id < current);
-  if (target === undefined) throw new CommandError('there is no earlier snapshot to go back to');
+  if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
   await storage.point(target);
   return target;
 }

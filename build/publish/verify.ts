@@ -82,7 +82,7 @@ export async function verifyFiles(directory: string, files: Manifest['files']): 
     if (!found.delete(path)) throw new SnapshotError(`${path} is missing`);
     const actual = await hashFile(join(directory, path));
     if (actual.bytes !== bytes || actual.sha256 !== sha256) {
-      throw new SnapshotError(`${path} has another content than its manifest says`);
+      throw new SnapshotError(`${path} does not match its manifest`);
     }
   }
   const [extra] = found;

@@ -90,7 +90,7 @@ describe('the command line', () => {
       const { code, stderr } = await call(step);
       expect(code, step).toBe(1);
       expect(stderr.split('\n')[0]).toMatch(
-        /^(no provider has anything|no snapshot is published|there is no earlier snapshot)/,
+        /^(no provider has data that may be published|no snapshot is published|there is no earlier snapshot)/,
       );
     }
   });

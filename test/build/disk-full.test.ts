@@ -134,7 +134,7 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
     expect(asked).toBe(1);
   });
 
-  /** Builds while the disk is as it is. @returns the step at which it failed, or null when it published. */
+  /** Builds. @returns the step at which it failed, or null when it published. */
   async function buildOnFullDisk(onStep: (step: string) => void = () => {}): Promise<string | null> {
     const current = await world.snapshots.currentId();
     let at = 'begin';

@@ -49,7 +49,7 @@ const SOURCES: Source[] = [
   },
 ];
 
-/** Files below the mirror by a pattern whose last part is a name with one `*`, or `**` for every CSV below. */
+/** Files in the mirror. The last part of the pattern is a name with one `*`, or `**` for every CSV below. */
 function matching(mirror: string, pattern: string): string[] {
   const cut = pattern.lastIndexOf('/');
   const [dir, name] = [join(mirror, pattern.slice(0, cut)), pattern.slice(cut + 1)];
@@ -60,7 +60,7 @@ function matching(mirror: string, pattern: string): string[] {
     .map((file) => join(dir, file));
 }
 
-/** The distinct texts of one column; none from a file without it. */
+/** The distinct texts of a column; empty for a file without it. */
 function column(file: string, name: string): Set<string> {
   const found = new Set<string>();
   let at = -1;

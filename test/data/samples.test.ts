@@ -1,4 +1,4 @@
-/** The sample providers name real files of installed packages, with years that the packages state. */
+/** The sample providers refer to files and years that the installed packages have. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -38,7 +38,7 @@ const at = (value: unknown, path: string | undefined): unknown =>
     value,
   );
 
-/** The records of one table with their keys, read without the connector. */
+/** The records of a table with their keys, read independently of the connector. */
 async function records(from: Source, { file, format, rows }: z.infer<typeof table>) {
   const path = join('node_modules', from.package, file);
   const whole: unknown =
@@ -50,7 +50,7 @@ async function records(from: Source, { file, format, rows }: z.infer<typeof tabl
   return Object.entries(found);
 }
 
-/** What a record lacks of what the definition says, or null. */
+/** What a record lacks of its definition, or null. */
 function faultOf(from: Source, { year }: z.infer<typeof table>, record: unknown): string | null {
   if (typeof year === 'string' && !Number.isInteger(at(record, year))) return `no year at ${year}`;
   for (const [slug, { column }] of Object.entries(from.values)) {
@@ -60,7 +60,7 @@ function faultOf(from: Source, { year }: z.infer<typeof table>, record: unknown)
 }
 
 describe('sample providers', () => {
-  it('are there, so that a fresh checkout has figures', () => {
+  it('exist, so that a fresh checkout has data', () => {
     expect(samples.map(({ id }) => id)).toEqual(['electricity-maps', 'green-web', 'vega-gapminder']);
   });
 
@@ -82,7 +82,7 @@ describe('sample providers', () => {
     },
   );
 
-  it('curate every value they name, and no other', () => {
+  it('have an overlay for exactly the values they define', () => {
     for (const { id, source: settings, indicators } of samples) {
       expect(Object.keys(indicators).toSorted(), id).toEqual(
         Object.keys(source.parse(settings).values).toSorted(),
@@ -90,7 +90,7 @@ describe('sample providers', () => {
     }
   });
 
-  it('know every country that vega-datasets names', async () => {
+  it('resolve every country name in vega-datasets', async () => {
     const definition = providers.get('vega-gapminder');
     const from = source.parse(definition?.source);
     const names = new Set<string>();
@@ -105,7 +105,7 @@ describe('sample providers', () => {
     }
   });
 
-  it('never count a zone that is part of a country for the country', () => {
+  it('never map a part of a country to the country', () => {
     const schemes = providers.get('electricity-maps')?.places ?? [];
     for (const zone of [
       'Great Britain',

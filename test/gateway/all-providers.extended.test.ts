@@ -96,9 +96,9 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     const { failed_indicators: failed } = await runOf(built, 'world-bank');
     expect(failed.map(({ slug }) => slug)).toEqual([TRAP]);
     expect(failed[0]?.reason).toMatch(
-      /^\w{3} \d{4} has two different figures: .*; so have \d+ more; and \d+ figures/,
+      /^\w{3} \d{4} has two different values: .*; so have \d+ more; and \d+ values/,
     );
-    expect(failed[0]?.reason).toContain('lie outside the bounds of -1 to 200');
+    expect(failed[0]?.reason).toContain('are outside the bounds -1 to 200');
     expect(
       (await service.get('/v1/indicators/world-bank.EN.ATM.CO2E.PC')).json.data.coverage.n_countries,
     ).toBeGreaterThan(180);

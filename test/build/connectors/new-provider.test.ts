@@ -185,5 +185,5 @@ it('names the wrong setting of a definition', async () => {
   const curated = await loadCurated(providers.curatedDir);
   const record = await ingestProvider({ ...providers.dependencies, curated }, 'wrong');
   expect(record.status).toBe('failed');
-  expect(record.reason).toContain('does not suit connector sdmx-csv: source.files');
+  expect(record.reason).toContain('is not valid for connector sdmx-csv: source.files');
 });

@@ -60,8 +60,8 @@ function noise(seed: number): () => number {
 }
 
 /**
- * Families of series around hidden orders of the countries, from nearly equal to hardly alike, some upside down; every
- * fourth has figures of a third of the countries only.
+ * Families of series that follow a common ranking of countries, from nearly equal to barely similar, some inverted.
+ * Every fourth has values for a third of the countries only.
  */
 function families(count: number, members: number): Float64Array[] {
   const next = noise(7);

@@ -28,7 +28,7 @@ const anyValue = fc.option(
       { weight: 3, arbitrary: fc.integer({ min: -2, max: 2 }) },
       { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
     )
-    // SQL text knows no negative zero.
+    // SQL text has no negative zero.
     .map((value) => value + 0),
 );
 const anyCells = fc.uniqueArray(
@@ -40,7 +40,7 @@ const anyCells = fc.uniqueArray(
   { selector: ({ iso3, year }) => `${iso3} ${year}`, minLength: 1, maxLength: 35 },
 );
 
-/** One more than the countries that are strictly better. */
+/** 1 + the number of countries with a better value. */
 function rankOf(cells: readonly Cell[], iso3: string, year: number, better: 1 | -1): number | null {
   const own = cells.find((cell) => cell.iso3 === iso3 && cell.year === year)?.value ?? null;
   if (own === null) return null;
@@ -64,7 +64,7 @@ function expected(cells: readonly Cell[], better: 1 | -1) {
     .sort((a, b) => (a.iso3 < b.iso3 ? -1 : a.iso3 > b.iso3 ? 1 : a.year - b.year));
 }
 
-/** The same series twice in one lake, ranked from above and from below; and one that nobody asks for. */
+/** One series twice in one lake, ranked descending and ascending, and one that is not requested. */
 const SERIES = [true, false].map(
   (higherIsBetter, number): BatchIndicator => ({
     id: `p.s${number}`,
@@ -96,7 +96,7 @@ describe('ranks', () => {
   async function publish(cells: readonly Cell[]) {
     runs += 1;
     const lake = join(directory, `${runs}.lake.parquet`);
-    // Quoted, because a bare number would be read as a decimal first and lose its last bits.
+    // Quoted: a bare number is parsed as a decimal and loses its last bits.
     const literal = (value: number | null): string => (value === null ? 'NULL' : `'${value}'`);
     const rows = ['s', 's0', 's1', 't'].flatMap((slug) =>
       cells.map(({ iso3, year, value }) => `('${slug}', '${iso3}', ${year}, ${literal(value)}::DOUBLE)`),

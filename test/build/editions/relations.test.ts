@@ -67,7 +67,7 @@ function input(given: Given[], links: RelationInput['links'] = []): RelationInpu
   };
 }
 
-/** Distinct values without any order in common with 0, 1, 2, ... */
+/** Distinct values without correlation to 0, 1, 2, ... */
 const scattered = (size: number): number[] => Array.from({ length: size }, (_, index) => (index * 37) % 101);
 const rising = (size: number): number[] => Array.from({ length: size }, (_, index) => index);
 const short = (found: Map<string, { id: string; relation: string }[]>, id: string): string[] =>
@@ -110,7 +110,7 @@ describe('related indicators', () => {
       ]),
     );
     expect(short(found, 'a.one')).toEqual(['a.down correlated', 'a.bumpy correlated']);
-    // Too few countries in common for a correlation, and nobody in its topic: the widest, in the order given.
+    // Too few common countries for a correlation and none in its topic: by widest coverage, then input order.
     const ids = ['a.one', 'a.bumpy', 'a.down', 'a.scattered'];
     expect(short(found, 'a.few')).toEqual(ids.map((id) => `${id} related`));
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Spearman, sortByValue } from '../../../build/editions/spearman.ts';
 
-/** The textbook way: average ranks of the common subset, then Pearson's coefficient of the ranks. */
+/** The textbook definition: average ranks of the common subset, then Pearson's coefficient. */
 function naiveRho(a: readonly number[], b: readonly number[]): number {
   const common = a.flatMap((x, index) => {
     const y = b[index] ?? Number.NaN;

@@ -126,7 +126,7 @@ describe('a run', () => {
       indicators: 1,
       rows_read: 22,
       rows_written: 20,
-      failed_indicators: [{ slug: 'bad', reason: 'FRA 2001 has two different figures: 1 and 2', rows: 2 }],
+      failed_indicators: [{ slug: 'bad', reason: 'FRA 2001 has two different values: 1 and 2', rows: 2 }],
     });
   });
 

@@ -22,7 +22,7 @@ const row: fc.Arbitrary<RawObservation> = fc.record(
   { requiredKeys: ['place', 'year', 'value'] },
 );
 
-/** Series as connectors give them: in batches, some broken off, some told to have failed without a row, some unnameable. */
+/** Series in batches: complete, interrupted, failed without a row, or with an invalid slug. */
 const series = fc.record({
   batches: fc.array(fc.array(row, { maxLength: 8 }), { maxLength: 3 }),
   breaksOff: fc.boolean(),

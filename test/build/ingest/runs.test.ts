@@ -28,7 +28,7 @@ describe('a run that fails', () => {
     [
       'source settings that are invalid for the connector',
       () => world.define('atlas', { source: { nonsense: 1 } }),
-      /does not suit connector ddf/,
+      /is not valid for connector ddf/,
     ],
     [
       'an unknown connector',

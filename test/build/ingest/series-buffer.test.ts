@@ -109,9 +109,9 @@ describe('a series buffer', () => {
       { place: 'FRA', year: '2020-01-01', value: 1 },
       { place: 'FRA', year: 2001, value: 'Yes' },
     ];
-    expect(() => judge([code, code, text])).toThrow(/of 2 not one names a place .* says "Ruritania"/);
+    expect(() => judge([code, code, text])).toThrow(/none of 2 names a place .* has "Ruritania"/);
     expect(() => judge([date, date])).toThrow(
-      'no row could be kept: of 2 not one has a year, the first says "2020-01-01"',
+      'no row was accepted: none of 2 has a year; the first has "2020-01-01"',
     );
     for (const rows of [[], [text, text], [code, text], [date, { ...code, place: 'FRA' }]])
       expect(() => judge(rows)).not.toThrow();
@@ -133,9 +133,9 @@ describe('a series buffer', () => {
   });
 
   it.each([
-    [{ value: 1 }, { value: 2 }, 'FRA 2001 has two different figures: 1 and 2'],
-    [{ value: 1 }, { value: null }, 'FRA 2001 has two different figures: 1 and nothing'],
-    [{ value: 1, ci_lo: 0, ci_hi: 3 }, { value: 1 }, 'FRA 2001 has two different figures: 1 (0 to 3) and 1'],
+    [{ value: 1 }, { value: 2 }, 'FRA 2001 has two different values: 1 and 2'],
+    [{ value: 1 }, { value: null }, 'FRA 2001 has two different values: 1 and nothing'],
+    [{ value: 1, ci_lo: 0, ci_hi: 3 }, { value: 1 }, 'FRA 2001 has two different values: 1 (0 to 3) and 1'],
     [{ value: 1, projected: true }, { value: 1, projected: false }, /1 projected and 1$/],
   ])('shows both of two conflicting values', (first, second, message) => {
     const rows = [first, second].map((one) => ({ place: 'FRA', year: 2001, ...one }));
@@ -149,14 +149,14 @@ describe('a series buffer', () => {
       years.map((year, at) => ({ place: 'FRA', year, value: at < outside ? 900 + at : 1 }));
     const bounds = { min: 0, max: 200 };
     expect(judge(share(100), bounds).kept).toHaveLength(500);
-    const fault = '101 figures lie outside the bounds of 0 to 200, the first FRA 1400: 900';
+    const fault = '101 values are outside the bounds 0 to 200; the first is FRA 1400: 900';
     expect(() => judge(share(101), bounds)).toThrow(fault);
     const twice = [5, null, 6].flatMap((value, at) => [
       { place: 'FRA', year: 2001 + at, value: 4 },
       { place: 'FRA', year: 2001 + at, value },
     ]);
     expect(() => judge([...twice, ...share(101)], bounds)).toThrow(
-      `FRA 2001 has two different figures: 4 and 5; so have 2 more; and ${fault}`,
+      `FRA 2001 has two different values: 4 and 5; so have 2 more; and ${fault}`,
     );
   });
 

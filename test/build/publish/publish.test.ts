@@ -44,7 +44,7 @@ describe('publication', () => {
     await expect(rollback(world.snapshots, '20200101T000000Z-00000000')).rejects.toThrow(
       'there is no snapshot',
     );
-    await expect(rollback(world.snapshots, '../elsewhere')).rejects.toThrow('no snapshot id');
+    await expect(rollback(world.snapshots, '../elsewhere')).rejects.toThrow('is not a snapshot id');
     expect(await world.snapshots.currentId()).toBe(ids[2]);
   });
 
