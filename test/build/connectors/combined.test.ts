@@ -1,3 +1,4 @@
+/** Providers combined from several sources: precedence of parts, and the catalogue table. */
 import { expect, it } from 'vitest';
 import { createCombinedConnector } from '../../../build/connectors/combined.ts';
 import { CONNECTORS, findConnector } from '../../../build/connectors/registry.ts';

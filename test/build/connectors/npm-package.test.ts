@@ -1,3 +1,4 @@
+/** Figures in npm packages: JSON, CSV and ES modules. */
 import { describe, expect, it } from 'vitest';
 import { npmPackage } from '../../../build/connectors/npm-package.ts';
 import { DirectoryUpstream } from '../../../build/upstream/directory-upstream.ts';

@@ -1,3 +1,4 @@
+/** The WHO's Global Health Observatory: rows of both formats, pinned and split dimensions, faulty responses. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';

@@ -1,3 +1,4 @@
+/** The World Bank's API: paging, refusals, throttling, licences, faulty responses. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';

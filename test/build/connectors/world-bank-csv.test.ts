@@ -1,3 +1,4 @@
+/** The World Bank's CSV downloads: zips, unpacked files, editions, databases, units in names, faulty files. */
 import { expect, it } from 'vitest';
 import { unitFromName } from '../../../build/connectors/world-bank-api.ts';
 import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';

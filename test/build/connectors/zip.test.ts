@@ -1,3 +1,4 @@
+/** Zip archives: reading, truncation, zip bombs, size limits, checksums, unsafe names. */
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect, it } from 'vitest';

@@ -1,3 +1,4 @@
+/** Parsing of figures and years. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BAD, readFigure, readYear } from '../../../build/ingest/parse-numbers.ts';

@@ -1,3 +1,4 @@
+/** Mirror directories: references, containment, limits, change detection. */
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What servers do, well and badly, scripted by one of our own. */
+/** The HTTP client against a scripted server: retries, resumption, limits, redirects, references. */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

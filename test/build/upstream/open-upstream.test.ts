@@ -1,3 +1,4 @@
+/** Where a provider is read from, and with which connector, under each PROVIDER_MIRROR. */
 import { expect, it } from 'vitest';
 import { resolveSource } from '../../../build/upstream/open-upstream.ts';
 
@@ -51,7 +52,7 @@ it.each([
     { kind: 'directory', path: '/m/acme' },
   ],
   ['data inside an npm package', { ...provider, origin: undefined }, '/m', ORIGINAL, { kind: 'none' }],
-])('%s', (_, definition, mirror, expected, base) => {
+])('resolves the source for %s', (_, definition, mirror, expected, base) => {
   const { origin, mirror: own, ...rest } = definition;
   const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
   const settings = { PROVIDER_MIRROR: mirror };
