@@ -16,7 +16,7 @@
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): how its person signs in
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: when a low balance is told by mail
- *   {a:ID}:export:RID         string  gzip of the JSON prepared for a subject-rights request; gone after days
+ *   {a:ID}:export:RID         string  gzip of the JSON prepared for a privacy request; gone after days
  *
  * Outside of the tag lie immutable facts and indexes, which may be written twice and never disagree:
  *
@@ -37,7 +37,7 @@
  *   {audit}:begun             hash    note -> JSON: changes that are under way, or were when their process died
  *   {audit}:carried           hash    through, entries: what the archive took over
  *   {audit}:once:WORD         string  set when the entry of that name has been written
- *   {requests}:all, :open     zset    subject-rights request ids by creation
+ *   {requests}:all, :open     zset    privacy request ids by creation
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the request of that kind that an account has open

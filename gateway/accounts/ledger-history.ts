@@ -66,7 +66,7 @@ const carryForward = ({ through, at_ms, balance, entries }: LedgerArchivedThroug
   delta: balance,
   balance,
   cause: { by: 'archive' },
-  reason: `stands for ${entries} earlier entries in the archive, which cannot be read here`,
+  reason: `represents ${entries} earlier entries in the archive, which cannot be read here`,
 });
 
 /** All entries of a ledger, newest first; gaps stand where entries cannot be read. */

@@ -69,7 +69,7 @@ async function laterEntries() {
   return new AuditLog(service.client, () => service.clock.ms).list();
 }
 
-const CUT = 'not confirmed: the process ended before it could tell';
+const CUT = 'not confirmed: the process ended during the change';
 const balance = async () => (await service.accounts.get(account_id)).credits.balance;
 const state = async () => (await service.accounts.get(account_id)).state;
 const override = async () => (await readOverrides(service.client)).get(indicator) ?? null;

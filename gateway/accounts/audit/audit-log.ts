@@ -34,7 +34,7 @@ const NO_ARCHIVE: Gap = {
   message: 'Older entries are in the archive, which cannot be read here.',
   before: null,
 };
-const NOT_CONFIRMED = 'not confirmed: the process ended before it could tell';
+const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
 
 export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 

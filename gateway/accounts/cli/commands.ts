@@ -99,7 +99,7 @@ const key: Command = {
   options: {
     email,
     label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
-    expires: { type: 'string', value: 'MOMENT', help: 'when it expires, such as 2027-01-01T00:00:00Z' },
+    expires: { type: 'string', value: 'TIME', help: 'when it expires, such as 2027-01-01T00:00:00Z' },
   },
   async run(context, values) {
     const { store, redis } = context;
@@ -153,7 +153,7 @@ const grant: Command = {
     reason: { type: 'string', value: 'TEXT', help: 'reason, for the ledger' },
     idem: {
       type: 'string',
-      value: 'WORD',
+      value: 'KEY',
       help: 'idempotency key: the grant applies once per account',
     },
   },

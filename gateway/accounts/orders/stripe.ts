@@ -50,17 +50,9 @@ export class StripePayment implements PaymentMethod {
   readonly #secret: string;
   readonly #deps: StripeDependencies;
 
-  constructor(
-    keys: { secretKey: string; webhookSecret: string; apiBase?: string | undefined },
-    dependencies: StripeDependencies,
-  ) {
-    this.#stripe = new Stripe(keys.secretKey, {
-      ...apiAddress(keys.apiBase),
-      timeout: TIMEOUT_MS,
-      maxNetworkRetries: RETRIES,
-      telemetry: false,
-    });
-    this.#secret = keys.webhookSecret;
+  constructor(stripe: Stripe, webhookSecret: string, dependencies: StripeDependencies) {
+    this.#stripe = stripe;
+    this.#secret = webhookSecret;
     this.#deps = dependencies;
   }
 
@@ -157,16 +149,16 @@ export class StripePayment implements PaymentMethod {
 
 /** Null if the settings disable it. */
 export function createStripePayment(
-  settings: StripeSettings,
+  { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase }: StripeSettings,
   dependencies: StripeDependencies,
 ): StripePayment | null {
-  const {
-    STRIPE_SECRET_KEY: secretKey,
-    STRIPE_WEBHOOK_SECRET: webhookSecret,
-    STRIPE_API_BASE: apiBase,
-  } = settings;
-  if (secretKey === undefined || webhookSecret === undefined) return null;
-  return new StripePayment({ secretKey, webhookSecret, apiBase }, dependencies);
+  if (key === undefined || webhookSecret === undefined) return null;
+  const options = { timeout: TIMEOUT_MS, maxNetworkRetries: RETRIES, telemetry: false };
+  return new StripePayment(
+    new Stripe(key, { ...apiAddress(apiBase), ...options }),
+    webhookSecret,
+    dependencies,
+  );
 }
 
 function apiAddress(apiBase: string | undefined) {

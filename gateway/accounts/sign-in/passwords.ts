@@ -29,7 +29,7 @@ async function derive(
   options: ScryptOptions,
 ): Promise<Buffer> {
   if (limit.activeCount + limit.pendingCount >= CONCURRENCY + MAX_WAITING)
-    throw new AccountError('busy', 'Too many people are signing in right now; try again in a moment.');
+    throw new AccountError('busy', 'Too many people are signing in right now; try again shortly.');
   const { N = COST, r = BLOCK_SIZE } = options;
   // Twice what the algorithm needs; Node's default of 32 MiB is just too little for these parameters.
   const maxmem = 256 * N * r;

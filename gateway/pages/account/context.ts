@@ -59,5 +59,6 @@ export const auditedChange = <Outcome>(
   request: FastifyRequest,
   action: AccountAction,
   work: () => Promise<Outcome>,
-  told: (outcome: Outcome) => AuditOutcome | null = () => ({}),
-): Promise<Outcome> => context.audit.attempt(auditEntry(request, accountIdOf(request), action), work, told);
+  describe: (outcome: Outcome) => AuditOutcome | null = () => ({}),
+): Promise<Outcome> =>
+  context.audit.attempt(auditEntry(request, accountIdOf(request), action), work, describe);
