@@ -365,9 +365,19 @@ function sendErrorPage(
   if (request.user === null && status === 403)
     return sendSignInPage(reply, area, { next: safeRedirectPath(null, area.root), problem: message });
   return reply.view('error.njk', {
-    ...layoutData(reply, area, ERROR_TITLE, request.user ? reply.generateCsrf() : ''),
+    ...layoutData(
+      reply,
+      area,
+      ERROR_TITLES[status] ?? 'This request failed',
+      request.user ? reply.generateCsrf() : '',
+    ),
     error: { status, message, request_id: request.id },
   });
 }
 
-const ERROR_TITLE = 'Something went wrong';
+const ERROR_TITLES: Partial<Record<number, string>> = {
+  403: 'Not allowed',
+  404: 'Not found',
+  500: 'Something went wrong',
+  503: 'Temporarily unavailable',
+};
