@@ -20,9 +20,8 @@ import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 
 const LEDGER_TOTALS = readSql(import.meta.url, 'sql/ledger-totals.sql');
-const ORDERS = readSql(import.meta.url, 'sql/orders.sql');
-const USAGE = readSql(import.meta.url, 'sql/usage.sql');
-/** Of all accounts when `accounts` is empty. */
+const ORDER_TOTALS = readSql(import.meta.url, 'sql/order-totals.sql');
+const USAGE_TOTALS = readSql(import.meta.url, 'sql/usage-totals.sql');
 const USAGE_BY_DAY = readSql(import.meta.url, 'sql/usage-by-day.sql');
 
 /** Entries of one account in one or several parts. */
@@ -175,7 +174,7 @@ async function addUp(engine: ArchiveEngine, parts: readonly Summary[]): Promise<
   if (parts.length === 0) return new Map();
   const files = filesOf(parts);
   const orders = new Map<string, Map<string, number>>();
-  for (const row of await engine.rows(ORDERS, { files }))
+  for (const row of await engine.rows(ORDER_TOTALS, { files }))
     entryOf(orders, String(row.account_id)).set(String(row.order), integerOf(row, 'moved'));
   const rows = await engine.rows(LEDGER_TOTALS, { files });
   return new Map(
@@ -204,7 +203,7 @@ export const ledgerFactsFrom = (row: SqlRow): LedgerFacts => ({
 
 async function addUpUsage(engine: ArchiveEngine, days: readonly Summary[]): Promise<Map<string, bigint>> {
   if (days.length === 0) return new Map();
-  const rows = await engine.rows(USAGE, { files: filesOf(days) });
+  const rows = await engine.rows(USAGE_TOTALS, { files: filesOf(days) });
   return new Map(rows.map((row) => [String(row.account_id), BigInt(String(row.weighed))]));
 }
 

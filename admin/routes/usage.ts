@@ -64,7 +64,7 @@ export const usageRow = ({ date, requests, errors, rows, credits }: UsageReport[
 const lastDays = (now_ms: number, days: number): number[] =>
   Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);
 
-/** Usage of the last `days` UTC days including today, oldest first; see `gateway/metering/totals.ts`. */
+/** Usage of the last `days` UTC days including today, oldest first; see `gateway/metering/usage.ts`. */
 export async function readTotalUsage(
   redis: RedisClient,
   now_ms: number,

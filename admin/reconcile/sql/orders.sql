@@ -1,2 +1,0 @@
-SELECT account_id, "order", sum(moved)::BIGINT AS moved FROM read_parquet($files)
-WHERE "order" IS NOT NULL GROUP BY account_id, "order"
