@@ -73,10 +73,6 @@ interface MinuteKeys {
   ];
 }
 
-export function createMetering(dependencies: MeteringDependencies): RedisMetering {
-  return new RedisMetering(dependencies);
-}
-
 function wholeCredits(price: number): number {
   if (Number.isSafeInteger(price) && price >= 0) return price;
   throw new RangeError(`a price is a whole number of credits, not ${price}`);
@@ -146,26 +142,17 @@ export class RedisMetering implements Metering {
   async admit(admission: Admission): Promise<Verdict> {
     const now_ms = this.#now();
     const { key, route, request_id } = admission;
+    const { account_id, key_id } = key;
     if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) return { kind: 'invalid_key' };
     const failed = admission.status >= 400;
     const price = failed ? 0 : wholeCredits(admission.price);
     const debit_id = this.#debitId();
     const debit =
-      price === 0
-        ? null
-        : {
-            debit_id,
-            price,
-            at_ms: now_ms,
-            account_id: key.account_id,
-            key_id: key.key_id,
-            route,
-            request_id,
-          };
+      price === 0 ? null : { debit_id, price, at_ms: now_ms, account_id, key_id, route, request_id };
     const values = [
-      ...this.#keyNamesOf(key.account_id, now_ms),
+      ...this.#keyNamesOf(account_id, now_ms),
       now_ms,
-      key.key_id,
+      key_id,
       debit_id,
       price,
       failed ? 0 : admission.rows,
@@ -179,7 +166,7 @@ export class RedisMetering implements Metering {
       throw this.#unavailable(cause);
     });
     const verdict = decodeVerdict(reply, now_ms, debit);
-    this.#noteOverLimit(key.account_id, verdict);
+    this.#noteOverLimit(account_id, verdict);
     this.#count(admission, verdict, now_ms);
     return verdict;
   }

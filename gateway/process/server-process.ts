@@ -18,7 +18,7 @@ import { buildApp } from '../app.ts';
 import { Archive } from '../archive/archive.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createRequestIds } from '../http/request.ts';
-import { createMetering } from '../metering/redis-metering.ts';
+import { RedisMetering } from '../metering/redis-metering.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
 import { startupBanner } from './startup-banner.ts';
@@ -77,7 +77,7 @@ export async function startServerProcess(
   ]);
   shutdownHooks.push(() => snapshots.close());
   const now = Date.now;
-  const metering = createMetering({ redis, settings, now, log });
+  const metering = new RedisMetering({ redis, settings, now, log });
   shutdownHooks.push(() => metering.flush());
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());

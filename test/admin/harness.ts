@@ -16,7 +16,7 @@ import { AccountStore } from '../../gateway/accounts/account-store.ts';
 import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { Archive } from '../../gateway/archive/archive.ts';
-import { createMetering, type RedisMetering } from '../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
@@ -96,7 +96,7 @@ export async function startAdminOn(
     queryTimeoutMs: 5_000,
     log: silentLog,
   });
-  const metering = createMetering({ redis: client, settings: known, now, log: silentLog });
+  const metering = new RedisMetering({ redis: client, settings: known, now, log: silentLog });
   const archive = new Archive(known.ARCHIVE_DIR);
   const accounts = new AccountStore({
     redis: client,

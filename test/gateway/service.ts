@@ -17,7 +17,7 @@ import { buildApp } from '../../gateway/app.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/http/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
 import type { Metering } from '../../gateway/metering/metering.ts';
-import { createMetering } from '../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../gateway/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { publishFixture } from './fixture-snapshot.ts';
@@ -123,7 +123,7 @@ export class Service {
       log,
     });
     // A Redis that the machine holds back for a moment is not one that is away: what is to be counted is counted.
-    const metering = createMetering({ redis: client, settings, now, log, timeout_ms: 10_000 });
+    const metering = new RedisMetering({ redis: client, settings, now, log, timeout_ms: 10_000 });
     let requests = 0;
     const randomId = (): string => `test-${requests++}`;
     const metrics = createMetrics({ snapshots, metering, now });

@@ -16,7 +16,7 @@ import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
 import { Archive } from '../../../gateway/archive/archive.ts';
 import { DebitReversals } from '../../../gateway/metering/debit-reversals.ts';
-import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import {
   admissionOf,
   type Customer,
@@ -80,7 +80,7 @@ async function reverseDebit(
   const now_ms = clock.ms;
   const debit_id = `debit-${request_id}`;
   const now = (): number => clock.ms;
-  const metering = createMetering({
+  const metering = new RedisMetering({
     ...{ redis, settings: UNLIMITED, now, log: silentLog },
     debitId: () => debit_id,
   });

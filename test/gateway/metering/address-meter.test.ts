@@ -1,8 +1,7 @@
 /** Rate limits of anonymous callers: exact over several gateways, few round trips at large limits. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressUnit } from '../../../gateway/metering/address-meter.ts';
-import type { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
-import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { countCommands, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { type Clock, LIMITS, NOON_MS } from './harness.ts';
 
@@ -21,7 +20,7 @@ async function gateway(
 ): Promise<RedisMetering> {
   const settings = { ...LIMITS, ANONYMOUS_PER_MINUTE: per_minute, ANONYMOUS_PER_DAY: per_day };
   const redis = await server.connect();
-  return createMetering({ redis, settings, now: () => clock.ms, log: silentLog, timeout_ms });
+  return new RedisMetering({ redis, settings, now: () => clock.ms, log: silentLog, timeout_ms });
 }
 
 /** How many of `count` requests sent at once are admitted. */

@@ -1,7 +1,7 @@
 /** The admission script, branch by branch, on a real Redis. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MeteringUnavailable } from '../../../gateway/metering/metering.ts';
-import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, LIMITS, UNLIMITED, type World } from './harness.ts';
 
@@ -226,7 +226,7 @@ describe('the tier', () => {
 
 describe('a debit id', () => {
   it('charges once when it is repeated, and returns the first verdict', async () => {
-    const metering = createMetering({
+    const metering = new RedisMetering({
       redis: world.redis,
       settings: UNLIMITED,
       now: () => world.clock.ms,

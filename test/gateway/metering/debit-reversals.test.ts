@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { findCharged } from '../../../gateway/metering/debit-reversals.ts';
 import type { Debit, Metering } from '../../../gateway/metering/metering.ts';
-import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 import { startFaultyProxy } from './proxy.ts';
@@ -95,7 +95,7 @@ describe('refund', () => {
     try {
       await whenReady(redis, 5000);
       const now = (): number => world.clock.ms;
-      const metering = createMetering({ redis, settings: UNLIMITED, now, log: silentLog });
+      const metering = new RedisMetering({ redis, settings: UNLIMITED, now, log: silentLog });
       const [cut, away] = [await charge(7, metering), await charge(8, metering)];
       proxy.fault = 'cut_request';
       await metering.refund(cut);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { MeteringUnavailable, type Verdict } from '../../../gateway/metering/metering.ts';
-import { createMetering, type RedisMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import {
   admissionOf,
@@ -48,7 +48,12 @@ async function setUp(): Promise<Setup> {
   const customer = await world.customer({ credits: 1000 });
   const redis = connectRedis({ REDIS_URL: proxy.url, REDIS_CLUSTER: false }, silentLog, 'metering');
   await whenReady(redis, 5000);
-  const metering = createMetering({ redis, settings: UNLIMITED, now: () => world.clock.ms, log: silentLog });
+  const metering = new RedisMetering({
+    redis,
+    settings: UNLIMITED,
+    now: () => world.clock.ms,
+    log: silentLog,
+  });
   return {
     proxy,
     world,
@@ -116,7 +121,7 @@ describe.concurrent('after a lost reply', () => {
     const { proxy, world, redis, customer, books, recover } = setup;
     const clock = { later_ms: 0 };
     const now = (): number => Date.now() + clock.later_ms;
-    const metering = createMetering({ redis, settings: UNLIMITED, now, log: silentLog });
+    const metering = new RedisMetering({ redis, settings: UNLIMITED, now, log: silentLog });
     const pay = (request_id: string, price: number) =>
       metering.admit(admissionOf(customer.facts, { request_id, price }));
     await pay('served', 5);
@@ -183,8 +188,8 @@ describe.concurrent('a lost request', () => {
       log: silentLog,
       debitId: () => `delayed ${customer.account_id}`,
     };
-    const late = createMetering({ ...delayed, redis: world.redis });
-    const reversing = createMetering({ ...delayed, redis });
+    const late = new RedisMetering({ ...delayed, redis: world.redis });
+    const reversing = new RedisMetering({ ...delayed, redis });
     proxy.fault = 'cut_request';
     const admission = admissionOf(customer.facts, { price: 5 });
     await expect(reversing.admit(admission)).rejects.toThrow(MeteringUnavailable);

@@ -4,11 +4,7 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import type { Admission, ApiKey, Verdict } from '../../../gateway/metering/metering.ts';
-import {
-  createMetering,
-  type RedisMetering,
-  type TierLimits,
-} from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering, type TierLimits } from '../../../gateway/metering/redis-metering.ts';
 import { silentLog } from '../../redis.ts';
 
 /** Noon UTC, on a whole minute. */
@@ -72,7 +68,7 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
   const clock: Clock = { ms: NOON_MS };
   const now = (): number => clock.ms;
   const seed = `world ${worlds++}`;
-  const metering = createMetering({ redis, settings, now, log: silentLog });
+  const metering = new RedisMetering({ redis, settings, now, log: silentLog });
   const store = new AccountStore({ redis, now, random: seededRandom(seed), packs: PACKS });
   let customers = 0;
   return {

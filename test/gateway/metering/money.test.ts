@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
 import type { Verdict } from '../../../gateway/metering/metering.ts';
-import { createMetering, type RedisMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { silentLog, startRedis, startRedisCluster, type TestCluster, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, LIMITS, type World } from './harness.ts';
 
@@ -82,7 +82,7 @@ interface Gateway {
 function gatewaysOn(connections: RedisClient[], world: World): Gateway[] {
   return connections.map((redis) => {
     const debit = { next: '' };
-    const metering = createMetering({
+    const metering = new RedisMetering({
       redis,
       settings: {
         ...LIMITS,
@@ -241,7 +241,7 @@ describe.each([
 
   it('a revocation takes effect at every gateway with the next request', async () => {
     const world = createWorld(await server.connect());
-    const other = createMetering({
+    const other = new RedisMetering({
       redis: await server.connect(),
       settings: LIMITS,
       now: () => world.clock.ms,

@@ -14,7 +14,7 @@ import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
 import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
 import { buildApp } from '../../../gateway/app.ts';
-import { createMetering } from '../../../gateway/metering/redis-metering.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import type { AccountContext } from '../../../gateway/pages/account/context.ts';
 import { createAccountContext } from '../../../gateway/pages/account/plugin.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
@@ -213,7 +213,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     queryTimeoutMs: 5_000,
     log: silentLog,
   });
-  const metering = createMetering({ redis, settings, now, log: silentLog });
+  const metering = new RedisMetering({ redis, settings, now, log: silentLog });
   const packs = await readPacks(settings.CURATED_DIR);
   const mailbox = new Mailbox();
   const listening = { url: '' };
