@@ -15,7 +15,7 @@ import type { Overrides } from '../../data/schema/overrides.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type Manifest, observationsFile, SNAPSHOT_FORMAT } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
-import { publish, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/machine-fault.ts';
@@ -149,7 +149,10 @@ class Build {
     try {
       const { manifest, reused } = await this.#writeFiles(duck, directory, plan);
       const { id } = await this.#step('publish', () => this.#storage.seal(directory, manifest));
-      const removed = await this.#step('publish', () => publish(this.#storage, id, settings.SNAPSHOT_KEEP));
+      const removed = await this.#step('publish', async () => {
+        await this.#storage.publish(id);
+        return this.#storage.prune(settings.SNAPSHOT_KEEP);
+      });
       this.#deps.observer?.onExcluded?.(plan.excluded);
       const summary: BuildSummary = {
         snapshot: id,

@@ -100,11 +100,11 @@ export function countryDetails(
     for (const country of plan.countries) {
       const items = (rowsByCountry.get(country.iso3) ?? []).flatMap(itemOf).sort((a, b) => a.index - b.index);
       const byTopic = Map.groupBy(items, ({ topic }) => topic);
-      const held = topics.flatMap(({ slug }): [string, TopicItem[]][] => {
+      const groups = topics.flatMap(({ slug }): [string, TopicItem[]][] => {
         const own = byTopic.get(slug);
         return own ? [[slug, own.map(({ item }) => item)]] : [];
       });
-      yield countryDetail.parse({ ...country, topics: Object.fromEntries(held) });
+      yield countryDetail.parse({ ...country, topics: Object.fromEntries(groups) });
     }
   }
 

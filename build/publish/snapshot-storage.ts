@@ -107,7 +107,7 @@ export class SnapshotStorage {
   }
 
   /** Serves a complete snapshot. */
-  async point(id: string): Promise<void> {
+  async publish(id: string): Promise<void> {
     await this.open(id);
     await replaceFile(join(this.directory, CURRENT_POINTER), id);
   }
@@ -134,15 +134,6 @@ async function foldersOf(directory: string): Promise<string[]> {
 }
 
 /**
- * Serves a sealed snapshot and removes old ones.
- * @returns the removed ids.
- */
-export async function publish(storage: SnapshotStorage, id: string, keep: number): Promise<string[]> {
-  await storage.point(id);
-  return storage.prune(keep);
-}
-
-/**
  * Serves an earlier snapshot again.
  * @param to its id; by default the newest one older than the served one.
  * @returns the id now served.
@@ -152,6 +143,6 @@ export async function rollback(storage: SnapshotStorage, to?: string): Promise<s
   const current = await storage.currentId();
   const target = to ?? (await storage.ids()).findLast((id) => current !== null && id < current);
   if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
-  await storage.point(target);
+  await storage.publish(target);
   return target;
 }
