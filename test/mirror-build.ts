@@ -1,7 +1,6 @@
 /**
- * The whole mirror, ingested and published once, for every test that looks at it: a minute's work that is done anew
- * only when the code of the build or the curated data change. Several test files may want it at once: one builds, the
- * others wait. Nothing in it may be changed by a test.
+ * The whole mirror, ingested and published, shared by all tests that need it. It takes a minute and is rebuilt only when
+ * build code or curated data change. A lock lets one test file build while others wait. Tests must not modify it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const HOME = join(ROOT, 'var', 'mirror-build');
 export const BUILD_WITHIN_MS = 600_000;
 const SUMMARY = 'night.json';
-/** Builds of other states of the code that nobody can be using any more. */
+/** Age at which builds of other code versions are deleted. */
 const OLD_MS = 3_600_000;
 const OUTPUT_BYTES = 10_000_000;
 
@@ -26,11 +25,11 @@ export interface MirrorBuild {
   directory: string;
   lake: string;
   snapshots: string;
-  /** Directory of the snapshot that is served. */
+  /** Directory of the current snapshot. */
   snapshot: string;
 }
 
-/** Digest of everything that the build is made with, but for the mirror, which does not change. */
+/** Digest of code and curated data. The mirror never changes. */
 async function digest(): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['build', 'data']) {
@@ -43,7 +42,7 @@ async function digest(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** @param mirror its directory, as `describeWithMirror` gives it. */
+/** @param mirror directory from `describeWithMirror` */
 export async function buildMirror(mirror: string): Promise<MirrorBuild> {
   const directory = join(HOME, await digest());
   await mkdir(HOME, { recursive: true });
@@ -58,7 +57,7 @@ export async function buildMirror(mirror: string): Promise<MirrorBuild> {
   return { directory, snapshots, lake: join(directory, 'lake'), snapshot: join(snapshots, current) };
 }
 
-/** The record of the run whose figures a provider's lake holds. */
+/** Record of the current run of a provider in the lake. */
 export async function runOf({ lake }: MirrorBuild, provider: string): Promise<RunRecord> {
   const run = (await readFile(join(lake, provider, 'current'), 'utf8')).trim();
   return JSON.parse(await readFile(join(lake, provider, run, 'run.json'), 'utf8'));

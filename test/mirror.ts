@@ -1,7 +1,7 @@
 /**
- * The provider mirror: real upstream files that tests read where they lie. It is the directory that PROVIDER_MIRROR
- * names, else `../shared/providers` beside the repository, whose archives are unpacked once into `var/mirror`.
- * Provider data is never committed, so a checkout may have none: tests that need it then say that they did not run.
+ * The provider mirror: real upstream files for tests. It is the directory that PROVIDER_MIRROR names, else the archives of
+ * `../shared/providers` beside the repository, unpacked once into `var/mirror`. Provider data is never committed; without
+ * a mirror the tests that need it are reported as not run.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const ARCHIVES = resolve(ROOT, '..', 'shared', 'providers');
 const LOCK_STALE_MS = 120_000;
 const POLL_MS = 100;
 
-/** Two test files may want the mirror at once: one unpacks, the other waits for it. */
+/** Unpacks under a lock, since test files run in parallel. */
 function unpackOnce(directory: string): void {
   const lock = `${directory}.lock`;
   mkdirSync(dirname(directory), { recursive: true });
@@ -39,7 +39,7 @@ function unpackOnce(directory: string): void {
 
 let found: string | null | undefined;
 
-/** The mirror's directory, one folder per provider, or null when there is none here. */
+/** Directory of the mirror with one folder per provider, or null without one. */
 export function mirrorDirectory(): string | null {
   if (found !== undefined) return found;
   const given = readSettings().PROVIDER_MIRROR;
@@ -55,8 +55,8 @@ export function mirrorDirectory(): string | null {
 }
 
 /**
- * A `describe` for tests on the mirror; without one it stands in the report as not run, with the reason. The tests may
- * read the mirror while they are being described, so nothing of them is looked at then.
+ * A `describe` for tests that need the mirror. Without one it is reported as not run, and `tests` is never called, since
+ * it may read the mirror.
  */
 export function describeWithMirror(name: string, tests: (mirror: string) => void): void {
   const mirror = mirrorDirectory();

@@ -1,22 +1,22 @@
 /**
- * Signals to processes by their number. To Node, 0 is the whole group of the sender, and `Number('')` is 0: a number that
- * was read a moment too early would end the tests themselves, and all that runs them.
+ * Sends signals to valid process ids only. Node treats 0 as the sender's process group, and `Number('')` is 0, so an id
+ * read from an empty file would kill the test run.
  */
 
-/** @throws {Error} when it is no number of a process. */
+/** @throws {Error} for an invalid process id */
 export function sendSignal(pid: number | undefined, signal: NodeJS.Signals): void {
   process.kill(checked(pid), signal);
 }
 
-/** To the group that this process leads. @throws {Error} when it is no number of a process. */
+/** Signals the group that the process leads. @throws {Error} for an invalid process id */
 export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   process.kill(-checked(pid), signal);
 }
 
-/** @returns the number that a file holds. @throws {Error} when it is no number of a process. */
+/** Parses a pid file. @throws {Error} for an invalid process id */
 export const pidFrom = (text: string): number => checked(Number(text));
 
 function checked(pid: number | undefined): number {
-  if (pid === undefined || !Number.isInteger(pid) || pid < 2) throw new Error(`${pid} is no process`);
+  if (pid === undefined || !Number.isInteger(pid) || pid < 2) throw new Error(`${pid} is no process id`);
   return pid;
 }

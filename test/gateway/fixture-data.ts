@@ -1,6 +1,5 @@
 /**
- * Invented figures for the black-box tests: few enough to check by eye, chosen so that every rule of the interface
- * has a row that shows it. Nothing here is a statistic of anything.
+ * Invented data for black-box tests: small enough to check by eye, with a row for every rule of the interface.
  */
 import type { CountryRecord, IndicatorRecord, ProviderCredit } from '../../data/schema/records.ts';
 
@@ -61,7 +60,7 @@ export const PROVIDERS: Record<'alpha' | 'beta' | 'gamma', ProviderCredit> = {
   },
 };
 
-/** One figure; what is not said is null or false. */
+/** One observation; absent fields are null or false. */
 export interface FixtureRow {
   iso3: string;
   year: number;
@@ -93,7 +92,7 @@ const series = (
   more: Partial<FixtureRow> = {},
 ): FixtureRow[] => values.map((value, at) => ({ iso3, year: from + at, value, ...more }));
 
-/** Doubles that a careless reader or writer would change. */
+/** Doubles that an inexact reader or writer would change. */
 export const HARD_DOUBLES = [
   0.1 + 0.2,
   1e21,
@@ -107,7 +106,7 @@ export const HARD_DOUBLES = [
   -1.5e-10,
 ];
 
-/** Long enough to be coded while it is sent: 250 years of every country. */
+/** Long enough to be encoded as a stream: 250 years of every country. */
 const longSeries = COUNTRIES.flatMap(({ iso3 }, at) =>
   series(
     iso3,

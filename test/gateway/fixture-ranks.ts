@@ -1,4 +1,4 @@
-/** Ranks, coverage and latest values of the fixture, by the definitions of the design, written down plainly. */
+/** A plain implementation of ranks, coverage and latest values for the fixture. */
 import type { IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
 import type { FixtureIndicator, FixtureRow } from './fixture-data.ts';
 
@@ -38,7 +38,7 @@ export function coverageOf(rows: RankedRow[]): IndicatorRecord['coverage'] {
   };
 }
 
-/** The newest observed value that is not null; else the newest observed row with null; else nothing. */
+/** The newest observed value, else the newest observed null, else no item. */
 export function latestItem(record: IndicatorRecord, rows: RankedRow[], iso3: string): TopicItem | null {
   const observed = rows.filter((row) => row.iso3 === iso3 && !row.projected).sort((a, b) => b.year - a.year);
   const latest = observed.find(({ value }) => value !== null) ?? observed[0];

@@ -1,4 +1,4 @@
-/** The program itself, started as a person starts it, in a directory of its own that goes with it. */
+/** The gateway as a process, started as a user starts it, in a temporary directory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
 
 export interface Started {
   child: ChildProcess;
-  /** Standard output up to the startupBanner's end, or all of it when it ended before. */
+  /** Standard output up to the end of the banner, or all of it when the process exits earlier. */
   startupBanner: string;
   url: string;
 }
@@ -26,14 +26,14 @@ export class Program implements AsyncDisposable {
     this.snapshots = join(directory, 'snapshots');
   }
 
-  /** With the fixture as its snapshot. */
+  /** Publishes the fixture as its snapshot. */
   static async prepare(): Promise<Program> {
     const program = new Program(await mkdtemp(join(tmpdir(), 'alm-main-')));
     await publishFixture(program.snapshots);
     return program;
   }
 
-  /** The command under `env`: what this process inherited, with these settings in place of its own. */
+  /** Arguments of `env`: settings that override the inherited environment, then the program. */
   command(settings: Record<string, string>): string[] {
     const own = {
       REDIS_URL: '',
@@ -47,7 +47,7 @@ export class Program implements AsyncDisposable {
     return [...pairs, process.execPath, MAIN];
   }
 
-  /** Leads a process group of its own, as a shell would make it. */
+  /** Starts in a process group of its own, as from a shell. */
   async start(settings: Record<string, string> = {}): Promise<Started> {
     const child = spawn('env', this.command({ PORT: '0', ...settings }), {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -64,7 +64,7 @@ export class Program implements AsyncDisposable {
     return { child, startupBanner, url };
   }
 
-  /** Ends what a test has left running. */
+  /** Kills all processes that still run. */
   killAll(): void {
     for (const { pid } of this.#children.splice(0)) {
       try {
@@ -81,14 +81,14 @@ export class Program implements AsyncDisposable {
   }
 }
 
-/** Resolves to the exit code. */
+/** @returns the exit code */
 export async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGTERM'): Promise<unknown> {
   const exit = once(child, 'exit');
   child.kill(signal);
   return (await exit)[0];
 }
 
-/** A connection that was not open yet when the door closed. */
+/** True for a connection that was refused because the server had stopped listening. */
 export const isRefused = (outcome: object): boolean =>
   JSON.stringify((outcome as { reason?: { cause?: { code?: string } } }).reason?.cause?.code) ===
   '"ECONNREFUSED"';

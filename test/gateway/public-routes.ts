@@ -1,4 +1,4 @@
-/** One good request of each public route, for what holds on all of them. */
+/** A valid request for each public route. */
 export interface PublicRoute {
   template: string;
   path: string;

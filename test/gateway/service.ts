@@ -1,6 +1,6 @@
 /**
- * The whole service for one test file: a real Redis, a real snapshot, the gateway on a free port, accounts as the
- * command line makes them. Every answer that a test receives is held against the OpenAPI document on its way.
+ * The whole service for one test file: a real Redis, a real snapshot, accounts, and the gateway on a free port. Each
+ * response is validated against the OpenAPI document.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,19 +23,19 @@ import { startRedis, type TestRedis } from '../redis.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { checkAnswer } from './openapi-check.ts';
 
-/** A moment in the middle of a UTC day and of a minute, so that a test never crosses a window by itself. */
+/** In the middle of a UTC day and of a minute, so that no rate window ends by chance. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 
 export interface ServiceOptions {
-  /** Directory of published snapshots; default one with the fixture. */
+  /** Directory of published snapshots. Default: one with the fixture. */
   snapshots?: string;
-  /** Settings as the environment gives them. */
+  /** Settings by environment variable. */
   settings?: Record<string, string>;
-  /** Where the service logs; default nowhere. */
+  /** Default: silent. */
   log?: Logger;
   /** Stops with the service. Default: the Redis of the worker. */
   redis?: TestRedis;
-  /** Default: with the limits of a service. */
+  /** Default: the limits of production. */
   loadShedder?: LoadShedder;
 }
 
@@ -66,7 +66,7 @@ export interface AccountOptions extends NewKeyOptions {
   verified?: boolean;
 }
 
-/** Limits that no test reaches unless it sets others. */
+/** Rate limits that no test reaches by default. */
 const WIDE = {
   ANONYMOUS_PER_MINUTE: '100000',
   ANONYMOUS_PER_DAY: '1000000',
@@ -85,7 +85,7 @@ export class Service {
   readonly metrics: Metrics;
   /** Directory of the published snapshots. */
   readonly directory: string;
-  /** What the service believes the time to be. */
+  /** The clock of the service. */
   readonly clock: { ms: number };
   readonly #agent = new Agent({ connections: 32 });
   readonly #stop: () => Promise<void>;
@@ -152,7 +152,7 @@ export class Service {
     });
   }
 
-  /** One request; redirects are not followed, bodies are not decoded. */
+  /** Sends one request. Does not follow redirects or decode bodies. */
   async get(path: string, options: GetOptions = {}): Promise<Answer> {
     const headers = {
       ...options.headers,
@@ -179,7 +179,7 @@ export class Service {
     return answer;
   }
 
-  /** A new account with one key. Default: verified, 1,000 credits. */
+  /** Creates an account with one key. Default: verified, 1,000 credits. */
   async account({ credits = 1000, verified = true, ...request }: AccountOptions = {}): Promise<TestKey> {
     this.#accountNumber += 1;
     const email = `user-${this.#accountNumber}@example.org`;
@@ -211,5 +211,5 @@ interface Parts {
   stop: () => Promise<void>;
 }
 
-/** The error code of an answer. */
+/** The error code of a response. */
 export const codeOf = (answer: Answer): unknown => answer.json?.error?.code;

@@ -1,5 +1,5 @@
 /**
- * Gapminder's own files, read by a reader that shares nothing with the build: what the published answers must equal.
+ * Reads Gapminder's files without any code of the build, to compare published responses with their source.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ interface Table {
   rows: string[][];
 }
 
-/** Fields of these files hold no quotes, line breaks or commas where it matters; a quoted field is kept whole. */
+/** The columns read here contain no quotes, commas or line breaks. */
 function readTable(file: string): Table {
   const lines = readFileSync(file, 'utf8')
     .split(/\r?\n/)
@@ -29,7 +29,7 @@ function readTable(file: string): Table {
   return { header: split(lines[0] ?? ''), rows: lines.slice(1).map(split) };
 }
 
-/** Upstream's place codes that are countries of ours: by its own ISO code, or by the curated table of places. */
+/** Maps upstream place codes to countries, by ISO code or by the curated table of places. */
 export function readPlaces(mirror: string, placesFile: string): Map<string, string> {
   const places = new Map<string, string>();
   const entities = readTable(join(mirror, 'gapminder', 'ddf--entities--geo--country.csv'));
@@ -46,7 +46,7 @@ export function readPlaces(mirror: string, placesFile: string): Map<string, stri
   return places;
 }
 
-/** The series by country and year: slug and file. */
+/** All series by country and year. */
 export function listSeries(mirror: string): { slug: string; file: string }[] {
   const directory = join(mirror, 'gapminder');
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
@@ -60,10 +60,10 @@ export function listSeries(mirror: string): { slug: string; file: string }[] {
     .toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
-/** How many rows a file has, its header not counted. */
+/** Number of rows without the header. */
 export const countRows = (file: string): number => readTable(file).rows.length;
 
-/** Every figure of one file for the countries served, ordered by country and year. */
+/** All observations of a file for the served countries, ordered by country and year. */
 export function readObservations(
   file: string,
   slug: string,
@@ -81,7 +81,7 @@ export function readObservations(
   return figures.sort((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1));
 }
 
-/** Competition ranks of each year, from sorted values: one plus how many are strictly better. */
+/** Competition ranks of each year: one plus the number of strictly better values. */
 export function rankObservations(figures: Observation[], lowerIsBetter: boolean): Map<string, number> {
   const ranks = new Map<string, number>();
   for (const ofYear of Map.groupBy(figures, ({ year }) => year).values()) {

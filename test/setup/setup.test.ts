@@ -1,4 +1,4 @@
-/** Set-up looks first: it is silent when nothing is missing, and says the one line to type when it may not install. */
+/** The set-up script is silent when nothing is missing, and prints the command to run when it may not install. */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
 
 describe('build/setup.mjs', () => {
   let dir: string;
-  /** A PATH that holds Node and nothing else. */
+  /** A PATH with Node only. */
   let bare: string;
 
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe('build/setup.mjs', () => {
     return { status, said: stdout + stderr };
   }
 
-  it('names what is missing and exits 1 where no package manager is at hand', () => {
+  it('names what is missing and exits with 1 without a package manager', () => {
     expect(setUp('test', [bare])).toEqual({
       status: 1,
       said: 'setup: please install these with your package manager, then try again: redis-server chromium\n',
@@ -45,12 +45,12 @@ describe('build/setup.mjs', () => {
     expect(setUp('bench', [bare], { REDIS_URL: 'redis://127.0.0.1:1' })).toEqual({ status: 0, said: '' });
   });
 
-  it.each(['redis-server', 'valkey-server'])('is content with %s', async (server) => {
+  it.each(['redis-server', 'valkey-server'])('accepts %s', async (server) => {
     await program(server, server);
     expect(setUp('bench', [bare, join(dir, server)])).toEqual({ status: 0, said: '' });
   });
 
-  it('builds no sample where a snapshot is published', async () => {
+  it('builds no sample snapshot when one is published', async () => {
     const snapshots = join(dir, 'snapshots');
     await mkdir(snapshots);
     await writeFile(join(snapshots, 'current'), '20261120T020000Z-00000001\n');
@@ -58,7 +58,7 @@ describe('build/setup.mjs', () => {
     expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
   });
 
-  it('announces what Homebrew will install, and says so when that fails', async () => {
+  it('announces what Homebrew will install, and reports a failure', async () => {
     await program('brew', 'brew', 'exit 3');
     expect(setUp('bench', [bare, join(dir, 'brew')])).toEqual({
       status: 1,

@@ -1,4 +1,4 @@
-/** The repository as a list of files: what tidiness and parity are judged on. */
+/** The files of the repository, for tests of tidiness and parity. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ export const ROOT = join(import.meta.dirname, '../..');
 
 export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** Paths of everything that is, or is about to be, committed; never what git ignores. */
+/** Paths of all tracked and untracked files that git does not ignore. */
 export const files: readonly string[] = execFileSync(
   'git',
   ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'],
@@ -30,7 +30,7 @@ export const code: readonly string[] = files.filter((path) => CODE.test(path));
 /** What runs in production. */
 export const product: readonly string[] = code.filter((path) => /^(build|gateway|data|admin)\//.test(path));
 
-/** Lines of the files that match, as `path:line: text`, so that a failing test shows where to look. */
+/** Matching lines as `path:line: text`. */
 export function occurrences(paths: readonly string[], pattern: RegExp): string[] {
   return paths.flatMap((path) =>
     read(path)
@@ -39,7 +39,7 @@ export function occurrences(paths: readonly string[], pattern: RegExp): string[]
   );
 }
 
-/** Module names that a file imports, static and dynamic ones. */
+/** Module specifiers of static and dynamic imports. */
 export function importsOf(path: string): string[] {
   const pattern =
     /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\('([^']+)'\)/gm;
@@ -48,7 +48,7 @@ export function importsOf(path: string): string[] {
   );
 }
 
-/** `@scope/name` or `name` of a bare import; null for relative paths and Node's own modules. */
+/** `@scope/name` or `name` of a package import; null for relative paths and built-in modules. */
 export function packageOf(specifier: string): string | null {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return null;
   const parts = specifier.split('/');

@@ -1,9 +1,9 @@
-/** What is installed is known, licensed for this use, checksummed, and runs nothing while it is installed. */
+/** Dependencies are listed, permissively licensed, checksummed, and run no unapproved install script. */
 import { describe, expect, it } from 'vitest';
 import { read } from './repository.ts';
 import { installed, thirdParty } from './third-party.ts';
 
-/** Licences that ask for no more than to be named. */
+/** Licences that require attribution only. */
 const PERMISSIVE = new Set([
   'MIT',
   'MIT-0',
@@ -16,15 +16,15 @@ const PERMISSIVE = new Set([
   'MIT OR Apache-2.0',
   'Apache-2.0 AND MIT',
 ]);
-/** Of tools that change nothing of what is shipped. */
+/** For development tools that are not shipped. */
 const FOR_TOOLS = new Set([...PERMISSIVE, 'MPL-2.0']);
 
 describe('third-party software', () => {
-  it('is listed in THIRD-PARTY.md as the lock file has it', () => {
+  it('is listed in THIRD-PARTY.md as in the lock file', () => {
     expect(read('THIRD-PARTY.md')).toBe(thirdParty());
   });
 
-  it('is licensed permissively, and tools at least file by file', () => {
+  it('has a permissive licence; development tools may have a weak copyleft one', () => {
     const odd = installed().filter(
       ({ licence, inProduction }) => !(inProduction ? PERMISSIVE : FOR_TOOLS).has(licence),
     );
@@ -35,7 +35,7 @@ describe('third-party software', () => {
     expect(installed().filter(({ integrity }) => !integrity.startsWith('sha512-'))).toEqual([]);
   });
 
-  it('runs a script at installation only where that was decided', () => {
+  it('runs install scripts only where package.json allows them', () => {
     const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> };
     const scripted = installed().filter(({ hasInstallScript }) => hasInstallScript);
     const undecided = scripted.filter(({ name }) => !(name in allowScripts)).map(({ name }) => name);

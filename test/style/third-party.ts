@@ -1,11 +1,11 @@
-/** What is installed besides our own code, as the lock file has it. */
+/** Installed packages by the lock file, and the text of THIRD-PARTY.md. */
 import { read } from './repository.ts';
 
 export interface Installed {
   name: string;
   version: string;
   licence: string;
-  /** Needed by the running service, not only to build or test it. */
+  /** Whether the running service needs it. */
   inProduction: boolean;
   hasInstallScript: boolean;
   integrity: string;
@@ -19,7 +19,7 @@ interface LockedPackage {
   integrity?: string;
 }
 
-/** Every package of the lock file, by name and version. */
+/** All packages of the lock file, ordered by name and version. */
 export function installed(): Installed[] {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
   const all = Object.entries(packages)

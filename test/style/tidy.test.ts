@@ -1,4 +1,4 @@
-/** House rules that a machine can hold. This file spells the marks it forbids in pieces, so as not to find itself. */
+/** Code rules that a test can check. Forbidden words are split here, so that this file does not match itself. */
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { code, files, importsOf, occurrences, packageOf, product, read } from './repository.ts';
@@ -16,13 +16,13 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  it('has no file named for being a drawer', () => {
+  it('has no file with a catch-all name', () => {
     expect(files.filter((path) => /^(utils?|helpers?|common|misc|shared)\./.test(basename(path)))).toEqual(
       [],
     );
   });
 
-  it('opens every module of the product with what it is for', () => {
+  it('opens every module of the product with a doc comment', () => {
     const silent = product.filter(
       (path) =>
         /\.(ts|mjs)$/.test(path) &&
@@ -33,7 +33,7 @@ describe('files', () => {
     expect(silent).toEqual([]);
   });
 
-  it('commits nothing that a run wrote, and no provider data', () => {
+  it('commits neither run output nor provider data', () => {
     expect(
       files.filter((path) => /^(var|node_modules)\/|\.(parquet|zip|zst|gz|rdb|aof)$/.test(path)),
     ).toEqual([]);
@@ -58,7 +58,7 @@ describe('marks', () => {
 });
 
 describe('boundaries', () => {
-  it('reads the environment in one file only, and in the set-up that runs before it can be loaded', () => {
+  it('reads the environment only in the settings module and in the set-up script', () => {
     const readers = typescript.filter((path) =>
       /\bprocess\.env\b/.test(read(path).replace(/\/\*[\s\S]*?\*\//g, '')),
     );
@@ -100,7 +100,7 @@ describe('packages', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('declares whatever the tests import', () => {
+  it('declares every package that tests import', () => {
     const declared = { ...manifest.dependencies, ...manifest.devDependencies };
     const missing = typescript.flatMap((path) =>
       importsOf(path).flatMap((specifier) => {
