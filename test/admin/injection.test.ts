@@ -24,9 +24,9 @@ describe('markup and formulas in stored text', () => {
     const email = `${EVIL}@example.org`;
     await client.hset(`{a:${account}}:account`, 'email', email, 'balance', 10);
     const { key } = await accounts.keys.mint(account, { label: EVIL });
-    const facts = await service.metering.resolveKey(`Bearer ${key}`);
-    if (!facts) throw new Error('the key does not resolve');
-    const call = { key: facts, route: EVIL, price: 1, rows: 1, status: 200, request_id: EVIL };
+    const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
+    if (!apiKey) throw new Error('the key does not resolve');
+    const call = { key: apiKey, route: EVIL, price: 1, rows: 1, status: 200, request_id: EVIL };
     await service.metering.admit(call);
     await service.metering.flush();
     const { order_id } = await accounts.orders.create(account, 'starter');

@@ -161,9 +161,9 @@ describe('operator routes', () => {
 
   it('GET /admin/usage: shows usage of all callers by day and by route', async () => {
     const { key } = await service.accounts.keys.mint(ids[0] ?? '');
-    const facts = await service.metering.resolveKey(`Bearer ${key}`);
-    if (!facts) throw new Error('the key does not resolve');
-    const call = { key: facts, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };
+    const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
+    if (!apiKey) throw new Error('the key does not resolve');
+    const call = { key: apiKey, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };
     await service.metering.admit({ ...call, status: 200 });
     await service.metering.admit({ ...call, status: 404 });
     await service.metering.flush();

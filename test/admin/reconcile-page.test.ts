@@ -32,11 +32,11 @@ describe('reconcile', () => {
       await service.accounts.orders.move(refunded, 'refunded');
       await service.accounts.orders.move(failed, 'failed');
       const { key } = await service.accounts.keys.mint(id);
-      const facts = await service.metering.resolveKey(`Bearer ${key}`);
-      if (!facts) throw new Error('the key does not resolve');
+      const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
+      if (!apiKey) throw new Error('the key does not resolve');
       for (const price of [1, 7, 19])
         await service.metering.admit({
-          key: facts,
+          key: apiKey,
           route: '/v1/data',
           price,
           rows: price,
@@ -164,11 +164,11 @@ describe('reconcile', () => {
 
   it('raises no false alarm during paid calls', async () => {
     const { key } = await service.accounts.keys.mint(id);
-    const facts = await service.metering.resolveKey(`Bearer ${key}`);
-    if (!facts) throw new Error('the key does not resolve');
+    const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
+    if (!apiKey) throw new Error('the key does not resolve');
     const calls = Array.from({ length: 200 }, (_, call) =>
       service.metering.admit({
-        key: facts,
+        key: apiKey,
         route: '/v1/data',
         price: 1,
         rows: 1,

@@ -43,7 +43,7 @@ it('finds no discrepancy in consistent accounts and reports what it read', async
 
 it('raises no false alarm when a debit is refunded after midnight, live and archived', async () => {
   const { world } = week;
-  const { facts, account_id, call } = await world.customer();
+  const { apiKey, account_id, call } = await world.customer();
   world.clock.ms = Math.ceil(world.clock.ms / DAY_MS) * DAY_MS - 1_000;
   const now_ms = world.clock.ms;
   await call({ price: 5 });
@@ -52,8 +52,8 @@ it('raises no false alarm when a debit is refunded after midnight, live and arch
   world.clock.ms += 2_000;
   const runner = new ScriptRunner(redis);
   const reversals = new DebitReversals({ redis, runner, now: () => world.clock.ms, log: silentLog });
-  const call_facts = { route: '/v1/countries/{iso3}', request_id: 'request-1', key_id: facts.key_id };
-  reversals.add({ ...call_facts, account_id, debit_id, price: 5, at_ms: now_ms });
+  const call_fields = { route: '/v1/countries/{iso3}', request_id: 'request-1', key_id: apiKey.key_id };
+  reversals.add({ ...call_fields, account_id, debit_id, price: 5, at_ms: now_ms });
   await reversals.flush();
   expect(await week.store.ledger(account_id)).toMatchObject([{ kind: 'refund' }, { kind: 'debit' }, {}]);
   for (const days of [0, 2, 3, 4]) {

@@ -199,12 +199,12 @@ async function seedUsage({ accounts, requests, metering, clock, client }: AdminS
   const { key } = await accounts.keys.mint(first.account_id, { label: 'notebook' });
   for (let day = 29; day >= 0; day -= 1) {
     clock.ms = NOON - day * DAY_MS;
-    const facts = await metering.resolveKey(`Bearer ${key}`);
-    for (let call = 0; facts && call <= (day * 7) % 11; call += 1) {
+    const apiKey = await metering.resolveKey(`Bearer ${key}`);
+    for (let call = 0; apiKey && call <= (day * 7) % 11; call += 1) {
       const route = call % 3 === 0 ? '/v1/data' : '/v1/rankings/{indicator}';
       const status = call % 5 === 4 ? 404 : 200;
       await metering.admit({
-        key: facts,
+        key: apiKey,
         route,
         price: 1 + call,
         rows: call,

@@ -107,7 +107,7 @@ test('CLUSTERDOWN: paid calls are refused while slots have no master, free of ch
     const redis = await cluster.connect();
     const world = createWorld(redis, UNLIMITED);
     const customer = await world.customer();
-    const pay = () => world.metering.admit(admissionOf(customer.facts));
+    const pay = () => world.metering.admit(admissionOf(customer.apiKey));
     const place = await cluster.masterOf(redisKeys.account(customer.account_id));
     expect(await pay()).toMatchObject({ kind: 'admitted', balance: 99 });
     await cluster.kill(place);

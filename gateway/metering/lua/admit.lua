@@ -36,22 +36,22 @@ local DAY_KEPT_MS = 172800000
 local USAGE_KEPT_MS = 8640000000 -- 100 days
 local LAST_USED_STEP_MS = 1000
 
-local facts = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
+local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
 local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms')
-if facts[1] ~= 'active' or key[1] ~= 'active' then
+if fields[1] ~= 'active' or key[1] ~= 'active' then
   return { 'invalid_key' }
 end
 
 local tier, first_limit = 'anonymous', 9
-if facts[2] == '1' then
-  if facts[3] and facts[3] ~= '0' then
+if fields[2] == '1' then
+  if fields[3] and fields[3] ~= '0' then
     tier, first_limit = 'paid', 13
   else
     tier, first_limit = 'free', 11
   end
 end
 local minute_limit, day_limit = tonumber(ARGV[first_limit]), tonumber(ARGV[first_limit + 1])
-local balance = tonumber(facts[4])
+local balance = tonumber(fields[4])
 
 local used = redis.call('MGET', minute, day)
 local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
@@ -102,7 +102,7 @@ end
 
 if price > 0 then
   balance = balance - price
-  redis.call('HSET', account, 'balance', balance, 'spent', facts[5] + price)
+  redis.call('HSET', account, 'balance', balance, 'spent', fields[5] + price)
   redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance,
     'request', request_id, 'route', route, 'key', key_id, 'rows', rows)
   if redis.call('HSET', debits, debit_id, balance) == 1 and redis.call('HLEN', debits) == 1 then

@@ -73,7 +73,7 @@ async function open() {
 /** A debit whose reply never arrived, reversed after `meanwhile`. */
 async function reverseDebit(
   { clock }: World,
-  { facts, account_id }: Customer,
+  { apiKey, account_id }: Customer,
   request_id: string,
   meanwhile: () => unknown,
 ): Promise<void> {
@@ -84,12 +84,12 @@ async function reverseDebit(
     ...{ redis, settings: UNLIMITED, now, log: silentLog },
     debitId: () => debit_id,
   });
-  const admission = admissionOf(facts, { price: 3, rows: 9, request_id });
+  const admission = admissionOf(apiKey, { price: 3, rows: 9, request_id });
   await metering.admit(admission);
   await meanwhile();
   const reversals = new DebitReversals({ redis, runner: new ScriptRunner(redis), now, log: silentLog });
   const { route } = admission;
-  reversals.add({ debit_id, price: 3, at_ms: now_ms, account_id, key_id: facts.key_id, route, request_id });
+  reversals.add({ debit_id, price: 3, at_ms: now_ms, account_id, key_id: apiKey.key_id, route, request_id });
   await reversals.flush();
 }
 

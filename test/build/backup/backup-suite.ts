@@ -140,7 +140,7 @@ export function describeBackup(name: string, start: Start): void {
         });
         expect([answer.status, await answer.json()]).toMatchObject([
           200,
-          { data: { key_id: person?.facts.key_id } },
+          { data: { key_id: person?.apiKey.key_id } },
         ]);
         const topics = await fetch(`http://127.0.0.1:${port}/v1/topics`);
         expect(topics.status).toBe(200);

@@ -23,8 +23,8 @@ beforeEach(async () => {
 });
 
 async function works(key: string): Promise<boolean> {
-  const facts = await world.metering.resolveKey(`Bearer ${key}`);
-  return facts !== null && (await world.metering.admit(admissionOf(facts))).kind === 'admitted';
+  const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
+  return apiKey !== null && (await world.metering.admit(admissionOf(apiKey))).kind === 'admitted';
 }
 
 describe('the demo key', () => {
@@ -65,8 +65,8 @@ describe('the demo key', () => {
 
   it('gets new credits at the next start', async () => {
     const key = await ensureDemoKey(world.store, dir);
-    const facts = await world.metering.resolveKey(`Bearer ${key}`);
-    const verdict = facts && (await world.metering.admit(admissionOf(facts, { price: 9_999 })));
+    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
+    const verdict = apiKey && (await world.metering.admit(admissionOf(apiKey, { price: 9_999 })));
     expect(verdict).toMatchObject({ kind: 'admitted', balance: 1 });
     await ensureDemoKey(world.store, dir);
     expect(await world.store.findByEmail('demo@almanac.example')).toMatchObject({

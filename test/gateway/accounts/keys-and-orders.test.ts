@@ -83,12 +83,12 @@ describe('keys', () => {
 
   it('are revoked permanently and idempotently', async () => {
     const { key, key_id } = await world.store.keys.mint(account_id);
-    const facts = await world.metering.resolveKey(`Bearer ${key}`);
+    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
     const revoked = await world.store.keys.revoke(key_id);
     expect(revoked).toMatchObject({ key_id, state: 'revoked', revoked_at_ms: world.clock.ms });
     world.clock.ms += 5000;
     expect(await world.store.keys.revoke(key_id)).toEqual(revoked);
-    expect(facts && (await world.metering.admit(admissionOf(facts)))).toEqual({ kind: 'invalid_key' });
+    expect(apiKey && (await world.metering.admit(admissionOf(apiKey)))).toEqual({ kind: 'invalid_key' });
   });
 
   it('stay listed after revocation, the newest fifty, and never work again', async () => {
@@ -108,8 +108,8 @@ describe('keys', () => {
     expect(await world.redis.hlen(redisKeys.keys(account_id))).toBe(50 * 7 + 6);
     const fresh = createWorld(world.redis);
     for (const text of texts) {
-      const facts = await fresh.metering.resolveKey(`Bearer ${text}`);
-      expect(facts && (await fresh.metering.admit(admissionOf(facts))).kind).toBe(
+      const apiKey = await fresh.metering.resolveKey(`Bearer ${text}`);
+      expect(apiKey && (await fresh.metering.admit(admissionOf(apiKey))).kind).toBe(
         texts.indexOf(text) < 10 ? null : 'invalid_key',
       );
     }

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 describe('an admitted request', () => {
   it('is charged its price and reports debit, balance, tier and the window with fewer requests left', async () => {
-    const { call, account_id, facts } = await world.customer({ credits: 10 });
+    const { call, account_id, apiKey } = await world.customer({ credits: 10 });
     expect(await call({ price: 4, rows: 4 })).toEqual({
       kind: 'admitted',
       charged: 4,
@@ -29,7 +29,7 @@ describe('an admitted request', () => {
         price: 4,
         at_ms: world.clock.ms,
         account_id,
-        key_id: facts.key_id,
+        key_id: apiKey.key_id,
         route: '/v1/countries/{iso3}',
         request_id: 'request-1',
       },
@@ -40,7 +40,7 @@ describe('an admitted request', () => {
   });
 
   it('adds a ledger entry with request, route, key and rows', async () => {
-    const { call, account_id, facts } = await world.customer({ credits: 10 });
+    const { call, account_id, apiKey } = await world.customer({ credits: 10 });
     await call({ price: 4, rows: 4, route: '/v1/data', request_id: 'req-77' });
     const [entry] = await world.store.ledger(account_id);
     expect(entry).toEqual({
@@ -49,7 +49,7 @@ describe('an admitted request', () => {
       kind: 'debit',
       delta: -4,
       balance: 6,
-      cause: { request_id: 'req-77', route: '/v1/data', key_id: facts.key_id, rows: 4 },
+      cause: { request_id: 'req-77', route: '/v1/data', key_id: apiKey.key_id, rows: 4 },
       reason: null,
     });
   });
@@ -157,17 +157,17 @@ describe('a rejected request costs nothing:', () => {
 
 describe('the verdict invalid_key is given for', () => {
   it('a revoked key from the next request on', async () => {
-    const { call, facts, account_id } = await world.customer();
+    const { call, apiKey, account_id } = await world.customer();
     expect((await call()).kind).toBe('admitted');
-    await world.store.keys.revoke(facts.key_id);
+    await world.store.keys.revoke(apiKey.key_id);
     expect(await call()).toEqual({ kind: 'invalid_key' });
     expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
   });
 
   it('a revoked key only: other keys of the account work', async () => {
-    const { facts, account_id } = await world.customer();
+    const { apiKey, account_id } = await world.customer();
     const { key } = await world.store.keys.mint(account_id);
-    await world.store.keys.revoke(facts.key_id);
+    await world.store.keys.revoke(apiKey.key_id);
     const other = await world.metering.resolveKey(`Bearer ${key}`);
     expect(other && (await world.metering.admit(admissionOf(other))).kind).toBe('admitted');
   });
@@ -186,18 +186,18 @@ describe('the verdict invalid_key is given for', () => {
     const { account_id } = await world.customer();
     const expires_at_ms = world.clock.ms + 1000;
     const { key } = await world.store.keys.mint(account_id, { expires_at_ms });
-    const facts = await world.metering.resolveKey(`Bearer ${key}`);
-    expect(facts?.expires_at_ms).toBe(expires_at_ms);
-    if (!facts) return;
+    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
+    expect(apiKey?.expires_at_ms).toBe(expires_at_ms);
+    if (!apiKey) return;
     world.clock.ms = expires_at_ms - 1;
-    expect((await world.metering.admit(admissionOf(facts))).kind).toBe('admitted');
+    expect((await world.metering.admit(admissionOf(apiKey))).kind).toBe('admitted');
     world.clock.ms = expires_at_ms;
-    expect(await world.metering.admit(admissionOf(facts))).toEqual({ kind: 'invalid_key' });
+    expect(await world.metering.admit(admissionOf(apiKey))).toEqual({ kind: 'invalid_key' });
   });
 
   it('a key whose account does not exist, without writing anything', async () => {
-    const { facts } = await world.customer();
-    const stray = { ...facts, account_id: 'acc_nobody' };
+    const { apiKey } = await world.customer();
+    const stray = { ...apiKey, account_id: 'acc_nobody' };
     expect(await world.metering.admit(admissionOf(stray))).toEqual({ kind: 'invalid_key' });
     expect(await world.redis.exists('{a:acc_nobody}:account', '{a:acc_nobody}:minute:0')).toBe(0);
   });
@@ -233,9 +233,10 @@ describe('a debit id', () => {
       log: silentLog,
       debitId: () => 'the same',
     });
-    const { facts, account_id } = await world.customer({ credits: 10 });
-    const first = await metering.admit(admissionOf(facts, { price: 3 }));
-    for (let i = 0; i < 5; i++) expect(await metering.admit(admissionOf(facts, { price: 3 }))).toEqual(first);
+    const { apiKey, account_id } = await world.customer({ credits: 10 });
+    const first = await metering.admit(admissionOf(apiKey, { price: 3 }));
+    for (let i = 0; i < 5; i++)
+      expect(await metering.admit(admissionOf(apiKey, { price: 3 }))).toEqual(first);
     expect(await booksOf(world, account_id)).toMatchObject({ balance: 7, spent: 3, debits: 1 });
     expect((await metering.usage(account_id, 1)).totals).toMatchObject({ requests: 1, credits: 3 });
   });
@@ -249,14 +250,14 @@ describe('a debit id', () => {
 
 describe('isKnownOverLimit', () => {
   it('is true from the request that used up the window until the window ends', async () => {
-    const { call, facts } = await world.customer();
+    const { call, apiKey } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) {
-      expect(world.metering.isKnownOverLimit(facts)).toBe(false);
+      expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
       await call();
     }
-    expect(world.metering.isKnownOverLimit(facts)).toBe(true);
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(true);
     world.clock.ms += MINUTE_MS;
-    expect(world.metering.isKnownOverLimit(facts)).toBe(false);
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
   });
 
   it('is confirmed by peeking, which counts only a rejection', async () => {
@@ -272,11 +273,11 @@ describe('isKnownOverLimit', () => {
   });
 
   it('becomes false when the account gets a larger limit', async () => {
-    const { call, facts, account_id } = await world.customer();
+    const { call, apiKey, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     expect((await call()).kind).toBe('admitted');
-    expect(world.metering.isKnownOverLimit(facts)).toBe(false);
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
   });
 });
 
@@ -288,11 +289,11 @@ it('scripts are loaded again when Redis has lost them', async () => {
 });
 
 it('a keyed call fails at once without Redis', async () => {
-  const { call, facts } = await world.customer();
+  const { call, apiKey } = await world.customer();
   const ended = new Promise((resolve) => world.redis.once('end', resolve));
   world.redis.disconnect();
   await expect(call()).rejects.toThrow(MeteringUnavailable);
-  await expect(world.metering.usage(facts.account_id, 1)).rejects.toThrow(MeteringUnavailable);
+  await expect(world.metering.usage(apiKey.account_id, 1)).rejects.toThrow(MeteringUnavailable);
   await ended;
   expect(world.metering.ready()).toBe(false);
 });

@@ -28,7 +28,7 @@ const credits = async (days = 1) => (await world.metering.usage(customer.account
 /** Charges a call and returns its debit. */
 async function charge(price: number, metering: Metering = world.metering): Promise<Debit> {
   const verdict = await metering.admit(
-    admissionOf(customer.facts, { price, request_id: `call of ${price}` }),
+    admissionOf(customer.apiKey, { price, request_id: `call of ${price}` }),
   );
   if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
   return verdict.debit;
@@ -47,7 +47,7 @@ describe('refund', () => {
       kind: 'refund',
       delta: 7,
       balance: 100,
-      cause: { request_id: 'call of 7', route: '/v1/countries/{iso3}', key_id: customer.facts.key_id },
+      cause: { request_id: 'call of 7', route: '/v1/countries/{iso3}', key_id: customer.apiKey.key_id },
     });
   });
 

@@ -61,7 +61,7 @@ async function setUp(): Promise<Setup> {
     metering,
     customer,
     books: () => booksOf(world, customer.account_id),
-    admit: (price = 1) => metering.admit(admissionOf(customer.facts, { price })),
+    admit: (price = 1) => metering.admit(admissionOf(customer.apiKey, { price })),
     async recoverAfterCut() {
       await vi.waitFor(() => expect(proxy.cuts).toBeGreaterThan(0), WITHIN);
       proxy.fault = 'none';
@@ -123,7 +123,7 @@ describe.concurrent('after a lost reply', () => {
     const now = (): number => Date.now() + clock.later_ms;
     const metering = new RedisMetering({ redis, settings: UNLIMITED, now, log: silentLog });
     const pay = (request_id: string, price: number) =>
-      metering.admit(admissionOf(customer.facts, { request_id, price }));
+      metering.admit(admissionOf(customer.apiKey, { request_id, price }));
     await pay('served', 5);
     proxy.fault = 'cut_reply';
     const lost = ['same', 'same', 'other'].map((request_id) => pay(request_id, 5));
@@ -191,7 +191,7 @@ describe.concurrent('a lost request', () => {
     const late = new RedisMetering({ ...delayed, redis: world.redis });
     const reversing = new RedisMetering({ ...delayed, redis });
     proxy.fault = 'cut_request';
-    const admission = admissionOf(customer.facts, { price: 5 });
+    const admission = admissionOf(customer.apiKey, { price: 5 });
     await expect(reversing.admit(admission)).rejects.toThrow(MeteringUnavailable);
     await recover();
     await reversing.flush();
@@ -242,7 +242,7 @@ describe('without Redis', () => {
     expect(await whenReady(redis, 10_000)).toBe(true);
     expect(metering.ready()).toBe(true);
     expect(await admit()).toMatchObject({ kind: 'admitted', balance: 998 });
-    expect(await metering.resolveKey(`Bearer ${customer.key}`)).toEqual(customer.facts);
+    expect(await metering.resolveKey(`Bearer ${customer.key}`)).toEqual(customer.apiKey);
     const world = createWorld(await server.connect(), UNLIMITED);
     expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 998, ledger: 998, debits: 2 });
   });

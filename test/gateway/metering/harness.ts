@@ -57,7 +57,7 @@ export interface Customer {
   account_id: string;
   email: string;
   key: string;
-  facts: ApiKey;
+  apiKey: ApiKey;
   /** One call; status 200 and 1 credit by default. */
   call(admission?: Partial<Admission>): Promise<Verdict>;
 }
@@ -80,14 +80,14 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
       const email = `customer-${worlds}-${customers++}@example.org`;
       const { account_id } = await store.create({ email, verified, credits, by: 'test' });
       const { key } = await store.keys.mint(account_id);
-      const facts = await metering.resolveKey(`Bearer ${key}`);
-      if (!facts) throw new Error('a fresh key must resolve');
+      const apiKey = await metering.resolveKey(`Bearer ${key}`);
+      if (!apiKey) throw new Error('a fresh key must resolve');
       return {
         account_id,
         email,
         key,
-        facts,
-        call: (admission) => metering.admit(admissionOf(facts, admission)),
+        apiKey,
+        call: (admission) => metering.admit(admissionOf(apiKey, admission)),
       };
     },
   };

@@ -31,8 +31,8 @@ describe('resolveKey accepts only Bearer and one key:', () => {
     ['10 KB', () => `Bearer ${'a'.repeat(10_000)}`, false],
     ['10 KB of spaces', () => `Bearer${' '.repeat(10_000)}x`, false],
   ])('%s', async (_what, header, resolves) => {
-    const { key, facts } = await world.customer();
-    expect(await world.metering.resolveKey(header(key))).toEqual(resolves ? facts : null);
+    const { key, apiKey } = await world.customer();
+    expect(await world.metering.resolveKey(header(key))).toEqual(resolves ? apiKey : null);
   });
 });
 
@@ -54,10 +54,10 @@ describe('resolveKey', () => {
 
   it('looks an unknown id and a wrong secret up every time: neither is cached', async () => {
     const random = seededRandom('guesses');
-    const { facts } = await world.customer();
+    const { apiKey } = await world.customer();
     const unknown = mintKeyText('live', random).key;
     // A well-formed key with an existing id and another secret.
-    const guess = mintWith(facts.key_id);
+    const guess = mintWith(apiKey.key_id);
     for (const text of [unknown, guess]) {
       for (let i = 0; i < 2; i++) {
         const resolve = () => world.metering.resolveKey(`Bearer ${text}`);
@@ -68,20 +68,20 @@ describe('resolveKey', () => {
   });
 
   it('resolves a key after guesses at its secret', async () => {
-    const { key, facts } = await world.customer();
-    expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id)}`)).toBeNull();
-    expect(await world.metering.resolveKey(`Bearer ${key}`)).toEqual(facts);
+    const { key, apiKey } = await world.customer();
+    expect(await world.metering.resolveKey(`Bearer ${mintWith(apiKey.key_id)}`)).toBeNull();
+    expect(await world.metering.resolveKey(`Bearer ${key}`)).toEqual(apiKey);
   });
 
   it('rejects a key with the other environment', async () => {
-    const { facts } = await world.customer();
-    expect(await world.metering.resolveKey(`Bearer ${mintWith(facts.key_id, 'test')}`)).toBeNull();
+    const { apiKey } = await world.customer();
+    expect(await world.metering.resolveKey(`Bearer ${mintWith(apiKey.key_id, 'test')}`)).toBeNull();
   });
 });
 
 it('a resolved key names its account and holds nothing of its secret', async () => {
-  const { facts, account_id, key } = await world.customer();
-  expect(facts).toEqual({
+  const { apiKey, account_id, key } = await world.customer();
+  expect(apiKey).toEqual({
     key_id: key.slice(9, 21),
     account_id,
     environment: 'live',

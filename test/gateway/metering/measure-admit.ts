@@ -16,7 +16,7 @@ const ROUNDS = 3;
 
 const server = await startRedis();
 const world = createWorld(await server.connect(), UNLIMITED);
-const { facts, account_id } = await world.customer({ credits: 1e12 });
+const { apiKey, account_id } = await world.customer({ credits: 1e12 });
 const path = server.url.replace('unix://', '');
 const script = readFileSync(new URL('../../../gateway/metering/lua/admit.lua', import.meta.url), 'utf8');
 const sha = createHash('sha1').update(script).digest('hex');
@@ -32,10 +32,10 @@ const names = [
   redisKeys.usage(account_id, day),
   redisKeys.debits(account_id, minute),
 ];
-const { route, request_id } = admissionOf(facts);
+const { route, request_id } = admissionOf(apiKey);
 let debits = 0;
 const bare = (redis: Redis) => () => {
-  const values = [world.clock.ms, facts.key_id, `bare${debits++}`, 1, 0, '0', route, request_id];
+  const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id];
   return redis.evalsha(sha, 7, ...names, ...values, ...Object.values(UNLIMITED));
 };
 
@@ -46,7 +46,7 @@ await plain.script('LOAD', script);
 const contenders: Record<string, () => Promise<unknown>> = {
   'EVALSHA, each as it comes': bare(plain),
   'EVALSHA, auto-pipelined': bare(pipelined),
-  admit: () => world.metering.admit(admissionOf(facts)),
+  admit: () => world.metering.admit(admissionOf(apiKey)),
 };
 
 async function measure(

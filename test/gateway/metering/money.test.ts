@@ -106,10 +106,10 @@ interface Charge {
 }
 
 async function run(world: World, gateways: Gateway[], groups: Action[][]): Promise<void> {
-  const { account_id, facts } = await world.customer({ credits: 60 });
+  const { account_id, apiKey } = await world.customer({ credits: 60 });
   const { key } = await world.store.keys.mint(account_id);
   const second = await world.metering.resolveKey(`Bearer ${key}`);
-  const keys = [facts, second ?? facts];
+  const keys = [apiKey, second ?? apiKey];
   const charges: Charge[] = [];
   let debits = 0;
 
@@ -247,10 +247,10 @@ describe.each([
       now: () => world.clock.ms,
       log: silentLog,
     });
-    const { call, key, facts } = await world.customer();
+    const { call, key, apiKey } = await world.customer();
     const seen = await other.resolveKey(`Bearer ${key}`);
     expect(seen && (await other.admit(admissionOf(seen))).kind).toBe('admitted');
-    await world.store.keys.revoke(facts.key_id);
+    await world.store.keys.revoke(apiKey.key_id);
     expect(await call()).toEqual({ kind: 'invalid_key' });
     expect(seen && (await other.admit(admissionOf(seen)))).toEqual({ kind: 'invalid_key' });
   });

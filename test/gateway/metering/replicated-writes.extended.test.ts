@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 const balanceOnReplica = async (): Promise<number> =>
   Number(await replica.hget(redisKeys.account(customer.account_id), 'balance'));
-const pay = (price = 1) => world.metering.admit(admissionOf(customer.facts, { price }));
+const pay = (price = 1) => world.metering.admit(admissionOf(customer.apiKey, { price }));
 
 describe('a charge that waits for a replica', () => {
   it('is on the replica when it is acknowledged', async () => {
