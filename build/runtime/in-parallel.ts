@@ -1,6 +1,8 @@
+/** Bounded concurrency over a list that may be generated lazily. */
+
 /**
- * Works through items a few at a time. When one fails no further one is begun, and the failure is thrown only after
- * all that was under way has ended: whoever cleans up then meets nobody still at work.
+ * Calls `work` for every item, at most `limit` at a time, and takes an item only when a call can start. After a failure no
+ * further call starts, and the error is thrown when the active calls have ended, so that cleaning up does not race with them.
  */
 export async function inParallel<Item>(
   items: Iterable<Item>,

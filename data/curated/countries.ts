@@ -1,6 +1,6 @@
 /**
- * The country spine, `countries.csv`: one row a country, twelve public fields and whether it is served. Every code
- * names one country only, and what follows from another field (the flag from iso2) must agree with it.
+ * Reads the list of countries, `countries.csv`: twelve public fields and whether the country is served. Codes are unique,
+ * and derived fields (the flag from iso2) must be consistent.
  */
 import { type SpineCountry, spineCountry } from '../schema/curated.ts';
 import type { Position, Problems } from './problems.ts';
@@ -12,11 +12,10 @@ const UNIQUE = ['iso3', 'iso2', 'm49', 'name', 'official_name', 'wb_code', 'wiki
 export interface Spine {
   /** In the file's order. */
   countries: SpineCountry[];
-  /** The iso3 of every row, wrong ones too, so that one bad row is not told again by all that refers to it. */
+  /** The iso3 of every row, invalid rows included, so that one bad row is not reported again by its references. */
   named: ReadonlySet<string>;
 }
 
-/** Reads the spine. */
 export async function loadCountries(file: string, problems: Problems): Promise<Spine> {
   const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
   const countries: SpineCountry[] = [];

@@ -1,9 +1,9 @@
 /**
- * Everything people curate, read once and checked as a whole.
+ * Loads all curated data and checks it as a whole.
  *
- * `loadCurated` either gives curated data in which every reference holds (topics exist, place aliases point at the
- * spine, expressions compile, overlays belong to a provider), or throws one `CuratedError` that lists every
- * problem as `file:line: reason`. A build that starts on it needs no check of its own.
+ * `loadCurated` returns data in which every reference is valid (topics exist, place aliases refer to listed countries,
+ * expressions compile, overlays belong to a provider), or throws one `CuratedError` that lists every problem as
+ * `file:line: reason`. Callers need no checks of their own.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -32,15 +32,15 @@ export type { Place, PlaceTable } from './places.ts';
 export { CuratedError } from './problems.ts';
 
 export interface Curated {
-  /** The spine in the file's order; `enabled` says whether a country is served. */
+  /** Countries in the file's order; `enabled` says whether one is served. */
   countries: SpineCountry[];
   /** The 13 topics in the curated order. */
   topics: TopicDefinition[];
   /** Definitions by id, in the order of ids. */
   providers: Map<string, ProviderDefinition>;
   /**
-   * What is curated of one series: rules, `indicators` and the overlay table of its provider, merged. What nobody
-   * said is absent; the provider's own defaults (`default_topic`, licence, tier) are left to the caller.
+   * Curated settings of one series: rules, `indicators` and the overlay table of its provider, merged. The provider's
+   * defaults (`default_topic`, licence, tier) are not included.
    * @throws {RangeError} for a provider without a definition.
    */
   overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay;
@@ -112,7 +112,7 @@ async function loadLinks(
       if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
     }
     if (link.from === link.to) problems.add(at, `${link.from} is linked to itself`);
-    // A link counts in both directions, so the reverse of one is the same again.
+    // A link counts in both directions, so its reverse is a duplicate.
     const key = [link.from, link.to].toSorted().join(' ');
     if (seen.has(key)) problems.add(at, `${link.from} is linked to ${link.to} twice`);
     seen.add(key);

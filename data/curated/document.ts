@@ -1,6 +1,6 @@
 /**
- * Reads a curated YAML file, checks it against a schema and keeps where every part of it stands, so that a fault
- * is told with its line: that of the wrong value, of the unknown key, or of the object that lacks a field.
+ * Reads a curated YAML file and checks it against a schema. Problems name the line of the wrong value, of the unknown key
+ * or of the object that lacks a field.
  */
 import { readFile } from 'node:fs/promises';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
@@ -13,11 +13,11 @@ type Path = readonly PropertyKey[];
 /** A checked YAML file. */
 export interface CuratedDocument<T> {
   value: T;
-  /** Where the value at a path stands; of a path that does not exist, where its nearest parent does. */
+  /** The position of the value at a path, or of its nearest existing parent. */
   at(path: Path): Position;
 }
 
-/** Reads one YAML file. Returns `undefined`, with its problems told, when it is not what the schema wants. */
+/** Reads one YAML file. Returns `undefined` and adds the problems when it does not match the schema. */
 export async function readDocument<T>(
   file: string,
   schema: z.ZodType<T>,
@@ -40,11 +40,11 @@ export async function readDocument<T>(
   const at = (path: Path): Position => ({ file, line: lineOf(document, path, counter) });
   const parsed = schema.safeParse(document.toJS());
   if (parsed.success) return { value: parsed.data, at };
-  for (const issue of parsed.error.issues) tell(issue, at, problems);
+  for (const issue of parsed.error.issues) addIssue(issue, at, problems);
   return undefined;
 }
 
-function tell(issue: z.core.$ZodIssue, at: (path: Path) => Position, problems: Problems): void {
+function addIssue(issue: z.core.$ZodIssue, at: (path: Path) => Position, problems: Problems): void {
   const field = issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
   if (issue.code === 'unrecognized_keys') {
     for (const key of issue.keys) problems.add(at([...issue.path, key]), `${field}unknown field "${key}"`);
@@ -61,7 +61,7 @@ function lineOf(document: Document, path: Path, counter: LineCounter): number {
   return 1;
 }
 
-/** The key's place is better than the value's: a mapping begins on the line after its key. */
+/** The position of the key rather than of the value: a mapping starts on the line after its key. */
 function offsetOf(document: Document, path: Path): number | undefined {
   const parent: unknown = document.getIn(path.slice(0, -1), true);
   if (path.length > 0 && isMap(parent)) {

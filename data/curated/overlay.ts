@@ -1,7 +1,6 @@
 /**
- * What is curated of single indicators. Three places may say it; the most particular wins, setting by setting:
- * a row of `overlay/<provider>.csv`, then `indicators` of the provider's definition, then the first of its `rules`
- * that matches and says that setting.
+ * Merges the curated settings of single indicators. For each setting the most specific source wins: a row of
+ * `overlay/<provider>.csv`, then `indicators` of the provider's definition, then the first matching one of its `rules`.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -18,8 +17,8 @@ const SETTINGS = Object.keys(indicatorOverlay.shape) as Setting[];
 const BOOLEAN: readonly Column[] = ['preferred', 'featured', 'no_rank', 'enabled', 'redistributable'];
 const NUMBER: readonly Column[] = ['order', 'projected_from', 'min', 'max'];
 
-/** The word in a `higher_is_better` cell that says there is no better end; an empty cell says nothing. */
-const NO_BETTER_END = 'none';
+/** In a `higher_is_better` cell: neither direction is better. An empty cell means not curated. */
+const NEITHER_BETTER = 'none';
 
 /** Provider id → slug → settings. */
 export type OverlayTables = Map<string, Map<string, IndicatorOverlay>>;
@@ -71,7 +70,7 @@ function settingsOf(cells: Record<Column, string | null>): Record<string, unknow
 }
 
 function settingOf(name: Setting, cell: string): unknown {
-  if (name === 'higher_is_better') return cell === NO_BETTER_END ? null : asBoolean(cell);
+  if (name === 'higher_is_better') return cell === NEITHER_BETTER ? null : asBoolean(cell);
   if (BOOLEAN.includes(name)) return asBoolean(cell);
   return NUMBER.includes(name) ? asNumber(cell) : cell;
 }
@@ -84,7 +83,7 @@ interface CompiledRule {
   set: IndicatorOverlay;
 }
 
-/** The function that merges the three places for one provider. */
+/** Returns the function that merges the three sources for one provider. */
 export function overlayOf(
   definition: ProviderDefinition,
   table: ReadonlyMap<string, IndicatorOverlay> | undefined,
@@ -99,7 +98,7 @@ export function overlayOf(
     set: rule.set,
   }));
   return (entry) =>
-    // Spreading in reverse leaves the first matching rule on top.
+    // In reverse, so that the first matching rule wins.
     Object.assign(
       {},
       ...rules
@@ -111,7 +110,7 @@ export function overlayOf(
     ) as IndicatorOverlay;
 }
 
-/** A rule that names several expressions wants all of them to match; what upstream did not state never matches. */
+/** All given expressions must match. An absent upstream field never matches. */
 function matches(rule: CompiledRule, entry: CatalogueEntry): boolean {
   return (
     (rule.slug?.test(entry.slug) ?? true) &&

@@ -1,9 +1,9 @@
 /**
- * The place table: which country of the spine, if any, a provider's own code or name stands for.
+ * Maps a provider's place codes and names to countries.
  *
- * Three schemes know the spine by themselves: `iso3`, `iso2` and `names` (common and official names). Everything
- * else is a row of `places.csv`. A code that is neither on the spine nor in the table is `unknown`, never guessed;
- * aggregates and former states are listed as what they are, so that no figure of theirs lands on a present country.
+ * Three schemes come from `countries.csv`: `iso3`, `iso2` and `names` (common and official names). Everything else is a
+ * row of `places.csv`. Any other code is `unknown`, never guessed. Aggregates and former states are listed as such, so
+ * that their figures are never attributed to a present country.
  */
 import { z } from 'zod';
 import { type PlaceKind, placeKind, type SpineCountry } from '../schema/curated.ts';
@@ -16,15 +16,15 @@ export type Place = { kind: 'country'; iso3: string } | { kind: PlaceKind } | { 
 
 export interface PlaceTable {
   /**
-   * Looks a code up in the schemes, in their order; the first that knows it decides. Codes are compared without
-   * regard to case and surrounding space; names (scheme `names`) as `foldName` says.
+   * Looks a code up in the schemes, in order; the first match decides. Codes are compared without case and surrounding
+   * space, names (scheme `names`) as `foldName` folds them.
    */
   resolve(schemes: readonly string[], code: string): Place;
-  /** The schemes that the table knows. */
+  /** Names of all schemes. */
   readonly schemes: ReadonlySet<string>;
 }
 
-/** Schemes that are made from the spine; `places.csv` adds to them. */
+/** Schemes derived from `countries.csv`; `places.csv` may add to them. */
 const SPINE_SCHEMES = ['iso3', 'iso2', 'names'] as const;
 const COLUMNS = ['scheme', 'code', 'iso3', 'kind'] as const;
 const UNKNOWN: Place = { kind: 'unknown' };
@@ -41,7 +41,7 @@ const aliasRow = z
     'either iso3 or kind must be given, not both',
   );
 
-/** Reads `places.csv` and puts it beside what the spine says of itself. */
+/** Reads `places.csv` and adds it to the schemes of the countries. */
 export async function loadPlaces(file: string, spine: Spine, problems: Problems): Promise<PlaceTable> {
   const builder = new Builder(problems);
   for (const country of spine.countries) builder.addCountry(country);

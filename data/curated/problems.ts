@@ -1,16 +1,16 @@
 /**
- * The one way a fault in curated data is told: `file:line: reason`. Readers collect problems and go on, so that
- * a person who edits a table sees everything that is wrong with it at once.
+ * Problems in curated data, as `file:line: reason`. Readers collect them and go on, so that an editor sees all of them
+ * at once.
  */
 import { relative, sep } from 'node:path';
 
-/** Where something stands in a curated file. Lines count from 1. */
+/** A position in a curated file. Lines count from 1. */
 export interface Position {
   file: string;
   line: number;
 }
 
-/** Curated data that cannot be used. The message lists every problem, one a line, as `file:line: reason`. */
+/** Invalid curated data. The message lists every problem on its own line. */
 export class CuratedError extends Error {
   override name = 'CuratedError';
   readonly problems: readonly string[];
@@ -40,7 +40,7 @@ export class Problems {
   }
 }
 
-/** Below the working directory a relative path reads best; elsewhere only the whole one can be opened. */
+/** A relative path below the working directory, otherwise the absolute one. */
 function shown(file: string): string {
   const path = relative(process.cwd(), file);
   return path.startsWith(`..${sep}`) || path === '..' ? file : path;

@@ -1,6 +1,6 @@
 /**
- * Provider definitions, `providers/<id>.yaml`: one file a provider. The file's name is the provider's id; what a
- * definition refers to (place schemes, regular expressions) must exist and work, which is looked at once its shape is right.
+ * Reads provider definitions, `providers/<id>.yaml`. The file name is the provider's id. Place schemes must exist and
+ * regular expressions must compile.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,11 +14,11 @@ const RULE_EXPRESSIONS = ['slug', 'name', 'tag', 'licence'] as const;
 export interface Providers {
   /** Definitions by id, in the order of ids. */
   definitions: Map<string, ProviderDefinition>;
-  /** Ids that a file stands for, wrong ones too, so that a bad definition is not told again by what belongs to it. */
+  /** Ids of all files, invalid ones included, so that a bad definition is not reported again by its references. */
   named: ReadonlySet<string>;
 }
 
-/** Reads every definition. `schemes` are the place schemes that exist. */
+/** @param schemes the place schemes that exist. */
 export async function loadProviders(
   dir: string,
   schemes: ReadonlySet<string>,

@@ -1,8 +1,6 @@
 /**
- * Reads a curated CSV file into rows that remember their line, so that every later check can name it.
- *
- * Cells are trimmed; an empty cell is `null`. A header that is not the expected one, a row of another width and
- * broken quoting are problems of their own, because everything after them would be misread.
+ * Reads a curated CSV file into rows that know their line. Cells are trimmed; an empty cell is `null`. An unexpected
+ * header, a row of another width and broken quoting are problems.
  */
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -14,10 +12,9 @@ export interface TableRow<Column extends string> extends Position {
 }
 
 /**
- * Reads one table.
- * @param required columns that must stand in the header.
- * @param optional columns that may.
- * @returns the rows that have the header's width; none when the header is wrong.
+ * @param required columns of the header.
+ * @param optional columns that the header may have.
+ * @returns the rows with the header's width; none when the header is wrong.
  */
 export async function readTable<Column extends string>(
   file: string,
@@ -61,7 +58,7 @@ interface Line {
   cells: string[];
 }
 
-/** `undefined` when the file cannot be read, which is then told. */
+/** `undefined`, and a problem, when the file cannot be read. */
 async function readLines(file: string, problems: Problems): Promise<Line[] | undefined> {
   let text: string;
   try {
@@ -81,13 +78,13 @@ async function readLines(file: string, problems: Problems): Promise<Line[] | und
   }
 }
 
-/** Why a file could not be read, without the path that the problem already names. */
+/** Why a file cannot be read, without its path, which the problem names already. */
 export function unreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOENT' ? 'the file is missing' : `the file cannot be read (${String(code ?? error)})`;
 }
 
-/** Checks a value against its schema; each fault becomes a problem at the position, led by the field's name. */
+/** Checks a value against a schema. Each issue becomes a problem at the position, prefixed by the field's name. */
 export function check<T>(
   schema: z.ZodType<T>,
   value: unknown,
@@ -105,10 +102,10 @@ export function check<T>(
 
 const BOOLEANS: Record<string, boolean> = { true: true, false: false };
 
-/** `true` or `false`; anything else stays text, so that the schema names what it found. */
+/** `true` or `false`. Anything else stays text, which the schema reports. */
 export const asBoolean = (cell: string | null): boolean | string | null =>
   cell === null ? null : (BOOLEANS[cell] ?? cell);
 
-/** A plain decimal number; anything else stays text, so that the schema names what it found. */
+/** A plain decimal number. Anything else stays text, which the schema reports. */
 export const asNumber = (cell: string | null): number | string | null =>
   cell !== null && /^-?\d+(\.\d+)?$/.test(cell) ? Number(cell) : cell;

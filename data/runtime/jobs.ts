@@ -1,9 +1,9 @@
 /**
- * Asks the worker for work. Importable by whoever may ask; what is done lies in `build/`.
+ * Enqueues jobs for the worker in `build/`.
  *
- * Guarantees: for one provider no second job waits or runs while one does, nor when the provider is being ingested by
- * somebody else (a night, a command line); a rebuild asked for while one runs is done once more after it, so that a
- * change made meanwhile is published too. With Redis away the call fails at once and nothing is queued.
+ * A provider has at most one job waiting or running, and none is queued while a nightly run or a command line ingests it.
+ * A rebuild requested during a rebuild runs once more after it, so that changes made meanwhile are published. Without
+ * Redis a call fails at once and queues nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { type JobsOptions, Queue } from 'bullmq';
@@ -20,13 +20,13 @@ import type { RedisClient } from './redis.ts';
 import { RunStore } from './run-store.ts';
 
 /**
- * What became of a request: `queued`; `waiting`, when the same has been asked for already and is not done (`job` is
- * that one; what it will read is what is true when it begins); `running`, when the provider is being ingested now.
+ * `queued`: a new job. `waiting`: the same job, `job`, is already queued and will read the data of its start. `running`:
+ * the provider is being ingested now.
  */
 export interface EnqueueResult {
   state: 'queued' | 'waiting' | 'running';
   job: string | null;
-  /** The run that is under way. */
+  /** Id of the active run. */
   run: string | null;
 }
 
@@ -36,43 +36,43 @@ export class JobService {
   readonly #queues: ReadonlyMap<string, Queue>;
   readonly #runs: RunStore;
 
-  /** @param redis stays open when the desk is closed. */
+  /** @param redis is not closed by `close`. */
   constructor(redis: RedisClient, now: () => number) {
     this.#runs = new RunStore(redis, now);
     this.#queues = new Map([INGEST_QUEUE, PUBLISH_QUEUE].map((name) => [name, openQueue(name, redis)]));
   }
 
   /** Ingests one provider, then publishes when its figures changed. */
-  async ingest(provider: string, asked: { force?: boolean; by?: string } = {}): Promise<EnqueueResult> {
+  async ingest(provider: string, request: { force?: boolean; by?: string } = {}): Promise<EnqueueResult> {
     return (
-      (await this.#busy(provider)) ?? this.#add('ingest', { provider, ...asked }, `provider:${provider}`)
+      (await this.#busy(provider)) ?? this.#add('ingest', { provider, ...request }, `provider:${provider}`)
     );
   }
 
-  /** Takes a held run as good, then publishes. */
-  async accept(provider: string, run: string, asked: { by?: string } = {}): Promise<EnqueueResult> {
+  /** Accepts a held run, then publishes. */
+  async accept(provider: string, run: string, request: { by?: string } = {}): Promise<EnqueueResult> {
     return (
       (await this.#busy(provider)) ??
-      this.#add('accept', { provider, run, ...asked }, `accept:${provider}:${run}`)
+      this.#add('accept', { provider, run, ...request }, `accept:${provider}:${run}`)
     );
   }
 
-  /** Ingests what is due, or everything, then publishes once. */
-  nightly(asked: { all?: boolean; by?: string } = {}): Promise<EnqueueResult> {
-    return this.#add('nightly', asked, 'nightly');
+  /** Ingests the providers that are due, or all, then publishes once. */
+  nightly(request: { all?: boolean; by?: string } = {}): Promise<EnqueueResult> {
+    return this.#add('nightly', request, 'nightly');
   }
 
-  /** Publishes what the lake and the operators' changes say now. */
-  rebuild(asked: { by?: string } = {}): Promise<EnqueueResult> {
-    return this.#add('rebuild', asked, 'rebuild', { keepLastIfActive: true });
+  /** Builds and publishes from the lake and the operators' changes. */
+  rebuild(request: { by?: string } = {}): Promise<EnqueueResult> {
+    return this.#add('rebuild', request, 'rebuild', { keepLastIfActive: true });
   }
 
   /** Serves an earlier snapshot. */
-  rollback(to: string | null, asked: { by?: string } = {}): Promise<EnqueueResult> {
-    return this.#add('rollback', { to, ...asked }, `rollback:${to ?? ''}`);
+  rollback(to: string | null, request: { by?: string } = {}): Promise<EnqueueResult> {
+    return this.#add('rollback', { to, ...request }, `rollback:${to ?? ''}`);
   }
 
-  /** Has the night begin by a cron pattern in UTC; null ends the schedule. */
+  /** Schedules the nightly run by a cron pattern in UTC; null removes the schedule. */
   async schedule(pattern: string | null): Promise<void> {
     const queue = this.#queue('nightly');
     if (pattern === null) await queue.removeJobScheduler('nightly');
@@ -94,10 +94,14 @@ export class JobService {
   async #add<Name extends JobName>(
     name: Name,
     payload: Partial<JobPayload<Name>>,
-    once: string,
+    deduplicationId: string,
     more: { keepLastIfActive?: boolean } = {},
   ): Promise<EnqueueResult> {
-    const options: JobsOptions = { ...KEPT, jobId: randomUUID(), deduplication: { id: once, ...more } };
+    const options: JobsOptions = {
+      ...KEPT,
+      jobId: randomUUID(),
+      deduplication: { id: deduplicationId, ...more },
+    };
     const { id = null } = await this.#queue(name).add(name, JOBS[name].parse(payload), options);
     return { state: id === options.jobId ? 'queued' : 'waiting', job: id, run: null };
   }
@@ -111,7 +115,7 @@ export class JobService {
 
 function openQueue(name: string, redis: RedisClient): Queue {
   const queue = new Queue(name, { connection: redis, prefix: redisKeys.jobs, skipWaitingForReady: true });
-  // The connection tells of its own outages.
+  // The connection logs its outages.
   queue.on('error', () => {});
   return queue;
 }

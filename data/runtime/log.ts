@@ -1,8 +1,8 @@
-/** Structured logs: one JSON line an event on standard error, so that standard output stays a program's answer. */
+/** Structured logs: one JSON line an event on standard error. Standard output stays free for a program's result. */
 import { type Logger, pino } from 'pino';
 import type { Settings } from './settings.ts';
 
-/** Secrets never reach a log, whatever object is handed in. */
+/** Fields that are redacted in every logged object. */
 const SECRET_PATHS = [
   'authorization',
   'headers.authorization',
@@ -12,7 +12,7 @@ const SECRET_PATHS = [
   'email',
 ];
 
-/** @param also gets every line of level info and above, whatever is written to standard error. */
+/** @param also receives every line of level info and above, independently of LOG_LEVEL. */
 export function createLog(
   settings: Pick<Settings, 'LOG_LEVEL'>,
   also?: { write(line: string): void },

@@ -1,15 +1,15 @@
-/** Reads what operators changed of indicators. Each entry is held against its schema: a build must not stumble. */
+/** Reads the operators' overrides of indicators. Invalid entries are skipped, so that they cannot fail a build. */
 import { type IndicatorOverride, indicatorOverride, type Overrides } from '../schema/overrides.ts';
 import { redisKeys } from '../schema/redis-keys.ts';
 import type { RedisClient } from './redis.ts';
 
-/** @throws {Error} when Redis does not answer; an entry that cannot be read is left out. */
+/** @throws {Error} when Redis does not answer. */
 export async function readOverrides(redis: RedisClient): Promise<Overrides> {
   const stored = await redis.hgetall(redisKeys.overrides);
   return parseOverrides(stored);
 }
 
-/** Texts of JSON by indicator id. */
+/** @param stored JSON by indicator id. */
 export function parseOverrides(stored: Readonly<Record<string, string>>): Overrides {
   const overrides = new Map<string, IndicatorOverride>();
   for (const [id, text] of Object.entries(stored)) {

@@ -1,23 +1,18 @@
 /**
- * A private Redis or Valkey for people who run none: a unix socket under VAR_DIR, no TCP port, append-only file.
+ * A private Redis or Valkey for installations without one: a unix socket under VAR_DIR, no TCP port, append-only file.
  *
- * - Whoever needs it *holds* it. The first holder starts it, later ones join it, the last to let go shuts it down, so a
- *   command-line tool beside a running gateway neither starts a second server nor takes the first away. Under a lock,
- *   one process at a time does any of these: nobody joins what is being shut down, and of two that let go at the same
- *   moment, one is the last.
- * - It runs in a process group of its own: Ctrl-C reaches the gateway, which finishes its work before it lets go.
- * - Should it die while it is held, a holder starts it again on the same files.
+ * - Processes share it by reference counting. The first one starts the server, later ones join, the last one shuts it
+ *   down. A file lock serialises these steps, so nobody joins a server that is shutting down.
+ * - It runs in its own process group: Ctrl-C reaches the gateway only, which releases it after finishing its work.
+ * - If the server dies while it is in use, a holder restarts it on the same files.
  *
- * `appendfsync always`: a command is on the disk before its answer leaves, so neither a killed process nor a power cut
- * loses an acknowledged grant, purchase or debit. Commands that arrive together share one fsync; measured, that costs
- * a quarter of the throughput at 128 calls in flight and about 0.15 ms for a single one on a solid-state disk. A Redis
- * of your own may promise less: `everysec` loses up to two seconds in a power cut and, in a kill, what it acknowledged
- * while the disk was syncing; `no` loses nothing in a kill and up to half a minute in a power cut. `noeviction`, because
- * nothing kept here may silently go.
+ * `appendfsync always`: a command is on disk before it is acknowledged, so neither a kill nor a power cut loses a grant,
+ * purchase or debit. Concurrent commands share one fsync. Measured on an SSD it costs 25 % of the throughput at 128 calls
+ * in flight, and 0.15 ms for a single call. `noeviction`: nothing may be dropped silently.
  *
- * The append-only file is written anew when it is twice as long as last time and at least half a gigabyte, some 400,000
- * paid calls: writing it anew takes a core for a second, in which calls wait, and with the server's own bound of 64 MB
- * a busy service would do so every few seconds. Reading half a gigabyte takes a start some seconds.
+ * The append-only file is rewritten when it has doubled and holds at least 512 MB, some 400,000 paid calls: a rewrite
+ * blocks calls for about a second, and the default of 64 MB would cause one every few seconds under load. Loading 512 MB
+ * takes some seconds at start.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -30,7 +25,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { acquireLock, LockHeldError } from './file-lock.ts';
 
-/** The private Redis cannot be had; the message is one line that says what to do. */
+/** The private Redis is unavailable; the message says in one line what to do. */
 export class PrivateRedisError extends Error {
   override name = 'PrivateRedisError';
 }
@@ -38,18 +33,18 @@ export class PrivateRedisError extends Error {
 export interface PrivateRedis {
   /** `unix:///…/redis.sock` */
   url: string;
-  /** Lets go: the last holder shuts the server down and waits for its end. Close your connections first. */
+  /** Releases it. The last holder shuts the server down and waits for its exit. Close your connections first. */
   stop(): Promise<void>;
 }
 
 const BINARIES = ['redis-server', 'valkey-server'];
 const HOLDER = 'almanac-holder';
-/** Loading a large append-only file takes a while. */
+/** Includes loading a large append-only file. */
 const START_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 30_000;
 const POLL_MS = 20;
 const REGAIN_EVERY_MS = 500;
-/** Linux allows 107 bytes for the path of a socket, macOS 103. */
+/** Linux allows 107 bytes for a socket path, macOS 103. */
 const SOCKET_PATH_BYTES = 100;
 
 interface Place {
@@ -61,7 +56,7 @@ interface Place {
 }
 
 /**
- * Holds the private Redis whose files lie in `dir`, starting it when no other process has.
+ * Joins the private Redis in `dir`, and starts it when it is not running.
  * @throws {PrivateRedisError} when neither server is on PATH, or it does not come up.
  */
 export async function startPrivateRedis(dir: string): Promise<PrivateRedis> {
@@ -73,7 +68,7 @@ export async function startPrivateRedis(dir: string): Promise<PrivateRedis> {
   };
 }
 
-/** Holds a server by a connection, and a new one when that one is lost. */
+/** One reference to the server: a named connection, replaced when it is lost. */
 class Holder {
   readonly #place: Place;
   #control: Redis;
@@ -86,12 +81,12 @@ class Holder {
     this.#watch();
   }
 
-  /** Letting go twice is letting go once. */
+  /** Idempotent. */
   release(): Promise<void> {
     this.#released ??= Promise.resolve().then(async () => {
-      // A server that is being started again right now is ours to stop, too.
+      // A restart that is in progress creates a reference, too.
       await this.#regaining;
-      await letGo(this.#place, this.#control);
+      await releaseServer(this.#place, this.#control);
     });
     return this.#released;
   }
@@ -129,7 +124,7 @@ async function placeIn(dir: string): Promise<Place> {
   };
 }
 
-/** Beside the files when the path is short enough, else in a directory of ours for temporary files. */
+/** In `dir` when the path is short enough, otherwise in a private directory under the system's temporary one. */
 async function socketFor(dir: string): Promise<string> {
   const beside = join(dir, 'redis.sock');
   if (Buffer.byteLength(beside) <= SOCKET_PATH_BYTES) return beside;
@@ -138,15 +133,15 @@ async function socketFor(dir: string): Promise<string> {
   await mkdir(short, { recursive: true, mode: 0o700 });
   const { uid, mode } = await lstat(short);
   if (uid !== process.getuid?.() || (mode & 0o077) !== 0) {
-    throw new PrivateRedisError(`${short} belongs to somebody else: set VAR_DIR to a shorter path`);
+    throw new PrivateRedisError(`${short} belongs to another user: set VAR_DIR to a shorter path`);
   }
   return join(short, 'redis.sock');
 }
 
-/** A named connection to the server, which is started first when it is not running. */
-const hold = (place: Place): Promise<Redis> => alone(place, () => joinOrStart(place));
+/** Opens a named connection to the server, and starts the server when it is not running. */
+const hold = (place: Place): Promise<Redis> => withLock(place, () => joinOrStart(place));
 
-async function alone<T>(place: Place, work: () => Promise<T>): Promise<T> {
+async function withLock<T>(place: Place, work: () => Promise<T>): Promise<T> {
   const options = { wait_ms: START_WITHIN_MS, poll_ms: POLL_MS };
   const lock = await acquireLock(place.lockFile, 'the private Redis', options).catch((error: unknown) => {
     throw error instanceof LockHeldError ? new PrivateRedisError(error.message) : error;
@@ -158,7 +153,7 @@ async function alone<T>(place: Place, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Null when nobody listens, or when the server is not ready to answer yet. */
+/** Null when the server is not running or still loading. */
 async function attach(place: Place): Promise<Redis | null> {
   const control = new Redis({
     path: place.socket,
@@ -178,12 +173,12 @@ async function attach(place: Place): Promise<Redis | null> {
   }
 }
 
-/** Disconnecting what has ended would keep the process waiting for a close that has already been. */
+/** Disconnecting an ended connection would keep the process alive, waiting for a second `close`. */
 function disconnect(control: Redis): void {
   if (control.status !== 'end') control.disconnect();
 }
 
-/** A process id in a file would not tell: after a restart of the machine it may be anybody's. */
+/** Whether a server listens. The pid file does not tell: after a reboot its number may belong to any process. */
 async function listens(path: string): Promise<boolean> {
   const probe = connect({ path });
   try {
@@ -198,7 +193,7 @@ async function listens(path: string): Promise<boolean> {
 
 async function joinOrStart(place: Place): Promise<Redis> {
   const deadline_ms = Date.now() + START_WITHIN_MS;
-  // A server that is still loading owns the files: wait for it instead of starting another on them.
+  // A server that is still loading owns the files: wait for it.
   while (await listens(place.socket)) {
     const running = await attach(place);
     if (running) return running;
@@ -250,21 +245,21 @@ async function notStarted({ logFile }: Place): Promise<PrivateRedisError> {
   return new PrivateRedisError(`the private Redis did not start; see ${logFile}: ${reason}`);
 }
 
-async function letGo(place: Place, control: Redis): Promise<void> {
+async function releaseServer(place: Place, control: Redis): Promise<void> {
   try {
-    await alone(place, () => leave(control));
+    await withLock(place, () => shutDownIfLast(control));
   } finally {
     disconnect(control);
   }
 }
 
-async function leave(control: Redis): Promise<void> {
-  // The name goes before the lock does: a connection that is being closed may be listed for a moment more.
+async function shutDownIfLast(control: Redis): Promise<void> {
+  // Drops the name first: CLIENT LIST may show a closing connection for a moment.
   const answers = await control
     .client('SETNAME', '')
     .then(() => Promise.all([control.client('LIST'), control.info('server')]))
     .catch(() => null);
-  // Without answers it has ended by itself.
+  // No reply: the server has exited by itself.
   if (answers === null) return;
   const [clients, server] = answers;
   if (String(clients).includes(` name=${HOLDER} `)) return;
@@ -281,7 +276,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function shutDown(control: Redis, pid: number): Promise<void> {
-  // The answer to SHUTDOWN is the end of the connection.
+  // SHUTDOWN closes the connection instead of replying.
   await control.shutdown().catch(() => {});
   const deadline_ms = Date.now() + STOP_WITHIN_MS;
   while (isAlive(pid)) {

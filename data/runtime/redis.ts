@@ -1,11 +1,10 @@
 /**
  * Connections to Redis or Valkey: one server (`redis://`, `rediss://`, `unix://`) or a cluster.
  *
- * A connection never queues commands while Redis is away and never repeats one by itself after a cut: a caller that
- * deals in money must know whether its command may have run. It reconnects by itself for as long as it is open.
+ * A connection never queues commands while Redis is away and never resends one after a disconnect: a caller that handles
+ * money must know whether its command may have run. It reconnects until it is closed.
  *
- * The one exception is the connection of a queue of jobs: its worker waits in Redis for work, for as long as it takes,
- * and its jobs can be done again.
+ * The exception is the connection of a job queue: its worker blocks in Redis until there is work, and jobs are repeatable.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
@@ -18,17 +17,17 @@ export type RedisClient = Redis | Cluster;
 const awaited = new WeakMap<RedisClient, number>();
 export const replicasAwaited = (client: RedisClient): number => awaited.get(client) ?? 0;
 
-/** Longest wait for one answer; after it the caller is told that the outcome is unknown. */
+/** Timeout of one command; after it the outcome is unknown. */
 export const COMMAND_TIMEOUT_MS = 2_000;
-/** A connection that stays silent this long with commands outstanding is dropped and made anew. */
+/** A connection without any reply for this long, with commands outstanding, is replaced. */
 const SILENT_CONNECTION_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** What a connection has left to send when it is closed. */
+/** Time to send what is buffered when a connection is closed. */
 const DISCONNECT_TIMEOUT_MS = 200;
 const RECONNECT_AT_MOST_MS = 1_000;
 const READY_POLL_MS = 5;
 
-/** What a connection is for; it becomes the connection's name, as `CLIENT LIST` shows it. */
+/** The purpose of a connection; part of its name in `CLIENT LIST`. */
 export type RedisRole = 'metering' | 'tool' | 'admin' | 'jobs';
 
 /** Where and as whom to connect. A `path` is a unix socket and wins over host and port. */
@@ -58,19 +57,18 @@ export function parseRedisUrl(text: string): Address {
 const PROMPT = {
   commandTimeout: COMMAND_TIMEOUT_MS,
   socketTimeout: SILENT_CONNECTION_MS,
-  // Commands on a lost connection fail when it is lost, not when their time is up.
+  // Commands on a lost connection fail at once, not after their timeout.
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
 };
-/** What BullMQ asks of a connection that waits for jobs. */
+/** Required by BullMQ for blocking connections. */
 const PATIENT = { maxRetriesPerRequest: null };
 
 const backoff = (attempt: number): number =>
   Math.min(25 * 2 ** Math.min(attempt - 1, 10), RECONNECT_AT_MOST_MS);
 
 /**
- * Opens a connection; returns at once, and connects in the background. See `whenReady`.
- * Losing and regaining Redis is logged once each, not once a try.
+ * Returns at once and connects in the background; see `whenReady`. Each outage is logged once, not once a retry.
  */
 export function connectRedis(
   settings: Pick<Settings, 'REDIS_URL' | 'REDIS_CLUSTER'> & Partial<Pick<Settings, 'REDIS_WAIT_REPLICAS'>>,
@@ -91,7 +89,7 @@ export function connectRedis(
         redisOptions: common,
         enableOfflineQueue: waits,
         clusterRetryStrategy: backoff,
-        // A command cut off on its way is not repeated by the library: its effect is unknown.
+        // No retries by the library: the effect of an interrupted command is unknown.
         retryDelayOnFailover: 0,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
         slotsRefreshInterval: 10_000,
@@ -111,8 +109,8 @@ export function connectRedis(
 }
 
 /**
- * A node would connect at its first command, and refuse the ones that come while it does. Not before the cluster is
- * ready, though: its own first question would be one of those.
+ * By default a node connects at its first command and refuses those that arrive meanwhile. Waits for the cluster to be
+ * ready, because its own first query would be refused as well.
  */
 function connectNodesEarly(cluster: Cluster): void {
   const connectWaiting = (): void => {
@@ -135,7 +133,7 @@ function logOutages(client: RedisClient, log: Logger, role: RedisRole): void {
   });
 }
 
-/** Whether commands would be sent: connected, in a cluster to every master. */
+/** Whether commands would be sent: connected, and in a cluster connected to every master. */
 export function isReady(client: RedisClient): boolean {
   if (client.status !== 'ready') return false;
   if (client instanceof Redis) return true;
@@ -143,7 +141,7 @@ export function isReady(client: RedisClient): boolean {
   return masters.length > 0 && masters.every((node) => node.status === 'ready');
 }
 
-/** Resolves to whether the connection is usable, at the latest after `timeout_ms`. */
+/** Waits until the connection is ready. @returns false after `timeout_ms`. */
 export async function whenReady(client: RedisClient, timeout_ms: number): Promise<boolean> {
   const deadline = performance.now() + timeout_ms;
   while (!isReady(client)) {

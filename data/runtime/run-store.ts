@@ -1,5 +1,5 @@
 /**
- * What is known of runs: the book that the worker and the command line write (`build/jobs/run-reporter.ts`) and that operators
+ * Stored runs: the record that the worker and the command line write (`build/jobs/run-reporter.ts`) and that operators
  * read. Redis may have it shorter than the lake, never differently.
  *
  * A run says once a second that it lives. One that has not for half a minute is shown as failed, whatever it last

@@ -1,6 +1,6 @@
 /**
- * The layout of the archive: history that would grow Redis without bound, moved to Parquet by the nightly batch and
- * read together with what is live wherever a page or a check needs both.
+ * The layout of the archive: history that would grow Redis without bound, moved to Parquet by the nightly run. Readers
+ * combine it with the live entries in Redis.
  *
  *   <ARCHIVE_DIR>/ledger/<part>/entries.parquet    sorted by account_id, id_ms, id_seq (LEDGER_COLUMNS)
  *   <ARCHIVE_DIR>/ledger/<part>/accounts.parquet   one row per account in the part (LEDGER_ACCOUNT_COLUMNS)
@@ -8,16 +8,15 @@
  *   <ARCHIVE_DIR>/usage/<2026-11-21>.parquet       one UTC day of all accounts, sorted by account_id, route (USAGE_COLUMNS)
  *   <ARCHIVE_DIR>/archive.json                     `{ id }`; the Redis whose history this is has the same id at `archive:id`
  *
- * A part is a directory that appears by one atomic rename and never changes; its name sorts by time. A name that begins
- * with a dot is unfinished and invisible.
+ * A part is a directory that is published by one atomic rename and never changes; its name sorts by time. A name that
+ * begins with a dot is unpublished and ignored.
  *
- * Exactly once, whatever is killed when: an entry is *archived* when Redis says so. Per account, `{a:ID}:carried` names
- * the last entry that has left the live ledger (`through`) and the balance it left; one script sets it and trims the
- * stream. Parts come first, so at any moment every entry is live, in a part, or both, and a reader who takes from
- * the parts what lies at or before `through`, and everything live, sees each once. A part that was written but not yet
- * carried over is carried over by the next run, before it writes another: no entry ever lies in two parts. A long part is
- * carried over in steps, each a prefix of an account's entries, so `through` may stand in the middle of one.
- * `{audit}:carried` is the same for the audit log. A usage day is one file, written once when the day can no longer change.
+ * Exactly once, also after a kill: a part is published first, then a script trims its entries from Redis and records in
+ * `{a:ID}:carried` the last trimmed entry (`through`) and its balance, in one step. So every entry is live, in a part, or
+ * both. A reader takes archived entries up to `through` and all live entries, and sees each once. A run first trims parts
+ * that an earlier run published but did not trim, so no entry lies in two parts. A part is trimmed in steps, each a prefix
+ * of an account's entries, so `through` may lie in the middle of a part. `{audit}:carried` is the same for the audit log.
+ * A usage day is one file, written once when the day can no longer change.
  */
 import { z } from 'zod';
 
@@ -25,8 +24,8 @@ export const ARCHIVED_ENTRIES = 'entries.parquet';
 export const ARCHIVED_ACCOUNTS = 'accounts.parquet';
 
 /**
- * An entry's stream id is `id_ms-id_seq`. A field that the entry does not have is null; `more` is a JSON object of
- * fields without a column, usually null.
+ * An entry's stream id is `id_ms-id_seq`. An absent field is null. `more` is a JSON object of the fields without a column,
+ * usually null.
  */
 export const LEDGER_COLUMNS = {
   account_id: 'VARCHAR',
@@ -46,7 +45,7 @@ export const LEDGER_COLUMNS = {
   more: 'VARCHAR',
 } as const;
 
-/** What a part holds of one account: its first and last entry, and the balance before and after them. */
+/** One account in a part: its first and last entry, and the balance before and after them. */
 export const LEDGER_ACCOUNT_COLUMNS = {
   account_id: 'VARCHAR',
   entries: 'BIGINT',
@@ -73,7 +72,7 @@ export const AUDIT_COLUMNS = {
   more: 'VARCHAR',
 } as const;
 
-/** A day without calls is a file without rows: it says that there were none. */
+/** A day without calls is a file without rows. */
 export const USAGE_COLUMNS = {
   account_id: 'VARCHAR',
   route: 'VARCHAR',
@@ -86,15 +85,15 @@ export const USAGE_COLUMNS = {
 const streamId = z.string().regex(/^\d+-\d+$/);
 const whole = z.coerce.number().int();
 
-/** The hash `{a:ID}:carried`: what has left the live ledger of an account. Absent when nothing has. */
+/** The hash `{a:ID}:carried`: how far an account's ledger is archived. Absent when nothing is. */
 export const ledgerArchivedThrough = z.object({
-  /** Id of the last entry that has left. */
+  /** Id of the last archived entry. */
   through: streamId,
   /** Its time, Unix milliseconds. */
   at_ms: whole,
-  /** The balance it left: the sum of all deltas that have left. */
+  /** Its balance: the sum of all archived deltas. */
   balance: whole,
-  /** How many entries have left, ever. */
+  /** Number of archived entries. */
   entries: whole,
 });
 export type LedgerArchivedThrough = z.infer<typeof ledgerArchivedThrough>;

@@ -1,6 +1,6 @@
 /**
- * What people curate and review under `data/`: provider definitions, the indicator overlay, topics, places, links.
- * Loading and checking them (with file, line and reason) is `data/curated/curated.ts`.
+ * Schemas of the curated data under `data/`: provider definitions, indicator overlay, topics, places, links, packs.
+ * `data/curated/curated.ts` loads and checks them.
  */
 import { z } from 'zod';
 import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './records.ts';
@@ -27,18 +27,18 @@ export const topicSlug = z.enum(TOPIC_SLUGS);
 export const topicDefinition = z.strictObject({ slug: topicSlug, name: z.string(), description: z.string() });
 export type TopicDefinition = z.infer<typeof topicDefinition>;
 
-/** What may be curated of one indicator. Everything is optional: what is not said comes from upstream. */
+/** Curated settings of one indicator. Absent settings come from upstream. */
 export const indicatorOverlay = z.strictObject({
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   unit: z.string().optional(),
   topic: topicSlug.optional(),
-  /** `null` says there is no better end; absent says nothing. */
+  /** `null`: neither direction is better. Absent: not curated. */
   higher_is_better: z.boolean().nullable().optional(),
   preferred: z.boolean().optional(),
   featured: z.boolean().optional(),
   no_rank: z.boolean().optional(),
-  /** Place within the topic; smaller comes first. */
+  /** Position within the topic; smaller comes first. */
   order: z.int().optional(),
   enabled: z.boolean().optional(),
   redistributable: z.boolean().optional(),
@@ -46,7 +46,7 @@ export const indicatorOverlay = z.strictObject({
   licence: z.string().optional(),
   licence_url: z.url().optional(),
   attribution: z.string().optional(),
-  /** First year that is a forecast, for series whose rows carry no flag. */
+  /** First forecast year, for series whose rows carry no flag. */
   projected_from: z.int().optional(),
   /** Values outside are rejected as out of bounds. */
   min: z.number().optional(),
@@ -54,13 +54,13 @@ export const indicatorOverlay = z.strictObject({
 });
 export type IndicatorOverlay = z.infer<typeof indicatorOverlay>;
 
-/** Gives settings to every indicator whose slug, name, tag or licence matches; the first matching rule wins per setting. */
+/** Settings for every indicator whose slug, name, tag or licence matches. The first matching rule wins per setting. */
 export const indicatorRule = z.strictObject({
-  /** Regular expressions, case-insensitive. At least one of the four; where several stand, all must match. */
+  /** Case-insensitive regular expressions. At least one of the four is required; all given ones must match. */
   slug: z.string().optional(),
   name: z.string().optional(),
   tag: z.string().optional(),
-  /** The licence that upstream states for the one series; a series without one never matches. */
+  /** Matches the licence that upstream states for the series; a series without one never matches. */
   licence: z.string().optional(),
   set: indicatorOverlay,
 });
@@ -92,23 +92,22 @@ export const providerDefinition = z.strictObject({
   access_tier: accessTier,
   cadence: z.string().nullable().default(null),
   upstream: z.array(upstreamEntry).default([]),
-  /** Which connector reads it, and that connector's own settings (checked by the connector's schema). */
+  /** The connector, and its settings, which the connector's own schema checks. */
   connector: z.string(),
   source: z.record(z.string(), z.unknown()).default({}),
-  /** The true upstream address; absent for data that ships inside a package. */
+  /** The upstream address; absent for data inside an npm package. */
   origin: z.url().optional(),
   /**
-   * Where the provider's files lie below PROVIDER_MIRROR (default: the provider id), or how a mirror *directory* is
-   * read when its layout is not the origin's.
+   * Folder below PROVIDER_MIRROR (default: the provider id), or how a mirror directory with another layout is read.
    */
   mirror: z.union([z.string(), mirrorSource]).optional(),
-  /** Columns of places.csv to look codes up in, in order. Default: iso3 alone. */
+  /** Place schemes in which codes are looked up, in order. */
   places: z.array(z.string()).default(['iso3']),
-  /** First year that is a forecast in every series, where rows carry no flag. */
+  /** First forecast year of every series whose rows carry no flag. */
   projected_from: z.int().optional(),
   default_topic: topicSlug,
   rules: z.array(indicatorRule).default([]),
-  /** Settings of single indicators by slug; `overlay/<id>.csv` is the same as a table and wins over this. */
+  /** Settings of single indicators by slug. `overlay/<id>.csv` takes precedence. */
   indicators: z.record(z.string(), indicatorOverlay).default({}),
   /** Quality gates of ingestion (shares, 0..1). */
   gates: z
@@ -141,7 +140,7 @@ export const spineCountry = countryRecord.extend({
 });
 export type SpineCountry = z.infer<typeof spineCountry>;
 
-/** What a place code that is no present country stands for. */
+/** What a place code stands for that is no present country. */
 export const placeKind = z.enum(['aggregate', 'historical']);
 export type PlaceKind = z.infer<typeof placeKind>;
 

@@ -1,10 +1,9 @@
 /**
- * Work that runs apart from the gateway, and what is known of it while it runs: the shapes that whoever asks for it
- * (the operator area), whoever does it (the worker, the command line) and whoever looks at it agree on.
+ * Schemas of background jobs and their runs, shared by the operator area, the worker and the command line.
  *
- * Two queues, so that a change of the catalogue never waits behind a night: `ingest` reads providers, `publish` builds
- * and points. A *run* is one ingestion of one provider, or one build of a snapshot; runs from a queue, from the schedule
- * and from the command line are told of alike, under keys that `redis-keys.ts` names.
+ * There are two queues, so that a change of the catalogue never waits for a nightly run: `ingest` reads providers,
+ * `publish` builds and publishes. A run is one ingestion of one provider or one build of a snapshot, whether it was started
+ * by a queue, the schedule or the command line. `redis-keys.ts` names its keys.
  */
 import { z } from 'zod';
 import { type runRecord, runStatus } from './lake.ts';
@@ -14,20 +13,20 @@ import { manifest } from './snapshot.ts';
 export const INGEST_QUEUE = 'ingest';
 export const PUBLISH_QUEUE = 'publish';
 
-/** Who asked: an operator's address, or null for the schedule. */
+/** The operator's address, or null for the schedule. */
 const by = z.string().nullable().default(null);
 
-/** What each job carries, by its name. */
+/** Payload schemas by job name. */
 export const JOBS = {
-  /** Ingests one provider, then publishes when its figures changed. `force` reads again what has not changed. */
+  /** Ingests one provider, then publishes when its figures changed. `force` also reads unchanged files. */
   ingest: z.object({ provider: z.string(), force: z.boolean().default(false), by }),
-  /** Takes a held run as good, then publishes. */
+  /** Accepts a held run, then publishes. */
   accept: z.object({ provider: z.string(), run: z.string(), by }),
-  /** Ingests what is due (`all`: everything), then publishes once. */
+  /** Ingests the providers that are due (`all`: every one), then publishes once. */
   nightly: z.object({ all: z.boolean().default(false), by }),
-  /** Builds and publishes from the lake with the operators' changes of the moment. */
+  /** Builds and publishes from the lake and the operators' current changes. */
   rebuild: z.object({ by }),
-  /** Serves an earlier snapshot; null is the one before. */
+  /** Serves an earlier snapshot; null is the previous one. */
   rollback: z.object({ to: z.string().nullable().default(null), by }),
 } as const;
 export type JobName = keyof typeof JOBS;
@@ -41,24 +40,24 @@ export const QUEUE_OF: Readonly<Record<JobName, string>> = {
   rollback: PUBLISH_QUEUE,
 };
 
-/** What became of a job; `busy` when another process was at it already. */
+/** Result of a job; `busy` when another process holds the lock. */
 export const jobResult = z.object({
   outcome: z.enum([...runStatus.options, 'busy']),
-  /** A sentence for the operator; null where the outcome says all. */
+  /** A sentence for the operator; null where the outcome is enough. */
   reason: z.string().nullable(),
 });
 export type JobResult = z.infer<typeof jobResult>;
 
-/** How far a run is. */
+/** Progress of a run. */
 export const runProgress = z.object({
   /** `ingest gapminder`, `build`. */
   task: z.string(),
-  /** What is being done: `reading`, `materialise`, ... */
+  /** The current step: `reading`, `materialise`, ... */
   step: z.string(),
   done: z.number(),
-  /** Null while nobody knows. */
+  /** Null while unknown. */
   total: z.number().nullable(),
-  /** What is counted: `indicators`, `files`. */
+  /** The unit of `done` and `total`: `indicators`, `files`. */
   unit: z.string(),
   rows: z.number().optional(),
   bytes: z.number().optional(),
@@ -80,10 +79,10 @@ export const buildRun = z.object({
 });
 export type BuildRun = z.infer<typeof buildRun>;
 
-/** The subject of a run that builds; every other subject is a provider's id. */
+/** The subject of build runs; every other subject is a provider's id. */
 export const SNAPSHOT_SUBJECT = 'snapshot';
 
-/** A run as Redis knows it. */
+/** A run as stored in Redis. */
 export interface StoredRun {
   /** A provider's id, or `SNAPSHOT_SUBJECT`. */
   subject: string;
@@ -100,7 +99,7 @@ export interface StoredRun {
   build: BuildRun | null;
 }
 
-/** A run that has not been heard of for so long is taken for crashed. */
+/** A run without a heartbeat for this long counts as crashed. */
 export const SILENT_RUN_MS = 30_000;
 /** Runs kept per subject; log lines kept per run. */
 export const RUNS_KEPT = 100;

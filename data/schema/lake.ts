@@ -1,20 +1,20 @@
 /**
- * The lake: what ingestion writes and the build reads.
+ * The layout of the lake, which ingestion writes and the build reads.
  *
  *   <VAR_DIR>/lake/<provider>/<run id>/observations.parquet   LAKE_COLUMNS, sorted by indicator, iso3, year
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
- *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           what was read upstream, for the next conditional request
- *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      every figure that differs from the last good run, if any
+ *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           fetched files, for conditional requests
+ *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      figures that differ from the last good run, if any
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
  *
- * A run directory never changes after `run.json` stands in it. A failed, held or cancelled run never becomes current.
+ * A run directory never changes once it has `run.json`. A failed, held or cancelled run never becomes current.
  */
 import { z } from 'zod';
 import { timestamp } from './records.ts';
 
-/** What an upstream says of one of its series; everything but the slug may be overridden by curated data. */
+/** Upstream's description of one series. Curated data may override everything but the slug. */
 export const catalogueEntry = z.object({
   /** The part of the indicator id after the dot. */
   slug: z.string(),
@@ -24,9 +24,9 @@ export const catalogueEntry = z.object({
   /** The original collector as upstream names it, for the credit line. */
   source: z.string().nullable(),
   source_url: z.string().nullable(),
-  /** Upstream's own subject words: what topic rules of a provider definition match. */
+  /** Upstream's subject words, matched by the topic rules of a provider definition. */
   tags: z.array(z.string()),
-  /** Licence of this one series where upstream states it; a definition says which are redistributable. */
+  /** Licence of this series where upstream states it; the definition says which are redistributable. */
   licence: z.string().nullable(),
 });
 export type CatalogueEntry = z.infer<typeof catalogueEntry>;
@@ -42,7 +42,7 @@ export const LAKE_COLUMNS = {
   status: 'VARCHAR', // what upstream says of the figure: estimated, provisional, break, ...
 } as const;
 
-/** Why a record was left out. */
+/** Why a record was rejected. */
 export const rejectReason = z.enum([
   'unknown_place',
   'aggregate_place',
@@ -52,7 +52,7 @@ export const rejectReason = z.enum([
   'duplicate_key',
   'out_of_bounds',
   'withdrawn',
-  'other_dimension', // of a part of the population that the definition does not take
+  'other_dimension', // a part of the population that the definition does not select
 ]);
 export type RejectReason = z.infer<typeof rejectReason>;
 
@@ -66,7 +66,7 @@ export const runRecord = z.object({
   finished_at: timestamp.nullable(),
   rows_written: z.int(),
   /**
-   * Rows that upstream's files gave. Each is one of those written, of the rejects or of a failed series: this is
+   * Rows in upstream's files. Each was written, rejected or part of a failed series: this is
    * `rows_written` less `rows_carried`, plus the rows of `rejects` and of `failed_indicators`.
    */
   rows_read: z.int().optional(),
@@ -84,11 +84,11 @@ export const runRecord = z.object({
    * rejects; the others of the run are kept.
    */
   failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int().optional() })),
-  /** Why the run failed or is held, in a sentence for the operator. */
+  /** Why the run failed or is held; a sentence for the operator. */
   reason: z.string().nullable(),
   /** Newest observed year of the run. */
   newest_year: z.int().nullable().optional(),
-  /** Series that failed this time and whose last good rows were kept. */
+  /** Series that failed in this run and kept the rows of the last good run. */
   carried_indicators: z.array(z.string()).optional(),
   rows_carried: z.int().optional(),
   /** Against the last good run; absent when there was none. The rows are in `revisions.parquet`. */

@@ -1,8 +1,8 @@
-/** What operators change of an indicator. It outlives every build: Redis keeps it, each build reads it anew. */
+/** The operators' overrides of an indicator. Redis keeps them; every build reads them. */
 import { z } from 'zod';
 
 export const indicatorOverride = z.object({
-  /** False takes the indicator, its data and its rankings from every public route. */
+  /** False removes the indicator, its data and its rankings from every public route. */
   enabled: z.boolean().optional(),
   name: z.string().min(1).optional(),
   /** Null or an empty text: none. */

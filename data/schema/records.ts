@@ -1,8 +1,6 @@
 /**
- * The public records: the shapes that leave the building, as the interface specification gives them.
- *
- * The build validates what it prerenders with these schemas, the gateway derives OpenAPI from them, and the
- * tests hold every answer against them, so a field is described once.
+ * Schemas of the public records, as the interface specification defines them. The build validates prerendered bodies
+ * with them, the gateway derives OpenAPI from them, and the tests check every response against them.
  */
 import { z } from 'zod';
 
@@ -12,7 +10,7 @@ export const timestamp = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$/)
   .describe('ISO 8601 timestamp with UTC offset');
 
-/** Writes an instant in the service's one timestamp form; whole seconds, offset +00:00. */
+/** Formats an instant as a `timestamp`: whole seconds, offset +00:00. */
 export function formatTimestamp(instant: Date | number): string {
   return `${new Date(instant).toISOString().slice(0, 19)}+00:00`;
 }
@@ -21,8 +19,8 @@ export function formatTimestamp(instant: Date | number): string {
 export const iso3 = z.string().regex(/^[A-Z]{3}$/);
 
 /**
- * `<provider>.<slug>`. Both halves are safe as a file name and in a URL path, and the provider holds no dot, so
- * the first dot always separates the two.
+ * `<provider>.<slug>`, safe as a file name and in a URL path. The provider contains no dot, so the first dot separates
+ * the two.
  */
 export const INDICATOR_ID = /^[a-z0-9][a-z0-9_-]{0,63}\.[A-Za-z0-9][A-Za-z0-9_.-]{0,190}$/;
 export const indicatorId = z.string().regex(INDICATOR_ID);

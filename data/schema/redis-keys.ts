@@ -1,79 +1,79 @@
 /**
- * The one file that names Redis keys.
+ * Names of all Redis keys.
  *
- * Everything a script decides about one account carries the hash tag `{a:<account id>}`, so that it lies on one node of
- * a Redis Cluster and one script can change it whole:
+ * Keys of one account carry the hash tag `{a:<account id>}`: they lie on one node of a cluster, and one script can change
+ * them atomically:
  *
  *   {a:ID}:account            hash    state, verified, paid, balance, granted, spent, created_at_ms, email, name
  *   {a:ID}:keys               hash    <key id>:state | expires_at_ms | last_used_ms | label | last4 | environment | created_at_ms
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
- *   {a:ID}:ledger             stream  every movement of the balance that is not archived yet
- *   {a:ID}:carried            hash    through, at_ms, balance, entries: what the archive took over; see archive.ts
+ *   {a:ID}:ledger             stream  changes of the balance that are not archived yet
+ *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts
  *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
- *   {a:ID}:idem               hash    caller's idempotency key -> what was done
+ *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times
  *   {a:ID}:orders             zset    order ids by creation
- *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): how its person signs in
- *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: when a low balance is told by mail
- *   {a:ID}:export:RID         string  gzip of the JSON prepared for a privacy request; gone after days
+ *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): credentials of the account area
+ *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
+ *   {a:ID}:export:RID         string  gzip of the JSON prepared for a privacy request; expires after days
  *
- * Outside of the tag lie immutable facts and indexes, which may be written twice and never disagree:
+ * Without that tag: immutable facts and indexes, whose writes are idempotent:
  *
- *   key:KID                   string  JSON: what never changes of a key
+ *   key:KID                   string  JSON: immutable facts of a key
  *   email:SHA256              string  account id of a lower-cased address
  *   accounts, orders          zset    ids by creation
  *   order:OID                 string  account id of an order
- *   accounts:changed          zset    account ids by the last time that something a search shows may have changed
+ *   accounts:changed          zset    account ids by the last change of anything that a search shows
  *
- * What people who sign in leave, and what they did:
+ * Sign-in, audit, privacy requests, jobs and runs:
  *
  *   operator:SHA256           hash    email, role, password, epoch (raised to end every session), created_at_ms
  *   operators                 zset    digests of the operators' addresses by creation
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
- *   throttle:SCOPE:WHO        hash    failures, last_ms: how long the next try must wait
- *   {audit}:log               stream  every change: who, action, subject, before, after, request id
+ *   throttle:SCOPE:WHO        hash    failures, last_ms: delay of the next attempt
+ *   {audit}:log               stream  every change: by, action, subject, before, after, request id
  *   {audit}:of:SUBJECT        stream  the same entries, of one subject
- *   {audit}:begun             hash    note -> JSON: changes that are under way, or were when their process died
- *   {audit}:carried           hash    through, entries: what the archive took over
- *   {audit}:once:WORD         string  set when the entry of that name has been written
+ *   {audit}:begun             hash    note -> JSON: changes in progress, or interrupted by a crash
+ *   {audit}:carried           hash    through, entries: how far the log is archived
+ *   {audit}:once:WORD         string  set when the entry of that name is written
  *   {requests}:all, :open     zset    privacy request ids by creation
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times
  *   {requests}:of:ID          zset    request ids of an account by creation
- *   {requests}:now:KIND:ID    string  the request of that kind that an account has open
- *   alerts                    zset    account ids that want to be told of a low balance
- *   link:SHA256               string  JSON: what a mailed link is good for, once; by the digest of its id
- *   secret:links              string  what mailed links are signed with
+ *   {requests}:now:KIND:ID    string  the open request of that kind of an account
+ *   alerts                    zset    account ids with a notification of a low balance
+ *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
+ *   secret:links              string  signing key of mailed links
  *   {jobs}:account:*                  BullMQ's own: mail to send, requests to prepare
  *   {jobs}:ingest:*, :publish:*       BullMQ's own: see jobs.ts
  *   {runs}:all                        zset    SUBJECT/RUN of all runs that are kept, by start
  *   {runs}:of:SUBJECT                 zset    run ids of a provider, or of the builds, by start
  *   {runs}:r:SUBJECT:RUN              hash    said (JSON: the run record), progress (JSON), heard_at_ms
  *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
- *   {runs}:cancel:SUBJECT:RUN         string  who wants the run to end
- *   overrides                         hash    indicator id -> JSON: what operators changed of it
- *   overrides:was                     hash    indicator id -> JSON: how it stood before the first change
+ *   {runs}:cancel:SUBJECT:RUN         string  who cancelled the run
+ *   overrides                         hash    indicator id -> JSON: the operators' override
+ *   overrides:was                     hash    indicator id -> JSON: values before the first override
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
- *   archive:id                        string  id of the archive that holds what has left this Redis; see archive.ts
+ *   archive:id                        string  id of the archive of this Redis; see archive.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts
  *
- * Ids made by us are plain words. What a user or a proxy chose is encoded, so that no text can break out of its key.
+ * Generated ids are used as they are. Values from users or proxies are encoded, so that they cannot break out of a key.
  */
 import { createHash } from 'node:crypto';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** Number of the UTC minute that holds a moment. */
+/** Number of the UTC minute of a moment. */
 export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS);
-/** Number of the UTC day that holds a moment. */
+/** Number of the UTC day of a moment. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 /** `2026-11-20` for the number of a UTC day. */
 export const dateOfDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 const tag = (accountId: string): string => `{a:${encodeURIComponent(accountId)}}`;
 const addressTag = (address: string): string => `{ip:${encodeURIComponent(address)}}`;
-/** An e-mail address as a word of a key: lower-cased, hashed. */
+/** SHA-256 of an e-mail address in lower case, for use in keys. */
 export const addressDigest = (address: string): string =>
   createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
 

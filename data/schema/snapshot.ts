@@ -1,21 +1,21 @@
 /**
- * The layout of a snapshot: what the build writes and the gateway opens.
+ * The layout of a snapshot, which the build writes and the gateway reads.
  *
  * A snapshot is a directory `<SNAPSHOT_DIR>/<id>/` that never changes once published. `manifest.json` is written
- * last and names every other file with its size and SHA-256; a directory without one is a half-build and invisible.
- * `<SNAPSHOT_DIR>/current` is a text file holding the id being served; it is replaced by one atomic rename.
+ * last and names every other file with its size and SHA-256; a directory without one is incomplete and ignored.
+ * `<SNAPSHOT_DIR>/current` is a text file with the id of the served snapshot; it is replaced by one atomic rename.
  *
  *   manifest.json
- *   catalogue.json                         what the gateway keeps in memory (see `catalogueIndex`)
+ *   catalogue.json                         held in memory by the gateway (see `catalogueIndex`)
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
  *   latest.parquet coverage.parquet catalogue.parquet
- *   concepts.json                          series of different providers that measure one thing (see `conceptLink`)
+ *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
  *
- * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Published Parquet is V1 pages with Snappy, so that
- * any reader opens it.
+ * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Parquet uses V1 pages and Snappy, which every reader
+ * supports.
  */
 import { z } from 'zod';
 import { countryRecord, indicatorRecord, timestamp, topicRecord } from './records.ts';
@@ -26,7 +26,7 @@ export const MANIFEST = 'manifest.json';
 export const CATALOGUE = 'catalogue.json';
 export const CONCEPTS = 'concepts.json';
 
-/** Two published series that the build found to measure one thing, for review; strongest agreement first. */
+/** Two published series that seem to measure one concept, for review; strongest agreement first. */
 export const conceptLink = z.object({
   a: z.string(),
   b: z.string(),
@@ -34,7 +34,7 @@ export const conceptLink = z.object({
   common: z.int(),
   /** Spearman's rank correlation over them; null below 30. */
   rho: z.number().nullable(),
-  /** Middle of |a − b| / max(|a|, |b|) over them. */
+  /** Median of |a − b| / max(|a|, |b|) over them. */
   median_difference: z.number().nullable(),
 });
 export type ConceptLink = z.infer<typeof conceptLink>;
@@ -79,24 +79,24 @@ export const manifest = z.object({
     countries: z.int(),
     observations: z.int(),
   }),
-  /** Which lake run of each provider went in, so that every figure can be traced. */
+  /** The lake run of each provider, for tracing figures. */
   runs: z.record(z.string(), z.string()),
   files: z.record(
     z.string(),
     z.object({
       bytes: z.int(),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      /** Hash of what the file was made from: an unchanged one is hard-linked into the next snapshot. */
+      /** Hash of the file's inputs. A file with unchanged inputs is hard-linked into the next snapshot. */
       inputs: z.string().optional(),
     }),
   ),
 });
 export type Manifest = z.infer<typeof manifest>;
 
-/** One indicator as the gateway keeps it: the public record, and what only sorting and filtering need. */
+/** One indicator in the gateway: the public record, and fields for sorting and filtering. */
 export const indexedIndicator = z.object({
   record: indicatorRecord,
-  /** Curated place within its topic; ties by name. */
+  /** Curated position within its topic; ties by name. */
   topic_order: z.int(),
   /** True when the series has forecast years beyond its newest observed year. */
   has_projections: z.boolean(),
@@ -112,7 +112,7 @@ export const catalogueIndex = z.object({
 });
 export type CatalogueIndex = z.infer<typeof catalogueIndex>;
 
-/** The order of names everywhere: English collation, so that Åland comes with A; ties by id. */
+/** English collation, so that Åland sorts with A; ties by id. */
 const collator = new Intl.Collator('en');
 export function compareByName(a: { name: string; id: string }, b: { name: string; id: string }): number {
   return collator.compare(a.name, b.name) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
