@@ -1,4 +1,4 @@
-# Gateway, worker and command lines in one image: `docker run … node build/main.ts nightly` is one night.
+# One image for gateway, worker and command lines, for example `docker run … node build/main.ts nightly`.
 FROM node:24-bookworm-slim
 
 WORKDIR /app
@@ -13,7 +13,7 @@ COPY gateway ./gateway
 COPY admin ./admin
 RUN install -d -o 1000 -g 1000 var
 
-# The `node` user of the image, by number, so that a cluster can see it is not root.
+# The image's `node` user. Kubernetes verifies `runAsNonRoot` by number only.
 USER 1000:1000
 VOLUME /app/var
 EXPOSE 8080

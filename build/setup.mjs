@@ -2,7 +2,7 @@
  * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser (test), a first snapshot (start).
  *
  * Plain JavaScript without dependencies: it runs before anything is installed, under any Node. Each step does nothing
- * when nothing is missing, and announces what it installs. Where it may not install, it exits 1 with the command to run.
+ * when nothing is missing, and announces what it installs. Without permission to install, it exits 1 with the command.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const OLDEST_NODE = 20;
 const RUNTIME_NODE = 24; // runs TypeScript directly; the dev dependency `node` provides it
-const POLICY = '/usr/sbin/policy-rc.d'; // Debian runs this file to ask whether an installed service may start
+const POLICY = '/usr/sbin/policy-rc.d'; // Debian starts an installed service only if this script allows it
 
 // Not read through data/runtime/settings.ts, whose packages may be missing.
 const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR } = process.env;
@@ -20,7 +20,7 @@ const task = process.argv[2];
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 process.env.PATH = resolve('node_modules/.bin') + delimiter + process.env.PATH;
-process.on('SIGINT', () => process.exit(130)); // after the step's own clean-up
+process.on('SIGINT', () => process.exit(130)); // after the step has cleaned up
 
 const say = (line) => console.error(`setup: ${line}`);
 
@@ -31,14 +31,14 @@ function fail(line) {
 
 function run(...command) {
   const { status } = spawnSync(command[0], command.slice(1), { stdio: 'inherit' });
-  if (status !== 0) fail(`this did not work: ${command.join(' ')}`);
+  if (status !== 0) fail(`failed: ${command.join(' ')}`);
 }
 
 function onPath(program) {
-  const places = isAbsolute(program) ? [''] : process.env.PATH.split(delimiter);
-  return places.some((place) => {
+  const directories = isAbsolute(program) ? [''] : process.env.PATH.split(delimiter);
+  return directories.some((directory) => {
     try {
-      accessSync(join(place, program), constants.X_OK);
+      accessSync(join(directory, program), constants.X_OK);
       return true;
     } catch {
       return false;
@@ -46,7 +46,7 @@ function onPath(program) {
   });
 }
 
-/** Whether node_modules matches package-lock.json, by version: a checkout changes modification times. */
+/** Whether node_modules matches package-lock.json. Compares versions, because a checkout changes modification times. */
 function packagesInstalled() {
   const packages = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
   try {
@@ -65,25 +65,25 @@ function install(missing) {
   const debian = missing.map((program) => program.debian).join(' ');
   if (!onPath('apt-get')) {
     const brew = missing.map((program) => program.brew).join(' ');
-    if (!onPath('brew')) fail(`please install these with your package manager, then try again: ${debian}`);
+    if (!onPath('brew')) fail(`missing: ${debian}. Install with your package manager, then try again`);
     say(`installing with Homebrew: ${brew}`);
     return run('brew', 'install', ...brew.split(' '));
   }
   const command = `apt-get install -y --no-install-recommends ${debian}`;
-  if (process.getuid() !== 0) fail(`missing: ${debian}. Type: sudo ${command}`);
+  if (process.getuid() !== 0) fail(`missing: ${debian}. Run: sudo ${command}`);
   say(`installing with apt-get: ${debian}`);
   process.env.DEBIAN_FRONTEND = 'noninteractive';
-  // Keeps Debian from starting a Redis on port 6379. Almanac's own uses a socket under var/.
+  // Keeps Debian from starting Redis on port 6379. The private Redis uses a socket under var/.
   const forbidServices = !existsSync(POLICY);
   if (forbidServices) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   let status = spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit' }).status;
   if (status === 0) status = spawnSync('sh', ['-c', command], { stdio: 'inherit' }).status;
   if (forbidServices) rmSync(POLICY);
-  if (status !== 0) fail(`this did not work: ${command}`);
+  if (status !== 0) fail(`failed: ${command}`);
 }
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
-  fail(`Node ${OLDEST_NODE} or newer is needed; this is ${process.version}`);
+  fail(`Node ${OLDEST_NODE} or newer is needed, found ${process.version}`);
 
 if (!packagesInstalled()) {
   say('installing Node packages (npm ci)');
@@ -91,9 +91,7 @@ if (!packagesInstalled()) {
 }
 const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim();
 if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)
-  fail(
-    `Node ${RUNTIME_NODE} is needed and ${found} was found. Type: npm ci --include=dev --foreground-scripts`,
-  );
+  fail(`Node ${RUNTIME_NODE} is needed, found ${found}. Run: npm ci --include=dev --foreground-scripts`);
 
 const missing = [];
 if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
@@ -103,6 +101,6 @@ if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'u
 if (missing.length > 0) install(missing);
 
 if (task === 'start' && !existsSync(join(snapshots, 'current'))) {
-  say('building the sample snapshot from figures that ship in npm packages');
+  say('building the sample snapshot from data in npm packages');
   run('node', 'build/main.ts', 'sample');
 }
