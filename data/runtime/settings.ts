@@ -1,5 +1,5 @@
 /**
- * Every setting, parsed once from the environment. No other file reads `process.env`.
+ * All settings, parsed once from the environment. No other product file reads `process.env`.
  * The README's table is held against this schema by a test, both ways.
  */
 import { isIP } from 'node:net';
@@ -147,15 +147,15 @@ export type Settings = Readonly<
   }
 >;
 
-/** A setting that cannot be used: its message names the setting and what was expected. */
+/** Invalid settings. The message names each and what was expected. */
 export class SettingsError extends Error {
   override name = 'SettingsError';
 }
 
-/** Under a flood of calls a process takes some 700 MB; measured with 4,000 connections. */
+/** A process takes some 700 MB under overload; measured with 4,000 connections. */
 const MEMORY_PER_WORKER_BYTES = 768 * 1024 * 1024;
 
-/** What a container may use counts, of cores and of memory. */
+/** One worker a core, limited by the memory of machine or container. */
 function defaultWorkers(): number {
   const allowed_bytes = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   const fitting = Math.floor(Math.min(allowed_bytes, totalmem()) / MEMORY_PER_WORKER_BYTES);

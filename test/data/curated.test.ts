@@ -19,7 +19,7 @@ const entry = (slug: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry
 const small = (files = SMALL) => withFiles(files, loadCurated);
 
 describe('loadCurated', () => {
-  it('reads every column of the spine, an empty cell as null and NA as Namibia', async () => {
+  it('reads every column of countries.csv, an empty cell as null and NA as Namibia', async () => {
     const { countries } = await small();
     expect(countries.map(({ iso3 }) => iso3)).toEqual(['CIV', 'NAM', 'XKX']);
     expect(countries[1]).toEqual({
@@ -40,7 +40,7 @@ describe('loadCurated', () => {
     expect(countries[2]).toMatchObject({ m49: null, official_name: null, subregion: null });
   });
 
-  it('fills the defaults of a definition', async () => {
+  it('applies the defaults of a provider definition', async () => {
     const { providers } = await small();
     expect(providers.get('atlas')).toMatchObject({
       enabled: true,
@@ -51,12 +51,12 @@ describe('loadCurated', () => {
     });
   });
 
-  it('gives packs cheapest first', async () => {
+  it('sorts credit packs by price', async () => {
     const { packs } = await small();
     expect(packs.map(({ id }) => id)).toEqual(['small', 'large']);
   });
 
-  it('reads a file that begins with a byte order mark and ends its lines with CR LF', async () => {
+  it('reads a file with a byte order mark and CR LF line ends', async () => {
     const { links } = await small({
       ...SMALL,
       'links.csv': `\ufeff${SMALL['links.csv']?.replaceAll('\n', '\r\n')}`,
@@ -66,7 +66,7 @@ describe('loadCurated', () => {
 });
 
 describe('the overlay of a series', () => {
-  it('takes each setting from the table, then from indicators, then from the first rule that says it', async () => {
+  it('prefers the table, then `indicators`, then the first matching rule, for each setting', async () => {
     const { overlay } = await small();
     expect(overlay('atlas', entry('energy_use', { tags: ['power'] }))).toEqual({
       topic: 'energy',
@@ -79,7 +79,7 @@ describe('the overlay of a series', () => {
     });
   });
 
-  it('is what the rules say where nothing else does', async () => {
+  it('uses the rules where nothing else is curated', async () => {
     const { overlay } = await small();
     expect(overlay('atlas', entry('ENERGY_price'))).toEqual({ topic: 'energy', unit: 'kWh' });
     expect(overlay('atlas', entry('coal', { tags: ['mine', 'Power'] }))).toEqual({
@@ -88,12 +88,12 @@ describe('the overlay of a series', () => {
     });
   });
 
-  it('is empty for a series that nobody curated', async () => {
+  it('is empty for a series without curated settings', async () => {
     const { overlay } = await small();
     expect(overlay('atlas', entry('rainfall', { tags: ['powerful'] }))).toEqual({});
   });
 
-  it('wants every expression of a rule to match, and a licence only where upstream states one', async () => {
+  it('applies a rule only when all its expressions match, and a licence rule only where upstream states a licence', async () => {
     const { overlay } = await small(
       spoil([
         {
@@ -109,7 +109,7 @@ describe('the overlay of a series', () => {
     expect(overlay('atlas', entry('gas', { licence: 'IEA terms' }))).toEqual({});
   });
 
-  it('is refused for a provider without a definition', async () => {
+  it('throws for a provider without a definition', async () => {
     const { overlay } = await small();
     expect(() => overlay('globe', entry('gdp'))).toThrow(RangeError);
   });

@@ -21,7 +21,7 @@ const served = rows.filter(({ enabled }) => enabled !== 'false');
 const LAST_POSSIBLE_YEAR = 2025;
 
 describe("Gapminder's overlay", () => {
-  it('has topic, direction and order of every enabled series, and disables the one that is not numeric', () => {
+  it('curates topic, direction and order of every enabled series, and disables the non-numeric one', () => {
     expect(served).toHaveLength(478);
     expect(rows.filter(({ enabled }) => enabled === 'false').map(({ slug }) => slug)).toEqual([
       'income_mountains',
@@ -50,7 +50,7 @@ describe("Gapminder's overlay", () => {
     }
   });
 
-  it('has every series that curated links name', () => {
+  it('contains every series of the curated links', () => {
     const linked = curated.links.flatMap(({ from, to }) => [from, to]);
     const unknown = linked.filter(
       (id) => id.startsWith('gapminder.') && !bySlug.has(id.slice('gapminder.'.length)),
@@ -126,7 +126,7 @@ describeWithMirror("Gapminder's files", (mirror) => {
     expect((await slugsOf()).toSorted()).toEqual([...bySlug.keys()].toSorted());
   });
 
-  it('that go beyond the edition have a first projected year within their range', async () => {
+  it('beyond the edition have a first projected year within their range', async () => {
     const bad: string[] = [];
     const extents = await readExtents(dir);
     expect([...extents.keys()].toSorted()).toEqual((await slugsOf()).toSorted());

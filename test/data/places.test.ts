@@ -16,7 +16,7 @@ const said = (schemes: readonly string[], code: string): string => {
 };
 
 describe('place codes', () => {
-  it('of the spine are known in any case and with space around', () => {
+  it('of countries.csv match in any case and with surrounding space', () => {
     for (const { iso3, iso2 } of countries) {
       expect(said(['iso3'], iso3)).toBe(iso3);
       expect(said(['iso3'], ` ${iso3.toLowerCase()} `)).toBe(iso3);
@@ -46,7 +46,7 @@ describe('place codes', () => {
     expect(said([scheme], code)).toBe(expected);
   });
 
-  it('are looked up scheme by scheme, and a scheme that there is not knows nothing', () => {
+  it('are looked up scheme by scheme; an unknown scheme matches nothing', () => {
     expect(said(['iso3', 'gapminder'], 'gbm')).toBe('IMN');
     expect(said(['nowhere', 'iso3'], 'swe')).toBe('SWE');
     expect(said([], 'SWE')).toBe('unknown');
@@ -54,7 +54,7 @@ describe('place codes', () => {
 });
 
 describe('place names', () => {
-  it('of the spine, common and official, are known, whatever their case, accents and punctuation', () => {
+  it('of countries.csv, common and official, match regardless of case, accents and punctuation', () => {
     for (const { iso3, name, official_name } of countries) {
       for (const text of [name, name.toUpperCase(), official_name ?? name, `The ${official_name ?? name}`]) {
         expect(said(['names'], text), text).toBe(iso3);
@@ -129,7 +129,7 @@ describe('places.csv', () => {
     { columns: true },
   );
 
-  it('maps nothing historical and no group onto a present country', () => {
+  it('maps no historical state and no aggregate to a present country', () => {
     const wrong = rows.filter(
       ({ iso3, code, scheme }) =>
         iso3 !== '' && scheme === 'names' && NEVER_A_COUNTRY.test(code) && !REALLY_COUNTRIES.includes(code),
@@ -142,7 +142,7 @@ describe('places.csv', () => {
     expect(others.length).toBeGreaterThan(150);
   });
 
-  it('is needed: no row repeats what the spine says by itself', () => {
+  it('has no row that repeats countries.csv', () => {
     const spine = new Set(countries.map(({ iso3 }) => iso3));
     for (const { scheme, code, iso3 } of rows) {
       if (scheme !== 'names')
@@ -158,7 +158,7 @@ const GAPMINDER_UNKNOWN = ['akr_a_dhe', 'cyp_nor'];
 describeWithMirror('places of the provider files', (mirror) => {
   const schemesOf = (id: string) => providers.get(id)?.places ?? [];
 
-  it('of Gapminder are all known, but for two territories', async () => {
+  it('of Gapminder are all known, except two territories', async () => {
     const dir = join(mirror, 'gapminder', GAPMINDER_DATA);
     const codes = new Set<string>();
     for (const file of (await readdir(dir)).filter((name) => name.endsWith('.csv'))) {
@@ -183,7 +183,7 @@ describeWithMirror('places of the provider files', (mirror) => {
     }
   });
 
-  it('of the country codes table bear the same code by their UN, CLDR and ISO names', () => {
+  it('of country-codes resolve to the same code by their UN, CLDR and ISO names', () => {
     const table: Array<Record<string, string>> = parse(
       readFileSync(join(mirror, 'iso-spine', 'data', 'country-codes.csv')),
       { columns: true, bom: true, trim: true },

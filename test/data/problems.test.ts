@@ -27,8 +27,8 @@ function expectProblems(problems: readonly string[], beginnings: readonly string
   expect(cut).toEqual(beginnings);
 }
 
-describe('curated data that is wrong', () => {
-  it('is not the small set itself', async () => {
+describe('problems in curated data', () => {
+  it('are not found in the valid fixture', async () => {
     expect(await problemsOf(SMALL)).toEqual([]);
   });
 
@@ -45,14 +45,14 @@ describe('curated data that is wrong', () => {
     },
   );
 
-  it('without any provider', async () => {
+  it('report a missing provider definition', async () => {
     const { 'providers/atlas.yaml': _, 'overlay/atlas.csv': __, ...rest } = SMALL;
     expect(await problemsOf({ ...rest, 'links.csv': 'from,to,relation\n' })).toEqual([
       'providers:1: there is no provider definition (*.yaml)',
     ]);
   });
 
-  it('names lines behind cells that hold line breaks', async () => {
+  it('name the right line after cells with line breaks', async () => {
     const files = spoil([
       { file: 'overlay/atlas.csv', from: '"Use, all of it"', to: '"Use,\nall of it"' },
       { file: 'overlay/atlas.csv', from: 'gdp,economy', to: 'gdp,money' },
@@ -60,7 +60,7 @@ describe('curated data that is wrong', () => {
     expect(await problemsOf(files)).toEqual([expect.stringMatching(/^overlay\/atlas\.csv:4: topic: /)]);
   });
 
-  it('is told whole: any set of faults gives exactly their problems, each line of a file in order', async () => {
+  it('are reported together: any set of faults gives exactly its problems, by file and line', async () => {
     await fc.assert(
       fc.asyncProperty(fc.subarray(CASES.filter(({ mixes }) => mixes)), async (faults) => {
         const told = await problemsOf(spoil(faults));

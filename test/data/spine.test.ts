@@ -44,8 +44,8 @@ const WITHOUT_CAPITAL = ['ATA', 'BVT', 'HMD', 'TKL', 'UMI'];
 const distinct = (values: Array<string | null>): string[] =>
   [...new Set(values.filter((value) => value !== null))].toSorted();
 
-describe('the country spine', () => {
-  it('is the 249 entries of ISO 3166-1 and Kosovo, in the order of their codes', () => {
+describe('countries.csv', () => {
+  it('holds the 249 entries of ISO 3166-1 and Kosovo, sorted by code', () => {
     const codes = countries.map(({ iso3 }) => iso3);
     expect(codes).toHaveLength(250);
     expect(codes).toEqual(codes.toSorted());
@@ -54,7 +54,7 @@ describe('the country spine', () => {
     ]);
   });
 
-  it('has two letters, a flag and a Wikidata id for every country, and a UN number for all but Kosovo', () => {
+  it('has an ISO2 code, a flag and a Wikidata id for every country, and an M49 number for all but Kosovo', () => {
     for (const country of countries) {
       expect(country.iso2, country.iso3).toMatch(/^[A-Z]{2}$/);
       expect(country.flag_emoji, country.iso3).not.toBeNull();
@@ -63,7 +63,7 @@ describe('the country spine', () => {
     }
   });
 
-  it('knows the codes by which readers lose Namibia', () => {
+  it('keeps Namibia’s code NA as text', () => {
     expect(byIso3.get('NAM')).toMatchObject({
       iso2: 'NA',
       wikidata_id: 'Q1030',
@@ -92,7 +92,7 @@ describe('the country spine', () => {
     expect(countries.filter(({ subregion }) => subregion === null)).toMatchObject([{ iso3: 'ATA' }]);
   });
 
-  it('has a capital wherever there is one', () => {
+  it('has a capital for every country with one', () => {
     const without = countries.filter(({ capital }) => capital === null).map(({ iso3 }) => iso3);
     expect(without).toEqual(WITHOUT_CAPITAL);
   });
@@ -132,7 +132,7 @@ describe('the country spine', () => {
     ]);
   });
 
-  it('has no leading article, straight apostrophe, footnote mark or stray space in any text', () => {
+  it('has no leading article, straight apostrophe, footnote mark or stray space', () => {
     for (const { iso3, name, official_name, capital } of countries) {
       for (const text of [name, official_name, capital]) {
         if (text === null) continue;
@@ -145,17 +145,17 @@ describe('the country spine', () => {
     expect(countries.filter(({ wb_code }) => wb_code !== null)).toEqual([]);
   });
 
-  it('serves all but the seven without any statistics', () => {
+  it('enables all countries but the seven without statistics', () => {
     expect(countries.filter(({ enabled }) => !enabled).map(({ iso3 }) => iso3)).toEqual(NOT_SERVED);
   });
 
-  it('fits the public record', () => {
+  it('matches the schema of the public record', () => {
     for (const country of countries) expect(() => countryRecord.parse(country)).not.toThrow();
   });
 });
 
 describe('topics', () => {
-  it('are the 13, each with a name and one sentence', () => {
+  it('are 13, each with a name and one sentence', () => {
     expect(topics.map(({ slug }) => slug)).toEqual([...TOPIC_SLUGS]);
     for (const { name, description } of topics) {
       expect(name).toMatch(/^[A-Z]/);
@@ -165,7 +165,7 @@ describe('topics', () => {
 });
 
 describe('credit packs', () => {
-  it('are three of one currency, the larger the cheaper a credit', () => {
+  it('are three in one currency, with a lower price a credit for larger packs', () => {
     expect(packs).toHaveLength(3);
     expect(new Set(packs.map(({ currency }) => currency)).size).toBe(1);
     const each = packs.map(({ credits, price_minor }) => price_minor / credits);
@@ -174,7 +174,7 @@ describe('credit packs', () => {
 });
 
 describe('provider definitions', () => {
-  it('name a licence, a credit line and where the figures come from', () => {
+  it('name a licence, a credit line and the sources', () => {
     for (const { id, licence, attribution, upstream } of providers.values()) {
       expect(licence, id).not.toBe('');
       expect(attribution, id).not.toBe('');
@@ -182,7 +182,7 @@ describe('provider definitions', () => {
     }
   });
 
-  it('have an origin, or ship inside a package as samples do', () => {
+  it('have an origin, unless they are samples inside a package', () => {
     for (const { id, connector, origin, sample } of providers.values()) {
       expect(origin === undefined, id).toBe(connector === 'package');
       expect(sample, id).toBe(connector === 'package');

@@ -1,4 +1,4 @@
-/** A directory that changes while it is copied is copied as it was at one moment. */
+/** A directory that changes during a copy is copied as it was at one moment. */
 import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -23,7 +23,7 @@ class Interrupted extends Copier {
   }
 }
 
-it('follows what is published, replaced and cleared away meanwhile', async () => {
+it('copies a tree consistently while files are published, replaced and removed', async () => {
   const dir = await temporaryDirectory();
   try {
     const [home, copy] = [settingsIn(join(dir, 'home')), settingsIn(join(dir, 'copy'))];

@@ -48,7 +48,7 @@ const serverOf = async (client: RedisClient): Promise<number> =>
 const pid = async (): Promise<number> => pidFrom(await readFile(join(dir, 'redis.pid'), 'utf8'));
 
 describe('the private Redis', () => {
-  it('listens on a unix socket alone and never throws anything away', async () => {
+  it('listens on a unix socket only and never evicts keys', async () => {
     const client = await connect(await hold());
     const setting = async (name: string) => (await client.config('GET', name))[1];
     expect(await setting('port')).toBe('0');
@@ -57,7 +57,7 @@ describe('the private Redis', () => {
     expect(await setting('appendfsync')).toBe('always');
   });
 
-  it('keeps what was written over stop and start', async () => {
+  it('keeps its data across a restart', async () => {
     const first = await hold();
     await (await connect(first)).set('kept', '1');
     await first.stop();
@@ -65,7 +65,7 @@ describe('the private Redis', () => {
     expect(await (await connect(await hold())).get('kept')).toBe('1');
   });
 
-  it('is shared: it stays until the last holder lets go', async () => {
+  it('runs until the last holder releases it', async () => {
     const [first, second] = await Promise.all([hold(), hold()]);
     const process_id = await pid();
     await first.stop();
@@ -76,7 +76,7 @@ describe('the private Redis', () => {
     expect(() => process.kill(process_id, 0)).toThrow();
   });
 
-  it('that dies while it is held is started again on the same files', async () => {
+  it('is restarted on the same files when it dies while it is in use', async () => {
     const client = await connect(await hold());
     await client.set('kept', '1');
     const before = await pid();
@@ -85,7 +85,7 @@ describe('the private Redis', () => {
     expect(await pid()).not.toBe(before);
   });
 
-  it('stops with the last of many who let go at the same moment', async () => {
+  it('stops when many holders release it at the same moment', async () => {
     for (let round = 0; round < 5; round += 1) {
       const holders = await Promise.all(Array.from({ length: 8 }, () => hold()));
       const process_id = await pid();
@@ -94,7 +94,7 @@ describe('the private Redis', () => {
     }
   });
 
-  it('starts over what a crash left: a socket, a lock, and a process id that is somebody else’s now', async () => {
+  it('starts despite a stale socket, a stale lock and a reused process id after a crash', async () => {
     const left = program(`
       const redis = await startPrivateRedis(${JSON.stringify(dir)});
       process.kill(Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8')), 'SIGKILL');
@@ -108,7 +108,7 @@ describe('the private Redis', () => {
     expect(await (await connect(await hold())).ping()).toBe('PONG');
   });
 
-  it('that is still reading its files is waited for, and no second one is started on them', async () => {
+  it('waits for a server that is still loading instead of starting a second one', async () => {
     const client = await connect(await hold());
     // It answers that it is loading after each 1,024 commands, which take it half a second.
     for (let n = 0; n < 3_000; n += 1) await client.set(`key:${n}`, n);
@@ -121,7 +121,7 @@ describe('the private Redis', () => {
     expect(await serverOf(await connect(await hold()))).toBe(loading.pid);
   });
 
-  it('has a shorter socket path where the folder lies deep', async () => {
+  it('uses a shorter socket path for a deep directory', async () => {
     const deep = join(base, ...Array.from({ length: 12 }, (_, i) => `folder-number-${i}`), 'redis');
     const redis = await hold(deep);
     const socket = (await readFile(join(deep, 'socket'), 'utf8')).trim();
@@ -130,7 +130,7 @@ describe('the private Redis', () => {
     expect(await (await connect(redis)).ping()).toBe('PONG');
   });
 
-  it('works in a folder whose name a URL would read otherwise', async () => {
+  it('works in a directory whose name has URL characters', async () => {
     expect(await (await connect(await hold(join(base, 'a b?c#d%41')))).ping()).toBe('PONG');
   });
 });
@@ -155,7 +155,7 @@ async function outputOf(child: ReturnType<typeof program>): Promise<{ code: numb
   return { code, out };
 }
 
-it('Ctrl-C in the terminal of its holder does not reach it', async () => {
+it('the private Redis does not receive Ctrl-C of its holder', async () => {
   const child = program(`
     const redis = await startPrivateRedis(${JSON.stringify(dir)});
     process.on('SIGINT', async () => { await redis.stop(); process.exit(0); });
@@ -168,7 +168,7 @@ it('Ctrl-C in the terminal of its holder does not reach it', async () => {
   expect(await (await connect(other)).ping()).toBe('PONG');
 });
 
-it('several programs that start at once share one', async () => {
+it('programs that start at the same time share one private Redis', async () => {
   const work = `
     const redis = await startPrivateRedis(${JSON.stringify(dir)});
     console.log('up');
@@ -179,7 +179,7 @@ it('several programs that start at once share one', async () => {
   expect(existsSync(join(dir, 'redis.sock'))).toBe(false);
 });
 
-it('without a server on PATH it says in one line what to do', async () => {
+it('reports in one line what to do without a server on PATH', async () => {
   const work = `await startPrivateRedis(${JSON.stringify(dir)}).catch((error) => console.log(error.message));`;
   const { out } = await outputOf(program(work, `PATH=${base}`));
   expect(out).toMatch(
