@@ -67,14 +67,23 @@ async function asRedis(cluster: TestCluster): Promise<TestRedis> {
   const singleServerOnly = (): never => {
     throw new Error('a cluster is not one server');
   };
-  await flushRedis(await cluster.connect());
+  const clients: Cluster[] = [];
+  const connect = async (replicas: number): Promise<Cluster> => {
+    const client = await cluster.connect(replicas);
+    clients.push(client);
+    return client;
+  };
+  await flushRedis(await connect(0));
   return {
     url: cluster.url,
     settings: { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' },
-    connect: () => cluster.connect(1),
+    connect: () => connect(1),
     kill: singleServerOnly,
     restart: singleServerOnly,
-    stop: async () => {},
+    // Background writes of this test file must not reach the next one.
+    stop: async () => {
+      for (const client of clients) client.disconnect();
+    },
   };
 }
 
