@@ -41,3 +41,8 @@ const ECHO_MAX = 300;
 /** Truncates caller input for an error message, so that no error is longer than its request. */
 export const truncateInput = (text: string): string =>
   text.length > ECHO_MAX ? `${text.slice(0, ECHO_MAX)}…` : text;
+
+/** A bounded queue is full: a transient fault, reported as `unavailable`. */
+export class QueueFull extends Error {
+  override name = 'QueueFull';
+}

@@ -10,7 +10,7 @@
  * caller gets an error instead; one call uses one snapshot from start to end.
  */
 import type { Logger } from 'pino';
-import { type ApiError, ERRORS } from './errors.ts';
+import { type ApiError, ERRORS, QueueFull } from './errors.ts';
 import {
   type Admission,
   type AnonymousVerdict,
@@ -24,7 +24,6 @@ import {
 import type { Caller, Content, Operation, Plan, Planned } from './operations/operation.ts';
 import type { ParameterReading } from './operations/parameters.ts';
 import type { ValidationDetail } from './operations/validation.ts';
-import { QueueFull } from './queue-full.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { Snapshots } from './snapshot/store.ts';

@@ -3,8 +3,9 @@
  * (`archive-totals.ts`) disagree or cannot tell. Replays the entries of a part that is inconsistent, or that Redis counts
  * as archived only in part.
  */
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { dayOf } from '../../data/schema/redis-keys.ts';
-import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
+import type { ArchiveEngine, SqlRow } from '../../gateway/archive/engine.ts';
 import {
   compareStreamIds,
   formatStreamId,

@@ -7,13 +7,15 @@
  *
  * Reports files that cannot be read and parts whose account list differs from their entries.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { auditArchivedThrough } from '../../data/schema/archive.ts';
 import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type ArchiveEngine, readSql } from '../../gateway/archive/engine.ts';
+import type { ArchiveEngine } from '../../gateway/archive/engine.ts';
 import { integerOf, parseStreamId } from '../../gateway/archive/entries.ts';
 import { listParts, listUsage } from '../../gateway/archive/parts.ts';
 

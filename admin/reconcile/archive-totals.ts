@@ -7,8 +7,9 @@
  * Only the newest part may hold entries that Redis does not count as archived yet, because each part is recorded in Redis
  * before the next is written. It is therefore added up separately.
  */
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import { type ArchiveEngine, readSql, type SqlRow } from '../../gateway/archive/engine.ts';
+import type { ArchiveEngine, SqlRow } from '../../gateway/archive/engine.ts';
 import {
   compareStreamIds,
   formatStreamId,

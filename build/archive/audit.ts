@@ -2,9 +2,10 @@
  * Moves audit entries older than a given moment from Redis to Parquet parts: first from the log, and with each entry its
  * copy in the stream of its subject. Parts that an earlier run wrote but did not trim are trimmed first.
  */
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, auditArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { readSql, type SqlRow } from '../runtime/duckdb.ts';
+import type { SqlRow } from '../runtime/duckdb.ts';
 import type { ArchiveContext, NotArchived } from './context.ts';
 import { auditRow, idOf, isAfter, RowTable, type StreamEntry, timeOf } from './entry-rows.ts';
 import { readScript, runScript, withRetry } from './redis-access.ts';

@@ -2,9 +2,10 @@
  * Writes the usage of finished days: one file a day with all accounts, once the day can no longer change. The counters
  * stay in Redis and expire there.
  */
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { readSql } from '../runtime/duckdb.ts';
+
 import type { ArchiveContext } from './context.ts';
 import { type Cell, RowTable } from './entry-rows.ts';
 import { accountPages, firstDay, withRetry } from './redis-access.ts';

@@ -5,12 +5,14 @@
  * takes seconds. The others are computed in batches of neighbours in one lake file, which bounds memory and spreads
  * the fixed cost of a statement.
  */
+
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { Published } from '../publish/snapshot-storage.ts';
-import { type DuckSession, readSql } from '../runtime/duckdb.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from './file-writer.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 

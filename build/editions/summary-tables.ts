@@ -2,11 +2,13 @@
  * Writes the tables over all indicators (latest values, coverage, catalogue) and returns summaries for the rest of the
  * build. Everything is read from the published observation files, so it cannot disagree with them.
  */
+
 import { join } from 'node:path';
 import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
-import { type DuckSession, readSql } from '../runtime/duckdb.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 

@@ -2,9 +2,11 @@
  * Writes the observations of one run to Parquet. Series are appended to a table of numbers that spills to disk; one
  * statement at the end decodes, sorts and writes them.
  */
+
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { ColumnAppender } from '../runtime/column-appender.ts';
-import { DuckSession, readSql } from '../runtime/duckdb.ts';
+import { DuckSession } from '../runtime/duckdb.ts';
 import type { SeriesColumns } from './series-facts.ts';
 
 const RUN_TABLES = readSql(import.meta.url, 'sql/run-tables.sql');

@@ -1,7 +1,9 @@
 /** Compares two runs of a provider observation by observation: a Parquet file, and counts for the run record. */
+
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import { type DuckSession, readSql } from '../runtime/duckdb.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 import type { SeriesFile } from './series-facts.ts';
 
 const REVISIONS_SUMMARY = readSql(import.meta.url, 'sql/revisions-summary.sql');

@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import { hashFile } from '../editions/file-writer.ts';
 import {
@@ -21,7 +22,7 @@ import { planSnapshot } from '../editions/plan-snapshot.ts';
 import type { IndicatorCoverage } from '../editions/summary-tables.ts';
 import { loadCountrySeries, readCoverage } from '../editions/summary-tables.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { DuckSession, readSql, type SqlRow } from '../runtime/duckdb.ts';
+import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');

@@ -4,7 +4,6 @@
  * A session is in memory and spills to its own scratch directory. A crash leaves only that directory, which the next
  * session with the same scratch path removes.
  */
-import { readFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import {
   type DuckDBConnection,
@@ -27,11 +26,6 @@ export interface DuckOptions {
 
 /** Lake runs and published files never change, so their Parquet footers may be cached. */
 const SESSION = 'SET GLOBAL parquet_metadata_cache = true';
-
-/** Reads a statement from a file that lies beside the module that names it. */
-export function readSql(module: string, file: string): string {
-  return readFileSync(new URL(file, module), 'utf8');
-}
 
 export class DuckSession {
   readonly #instance: DuckDBInstance;

@@ -2,10 +2,12 @@
  * The archive as pages read it: account history and audit log that have left Redis (see `data/schema/archive.ts`). New
  * parts are noticed without a restart. A missing directory is an empty archive.
  */
+
 import { basename } from 'node:path';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { AuditArchivedThrough } from '../../data/schema/archive.ts';
 import type { UsageCounts } from '../metering/metering.ts';
-import { ArchiveEngine, readSql } from './engine.ts';
+import { ArchiveEngine } from './engine.ts';
 import {
   type ArchivedEntry,
   type ArchivedPage,

@@ -1,5 +1,4 @@
 /** DuckDB over the files of the archive: opened by the first query, with bounded memory, threads, time and concurrency. */
-import { readFileSync } from 'node:fs';
 import {
   DuckDBInstance,
   type DuckDBType,
@@ -21,9 +20,6 @@ export interface EngineLimits {
 
 export type SqlValue = DuckDBValue | readonly string[];
 export type SqlRow = Readonly<Record<string, DuckDBValue>>;
-
-/** Reads an SQL file next to a module. @param module its `import.meta.url` */
-export const readSql = (module: string, file: string): string => readFileSync(new URL(file, module), 'utf8');
 
 const CONCURRENT_QUERIES = 2;
 

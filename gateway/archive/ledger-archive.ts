@@ -5,9 +5,11 @@
  * balance of the part before, and the last closes with the archived balance in Redis. Where a part is missing or damaged
  * the page ends with a gap, so that lost entries never look like an account without history.
  */
+
 import { LRUCache } from 'lru-cache';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import { type ArchiveEngine, readSql, type SqlRow } from './engine.ts';
+import type { ArchiveEngine, SqlRow } from './engine.ts';
 import {
   type ArchivedPage,
   archivedEntryOf,

@@ -15,7 +15,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import pLimit from 'p-limit';
-import { QueueFull } from '../queue-full.ts';
+import { QueueFull } from '../errors.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 
 type Compressed = Exclude<Encoding, 'identity'>;

@@ -4,8 +4,9 @@
  * A filter by countries and years is a handful of row ranges found by binary search; no figure is copied. Doubles
  * pass through unchanged; a missing one is NaN here and null outside.
  */
-import { readFileSync } from 'node:fs';
+
 import { type DuckDBDataChunk, type DuckDBValue, INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import type { QueryRunner } from './query-runner.ts';
 
 /** A missing rank; ranks start at 1. */
@@ -127,10 +128,9 @@ export function countRows(ranges: readonly RowRange[]): number {
   return ranges.reduce((rows, range) => rows + range.end - range.start, 0);
 }
 
-const sqlText = (name: string): string => readFileSync(new URL(`sql/${name}`, import.meta.url), 'utf8');
-const WHOLE_SQL = sqlText('all-columns.sql');
-const FILTERED_SQL = sqlText('columns-by-country.sql');
-const YEARS_SQL = sqlText('columns-by-year.sql');
+const WHOLE_SQL = readSql(import.meta.url, 'sql/all-columns.sql');
+const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
+const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
 
 /** Keeps a caller's year within the column's type; no series has years outside it. */
 const YEAR_MIN = -2_147_483_648;

@@ -2,7 +2,7 @@
  * DuckDB over the files of one snapshot: a small pool of connections, prepared statements, bound values, a timeout that
  * covers waiting and running. A query that times out is interrupted, and its connection is reused.
  */
-import { readFileSync } from 'node:fs';
+
 import {
   type DuckDBConnection,
   type DuckDBDataChunk,
@@ -11,14 +11,15 @@ import {
   type DuckDBType,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { QueueFull } from '../queue-full.ts';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import { QueueFull } from '../errors.ts';
 
 /** A query timed out; nothing is wrong with the request. */
 export class QueryTimeout extends Error {
   override name = 'QueryTimeout';
 }
 
-const SESSION_SQL = readFileSync(new URL('sql/session.sql', import.meta.url), 'utf8');
+const SESSION_SQL = readSql(import.meta.url, 'sql/session.sql');
 const CONNECTIONS = 4;
 /** At 1 to 2 ms per query, the last in the queue waits for half a second. */
 const QUEUE_MAX = 512;

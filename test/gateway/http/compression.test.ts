@@ -2,8 +2,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { QueueFull } from '../../../gateway/errors.ts';
 import { compress } from '../../../gateway/http/compression.ts';
-import { QueueFull } from '../../../gateway/queue-full.ts';
 
 const DECODERS = {
   br: promisify(brotliDecompress),
