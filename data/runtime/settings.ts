@@ -31,11 +31,11 @@ const schema = z.object({
   WORKERS: count
     .optional()
     .describe(
-      'Processes that answer and share the port; default one per core, fewer where there is less than 768 MB for each',
+      'Worker processes that share the port; default one per core, fewer with less than 768 MB for each',
     ),
   ADMIN_PORT: port
     .optional()
-    .describe('Port of the operator area alone, `npm run admin`; with it the gateway serves no `/admin`'),
+    .describe('Separate port of the operator area (`npm run admin`); with it the gateway serves no `/admin`'),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
   REDIS_URL: z
     .string()
@@ -49,55 +49,50 @@ const schema = z.object({
     .min(0)
     .max(10)
     .default(0)
-    .describe('Replicas of a Redis of your own that must hold a change of money before it is acknowledged'),
+    .describe('Replicas that must hold a change of money before it is acknowledged'),
   VAR_DIR: z.string().default('var').describe('Everything a run writes'),
   SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
   CURATED_DIR: z.string().default('data').describe('The curated data: countries, topics, providers, overlay'),
-  PROVIDER_MIRROR: z
-    .string()
-    .optional()
-    .describe('A directory or URL that stands in for every upstream origin'),
+  PROVIDER_MIRROR: z.string().optional().describe('A directory or URL that replaces every upstream origin'),
   SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
   LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
   ARCHIVE_DIR: z.string().optional().describe('Archived ledger, usage and audit; default `VAR_DIR/archive`'),
   LEDGER_LIVE_DAYS: count
     .default(3)
-    .describe('Whole days that ledger entries stay in Redis before the archive'),
+    .describe('Whole days that ledger entries stay in Redis before they are archived'),
   AUDIT_LIVE_DAYS: count
     .default(90)
-    .describe('Whole days that audit entries stay in Redis before the archive'),
+    .describe('Whole days that audit entries stay in Redis before they are archived'),
   INGEST_PARALLEL: count.default(2).describe('Providers ingested at the same time'),
   NIGHTLY_CRON: z
     .string()
     .regex(/^(off|\S+(\s+\S+){4,5})$/, 'five fields of a cron pattern, or off')
     .default('0 2 * * *')
-    .describe('When the worker begins the night, in UTC; `off` leaves that to others'),
-  SNAPSHOT_POLL_MS: count.default(1000).describe('How often a gateway looks at the current pointer'),
+    .describe('When the worker starts the nightly build, in UTC; `off` disables it'),
+  SNAPSHOT_POLL_MS: count.default(1000).describe('Poll interval for the published snapshot'),
   HOT_CACHE_MB: count.default(64).describe('Memory for hot indicators, in MB; all workers together'),
   QUERY_TIMEOUT_MS: count.default(10_000).describe('Longest time one DuckDB query may take'),
   TRUST_PROXY: z
     .string()
     .default('')
     .refine((list) => splitList(list).every(isAddressRange), 'addresses or CIDR ranges separated by commas')
-    .describe('Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed'),
-  ANONYMOUS_PER_MINUTE: count.default(30).describe('Requests a minute, per address or unverified account'),
-  ANONYMOUS_PER_DAY: count.default(1000).describe('Requests a day, per address or unverified account'),
-  FREE_PER_MINUTE: count.default(120).describe('Requests a minute, verified account'),
-  FREE_PER_DAY: count.default(10_000).describe('Requests a day, verified account'),
-  PAID_PER_MINUTE: count.default(600).describe('Requests a minute, after the first paid order'),
-  PAID_PER_DAY: count.default(100_000).describe('Requests a day, after the first paid order'),
+    .describe('Comma-separated addresses or CIDR ranges of trusted proxies (X-Forwarded-For)'),
+  ANONYMOUS_PER_MINUTE: count.default(30).describe('Requests per minute, per address or unverified account'),
+  ANONYMOUS_PER_DAY: count.default(1000).describe('Requests per day, per address or unverified account'),
+  FREE_PER_MINUTE: count.default(120).describe('Requests per minute, verified account'),
+  FREE_PER_DAY: count.default(10_000).describe('Requests per day, verified account'),
+  PAID_PER_MINUTE: count.default(600).describe('Requests per minute, after the first paid order'),
+  PAID_PER_DAY: count.default(100_000).describe('Requests per day, after the first paid order'),
   DEMO_KEY: z
     .stringbool()
     .optional()
     .describe(
-      'Make a demo account with credits at start and print its key; default only with the private Redis',
+      'Create a demo account with credits at start and print its key; default only with the private Redis',
     ),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe(
-      'Where people reach the service, for links in mails and payments; default `http://localhost:PORT`',
-    ),
+    .describe('Public URL of the service, for links in mails and payments; default `http://localhost:PORT`'),
   FREE_GRANT: z.coerce
     .number()
     .int()
@@ -109,9 +104,7 @@ const schema = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'an smtp:// or smtps:// address')
     .optional()
-    .describe(
-      'Where mail is handed over; without it mails are written to `VAR_DIR/mail` and links are logged',
-    ),
+    .describe('Mail server; without it mails are written to `VAR_DIR/mail` and links are logged'),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]+$/, 'one line')
@@ -125,7 +118,7 @@ const schema = z.object({
   STRIPE_API_BASE: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("Another address of Stripe's API, for a stand-in; default Stripe's own"),
+    .describe("Base URL of Stripe's API, for tests; default Stripe's own"),
   INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
   INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
@@ -133,7 +126,7 @@ const schema = z.object({
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
-    .describe('Least severe log line that is written'),
+    .describe('Lowest log level'),
 });
 
 export type SettingName = keyof z.infer<typeof schema>;

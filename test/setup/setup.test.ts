@@ -37,7 +37,7 @@ describe('build/setup.mjs', () => {
   it('names what is missing and exits with 1 without a package manager', () => {
     expect(setUp('test', [bare])).toEqual({
       status: 1,
-      said: 'setup: please install these with your package manager, then try again: redis-server chromium\n',
+      said: 'setup: missing: redis-server chromium. Install with your package manager, then try again\n',
     });
   });
 
@@ -62,7 +62,7 @@ describe('build/setup.mjs', () => {
     await program('brew', 'brew', 'exit 3');
     expect(setUp('bench', [bare, join(dir, 'brew')])).toEqual({
       status: 1,
-      said: 'setup: installing with Homebrew: redis\nsetup: this did not work: brew install redis\n',
+      said: 'setup: installing with Homebrew: redis\nsetup: failed: brew install redis\n',
     });
   });
 });
