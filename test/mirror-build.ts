@@ -75,7 +75,8 @@ async function buildInto(directory: string, mirror: string): Promise<void> {
 async function removeOld(): Promise<void> {
   for (const name of await readdir(HOME)) {
     const path = join(HOME, name);
-    const { mtimeMs } = await stat(path);
+    // Another process waiting for the lock creates and removes its own files here.
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
     if (Date.now() - mtimeMs > OLD_MS) await rm(path, { recursive: true, force: true });
   }
 }
