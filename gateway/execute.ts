@@ -1,13 +1,13 @@
 /**
- * The one way into every operation, for every adapter. The order is fixed:
+ * Entry point for all operations, whatever the adapter. The order of checks is fixed:
  *
  *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → balance 402
  *
- * The plan is made first, in memory, so that its price is known; then one Redis script decides on key, rate and balance
- * and charges. Its decision comes before the plan's: a revoked key gets 401 even where a parameter was wrong too.
+ * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
+ * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
  *
- * Guarantees: a refusal costs nothing; what was charged and could not be produced or rendered is refunded, and the
- * caller gets an error instead; one call uses one snapshot from start to end.
+ * Guarantees: a refusal costs nothing; a charge is refunded if the response cannot be produced or rendered; one call
+ * uses one snapshot from start to end.
  */
 import type { Logger } from 'pino';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
@@ -54,7 +54,7 @@ export interface QuotaStatus {
   window: RateWindow;
 }
 
-interface Circumstances {
+interface ResultContext {
   /** The key that was presented, once it was recognised; for logs. */
   key_id: string | null;
   /** Null for anonymous calls, and where the key was refused. */
@@ -63,7 +63,7 @@ interface Circumstances {
   snapshot: Snapshot | null;
 }
 
-export type Result<Rendered> = Circumstances &
+export type Result<Rendered> = ResultContext &
   (
     | { kind: 'success'; rendered: Rendered }
     | { kind: 'error'; error: ApiError }
@@ -94,7 +94,7 @@ export class Executor {
     this.#dependencies = dependencies;
   }
 
-  /** Never throws or rejects. Returns a promise only where something has to be waited for. */
+  /** Never throws or rejects. Returns a promise only when it has to await. */
   execute<Rendered>(call: Call<Rendered>): Result<Rendered> | Promise<Result<Rendered>> {
     const snapshot = this.#dependencies.snapshots.current();
     if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
@@ -124,7 +124,7 @@ export class Executor {
     }
   }
 
-  /** Most anonymous calls wait for nothing, and cost less than a promise would. */
+  /** Most anonymous calls are synchronous; a promise would cost more than the call. */
   #executeAnonymous<Rendered>(
     call: Call<Rendered>,
     snapshot: Snapshot,
@@ -147,13 +147,13 @@ export class Executor {
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
-    // A key that was over its window a moment ago is asked about before any work is done for it.
+    // Check a recently limited key before doing any work for it.
     if (metering.isKnownOverLimit(key)) {
       const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, peek: true });
       if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
     }
     const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot));
-    const { price, rows } = 'price' in planned ? planned : NOTHING;
+    const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
     const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), peek: false });
     if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
     const about: About = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
@@ -162,7 +162,7 @@ export class Executor {
     return this.#produce(planned, call, about, this.#callerOf(key, verdict), verdict.debit);
   }
 
-  /** The scope is judged before the rate, but a revoked key has no scope at all. */
+  /** Scope is checked before rate limits, but a revoked key must get 401. */
   async #refuseScope<Rendered>(
     call: Call<Rendered>,
     key: ApiKey,
@@ -187,7 +187,7 @@ export class Executor {
     return this.#dependencies.metering.admit({ key, route, request_id: requestId, ...decided });
   }
 
-  /** A fault becomes an error of the call, so that it is counted and the caller learns its quota. */
+  /** A fault becomes an error of the call, so that it is counted and carries quota headers. */
   async #planSafely(call: Call<unknown>, snapshot: Snapshot): Promise<Plan | Unplanned> {
     try {
       return await planCall(call, snapshot);
@@ -225,7 +225,7 @@ export class Executor {
     return { key_id, environment, scopes, tier, balance, now_ms: now(), usage };
   }
 
-  /** Faults that pass by themselves are not logged: under load, a line for each would add to it. */
+  /** Queue-full and metering errors are not logged: under load, a line for each would add to it. */
   #faultOf(error: unknown, { requestId, route }: Call<unknown>): ApiError {
     if (TRANSIENT.some((kind) => error instanceof kind)) {
       if (error instanceof QueryTimeout) this.#log(error, requestId, route);
@@ -243,15 +243,15 @@ export class Executor {
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull] as const;
 
 type Admitted = Verdict & { kind: 'admitted' };
-type About = Circumstances & { snapshot: Snapshot };
+type About = ResultContext & { snapshot: Snapshot };
 
-const anonymous = <S extends Snapshot | null>(snapshot: S): Circumstances & { snapshot: S } => ({
+const anonymous = <S extends Snapshot | null>(snapshot: S): ResultContext & { snapshot: S } => ({
   key_id: null,
   quota: null,
   snapshot,
 });
 
-const NOTHING = { price: 0, rows: 0 } as const;
+const NO_CHARGE = { price: 0, rows: 0 } as const;
 
 /** An answer rendered before, which is free. */
 interface Cached<Rendered> {
@@ -289,7 +289,7 @@ function renderFree<Rendered>(
 ): Result<Rendered> | Promise<Result<Rendered>> {
   const about = anonymous(snapshot);
   if (planned.kind !== 'plan') return { ...planned, ...about };
-  if (planned.price > 0) throw new Error(`${call.route} has a price and needs no key`);
+  if (planned.price > 0) throw new Error(`${call.route} has a price but does not require a key`);
   const success = (rendered: Rendered): Result<Rendered> => ({ kind: 'success', rendered, ...about });
   const render = (content: Content) => call.render(content, snapshot);
   const content = planned.produce(null);

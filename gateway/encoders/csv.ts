@@ -8,8 +8,10 @@ const HEADER = 'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n';
 const orEmpty = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? '' : formatDouble(value);
 
+const NAME = 'csv';
+
 const ROWS: RowFormat = {
-  name: 'csv',
+  name: NAME,
   separator: '',
   row({ year, value, ciLo, ciHi, rank: ranks, projected }, country, at, indicator) {
     const rank = ranks[at] ?? NO_RANK;
@@ -23,7 +25,7 @@ const ROWS: RowFormat = {
 const START = Buffer.from(HEADER);
 
 export const csv: Encoder = {
-  name: 'csv',
+  name: NAME,
   mediaType: 'text/csv; charset=utf-8',
   extension: 'csv',
   isCompressible: true,

@@ -6,8 +6,10 @@ import type { Encoder } from './encoder.ts';
 const orNull = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? 'null' : formatDouble(value);
 
+const NAME = 'json';
+
 const ROWS: RowFormat = {
-  name: 'json',
+  name: NAME,
   separator: ',',
   row({ year, value, ciLo, ciHi, rank: ranks, projected }, country, at) {
     const rank = ranks[at] ?? NO_RANK;
@@ -22,7 +24,7 @@ const ROWS: RowFormat = {
 const START = Buffer.from('{"data":[');
 
 export const json: Encoder = {
-  name: 'json',
+  name: NAME,
   mediaType: 'application/json; charset=utf-8',
   extension: null,
   isCompressible: true,

@@ -28,6 +28,13 @@ type Variants = Record<Encoding, Variant | null>;
 const bytesOf = (variants: Variants): number =>
   Object.values(variants).reduce((total, variant) => total + (variant?.bytes ?? 0), 0);
 
+/** By literal names: a look-up by a variable name costs 1 % of a cached answer. */
+function variantFor(variants: Variants, encoding: Encoding): Variant | null {
+  if (encoding === 'br') return variants.br;
+  if (encoding === 'gzip') return variants.gzip;
+  return encoding === 'identity' ? variants.identity : variants.zstd;
+}
+
 export class ResponseCache {
   readonly #byUrl: ByteCache<Variants>;
   /** An answer in all its codings fits. */
@@ -41,7 +48,9 @@ export class ResponseCache {
   }
 
   find(url: string, { acceptEncoding, ifNoneMatch }: Preferences): Representation | null {
-    const variant = this.#byUrl.get(url)?.[chooseEncoding(acceptEncoding)] ?? null;
+    const variants = this.#byUrl.get(url);
+    if (variants === undefined) return null;
+    const variant = variantFor(variants, chooseEncoding(acceptEncoding));
     if (variant === null) return null;
     return isNotModified(variant.notModified, ifNoneMatch) ? variant.notModified : variant.whole;
   }

@@ -272,7 +272,7 @@ export function sendResult(
   namesSnapshot: boolean,
 ): void {
   const { quota, snapshot } = result;
-  const snapshotId = (namesSnapshot && snapshot?.id) || null;
+  const snapshotId = namesSnapshot && snapshot !== null ? snapshot.id : null;
   if (result.kind === 'success') {
     sendRepresentation(result.rendered, { raw, requestId, quota, snapshotId });
   } else if (result.kind === 'error') {

@@ -5,7 +5,7 @@
  * the caller, the time or the snapshot, so a repeated URL gets the answer that a new one would. `maxUrls: 0` turns it off.
  */
 import type { IncomingMessage } from 'node:http';
-import { LRUCache } from 'lru-cache';
+import { BoundedCache } from '../bounded-cache.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { ParameterReader, ParameterReading, RawParameters } from '../operations/parameters.ts';
 
@@ -33,10 +33,10 @@ const MAX_URLS = 4_096;
 const URL_MAX_LENGTH = 512;
 
 export class UrlRouteCache {
-  readonly #matched: LRUCache<string, MatchedUrl> | null;
+  readonly #matched: BoundedCache<MatchedUrl> | null;
 
   constructor(maxUrls = MAX_URLS) {
-    this.#matched = maxUrls === 0 ? null : new LRUCache({ max: maxUrls });
+    this.#matched = maxUrls === 0 ? null : new BoundedCache(maxUrls);
   }
 
   /** Adds the router's result for a GET of a URL. */

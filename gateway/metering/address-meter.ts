@@ -10,10 +10,10 @@
  * requests are admitted uncounted, and Redis is left alone for a second.
  */
 import { isIPv4, isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { BoundedCache } from '../bounded-cache.ts';
 import { type AnonymousVerdict, secondsUntil } from './metering.ts';
 
 const ADDRESS = readScript(import.meta.url, 'lua/address.lua', 2);
@@ -54,9 +54,9 @@ export class AddressMeter {
   readonly #dependencies: Dependencies;
   readonly #lease: number;
   /** By unit. */
-  readonly #callers = new LRUCache<string, Caller>({ max: CACHED_ADDRESSES });
+  readonly #callers = new BoundedCache<Caller>(CACHED_ADDRESSES);
   /** By address: the unit of an IPv6 address takes 5 µs to compute, the look-up 0.05 µs. */
-  readonly #byAddress = new LRUCache<string, Caller>({ max: CACHED_ADDRESSES });
+  readonly #byAddress = new BoundedCache<Caller>(CACHED_ADDRESSES);
   #pausedUntil_ms = 0;
   #uncounted = 0;
 

@@ -17,10 +17,10 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { BoundedCache } from '../bounded-cache.ts';
 import { type ApiKey, MeteringUnavailable } from './metering.ts';
 
 export const KEY_PREFIX = 'alm';
@@ -126,7 +126,7 @@ const UNKNOWN_KEY_TEXT = JSON.stringify(UNKNOWN_KEY);
 
 export class KeyResolver {
   readonly #redis: RedisClient;
-  readonly #known = new LRUCache<string, KnownKey>({ max: CACHED_KEYS });
+  readonly #known = new BoundedCache<KnownKey>(CACHED_KEYS);
 
   constructor(redis: RedisClient) {
     this.#redis = redis;

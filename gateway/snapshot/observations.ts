@@ -134,7 +134,7 @@ export class Observations {
   /** It fits, or it is asked for more often than what it would evict. */
   #isWorthKeeping(indicator: string, requests: number): boolean {
     if (this.#hot.hasRoom(this.#source.fileBytes(indicator) * MEMORY_PER_FILE_BYTE)) return true;
-    const evicted = this.#hot.leastRecent();
+    const evicted = this.#hot.nextEvicted();
     return evicted !== undefined && requests > this.#popularity.of(evicted);
   }
 

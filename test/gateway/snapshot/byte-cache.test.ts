@@ -70,14 +70,14 @@ describe('ByteCache', () => {
     expect([made, cache.bytes, cache.get('a')]).toEqual([1, 0, undefined]);
   });
 
-  test('hasRoom and leastRecent tell what an insertion would evict', async () => {
+  test('hasRoom and nextEvicted tell what an insertion would evict', async () => {
     const cache = cacheOf(10);
-    expect([cache.hasRoom(10), cache.hasRoom(11), cache.leastRecent()]).toEqual([true, false, undefined]);
+    expect([cache.hasRoom(10), cache.hasRoom(11), cache.nextEvicted()]).toEqual([true, false, undefined]);
     await cache.getOrMake('a', give('aaaa'));
     await cache.getOrMake('b', give('bbbb'));
-    expect([cache.hasRoom(2), cache.hasRoom(3), cache.leastRecent()]).toEqual([true, false, 'a']);
+    expect([cache.hasRoom(2), cache.hasRoom(3), cache.nextEvicted()]).toEqual([true, false, 'a']);
     cache.get('a');
-    expect(cache.leastRecent()).toBe('b');
+    expect(cache.nextEvicted()).toBe('b');
   });
 
   test('clear removes everything', async () => {
