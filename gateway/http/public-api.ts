@@ -168,20 +168,20 @@ const createFacts = ({ route }: MatchedUrl): RequestFacts => ({
 });
 
 /**
- * Adapts an HTTP request to `Call`. One flat object per request: with more, the garbage of cached answers costs a tenth of
- * them when the collector runs on another core.
+ * Adapts an HTTP request to `Call`. Fields are declared only: Node would define each of them anew for every request, which
+ * costs a tenth of a cached answer.
  */
 class HttpCall implements Call<Representation>, Preferences {
-  readonly operation: Operation;
-  readonly requestId: string;
-  readonly authorization: string | undefined;
-  readonly url: string;
-  readonly acceptEncoding: string | undefined;
-  readonly ifNoneMatch: string | undefined;
-  private readonly api: PublicApi;
-  private readonly addressOf: (request: IncomingMessage) => string;
-  private readonly request: IncomingMessage;
-  private readonly matched: MatchedUrl;
+  declare readonly operation: Operation;
+  declare readonly requestId: string;
+  declare readonly authorization: string | undefined;
+  declare readonly url: string;
+  declare readonly acceptEncoding: string | undefined;
+  declare readonly ifNoneMatch: string | undefined;
+  declare private readonly api: PublicApi;
+  declare private readonly addressOf: (request: IncomingMessage) => string;
+  declare private readonly request: IncomingMessage;
+  declare private readonly matched: MatchedUrl;
 
   constructor(
     api: PublicApi,

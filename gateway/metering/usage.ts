@@ -45,10 +45,16 @@ export class UsageTotals {
   }
 
   #countsOf(day: number, route: string): UsageCounts {
-    const routes = this.#pending.get(day) ?? new Map<string, UsageCounts>();
-    this.#pending.set(day, routes);
-    const counts = routes.get(route) ?? zero();
-    routes.set(route, counts);
+    let routes = this.#pending.get(day);
+    if (routes === undefined) {
+      routes = new Map();
+      this.#pending.set(day, routes);
+    }
+    let counts = routes.get(route);
+    if (counts === undefined) {
+      counts = zero();
+      routes.set(route, counts);
+    }
     return counts;
   }
 
