@@ -5,7 +5,7 @@ import { type AttackCase, attackCases, type KnownValues, validCases } from './ca
 
 /** Internal detail that no answer may contain: paths, stack frames, names of libraries. */
 export const INTERNALS =
-  /node_modules|\.ts\b|\bat [A-Z]\w+\.\w|read_parquet|FST_|Error:|\/(?:home|root|tmp|usr|var)\/|redis|duckdb|fastify/i;
+  /node_modules|\.ts\b|\bat [A-Z]\w+\.|read_parquet|FST_|Error:|\/(?:home|root|tmp|usr|var)\/|redis|duckdb|fastify/i;
 
 /** Existing and missing values of the fixture snapshot. */
 export const KNOWN: KnownValues = {
