@@ -17,6 +17,7 @@ import {
   shutDownOnSignal,
   startFailureReason,
 } from './process/lifecycle.ts';
+import { keepTickObject } from './process/tick-object.ts';
 
 /** Runs everything in one process. Resolves to the start-up banner. */
 async function startSingleProcess(
@@ -64,6 +65,7 @@ async function startWorker(): Promise<void> {
   runWorker();
 }
 
+keepTickObject();
 try {
   await (cluster.isWorker ? startWorker() : main());
 } catch (error) {
