@@ -2,7 +2,7 @@
  * The nightly run: ingest all due providers in parallel, build once, then archive.
  *
  * A failing provider never stops the others: the summary names it, and its last good figures are published again.
- * A provider that another process is ingesting is skipped. Build and archive run whatever became of the step before.
+ * A provider that another process is ingesting is skipped. Build and archive run even if an earlier step failed.
  */
 import type { Logger } from 'pino';
 import { LockHeldError } from '../data/runtime/file-lock.ts';
@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Days between two ingestions of a provider, by the first pattern that its cadence matches. An unchanged upstream costs
- * one conditional request, so yearly providers are asked weekly, too: their day of release is not known.
+ * one conditional request, so yearly providers are read weekly, too: their release day is unknown.
  */
 const CADENCES: readonly [RegExp, number][] = [
   [/fixed/i, 365],
@@ -143,7 +143,7 @@ async function ingestAll(deps: NightlyDependencies, due: readonly string[]): Pro
   return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Runs the night. Errors of a provider, the build or the archive are reported in the summary, not thrown. */
+/** Runs the nightly build. Errors of a provider, the build or the archive are reported in the summary, not thrown. */
 export async function nightly(
   deps: NightlyDependencies,
   options: NightlyOptions = {},
@@ -171,12 +171,12 @@ type Archived = Pick<NightlySummary, 'archive' | 'archive_error' | 'archive_fail
 const NOT_ARCHIVED: Archived = { archive: null, archive_error: null, archive_failed: false };
 
 async function archiveOnce({ archive: run, log, signal }: NightlyDependencies): Promise<Archived> {
-  if (!run) return { ...NOT_ARCHIVED, archive_error: 'there is no Redis at hand' };
+  if (!run) return { ...NOT_ARCHIVED, archive_error: 'Redis is not configured' };
   try {
     signal?.throwIfAborted();
     const archive = await run();
-    const troubles = archiveWarnings(archive);
-    return { archive, archive_error: troubles.join('; ') || null, archive_failed: troubles.length > 0 };
+    const warnings = archiveWarnings(archive);
+    return { archive, archive_error: warnings.join('; ') || null, archive_failed: warnings.length > 0 };
   } catch (error) {
     log.error({ err: error }, 'the archive failed');
     const message = error instanceof Error ? error.message : String(error);

@@ -121,7 +121,7 @@ const rollbackStep: Step = async ({ settings }, { to }) => {
 };
 
 const archive: Step = async ({ archive: run }) => {
-  if (!run) throw new CommandError('there is no Redis at hand: nothing can be archived');
+  if (!run) throw new CommandError('Redis is not configured: nothing can be archived');
   const summary = await run();
   const troubles = archiveWarnings(summary);
   return {

@@ -1,6 +1,6 @@
 /**
- * Faults of this machine, told apart from faults of a provider or of its files. A full disk is nobody's bad series: what
- * meets it ends as a whole, with a sentence that names it, instead of losing one series after the other.
+ * Faults of this machine (such as a full disk), as opposed to faults of a provider or its files. They fail the whole run
+ * with a message that names them, instead of failing one series after the other.
  */
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   ENFILE: 'Too many files are open',
 };
 
-/** DuckDB hands the system's words on without its code. */
+/** DuckDB reports the system's message without its error code. */
 const WORDS: readonly [RegExp, string][] = [
   [/no space left on device|failed to offload data block|max_temp_directory_size/i, 'The disk is full'],
   [/disk quota exceeded/i, 'The disk quota is used up'],
@@ -20,7 +20,7 @@ const WORDS: readonly [RegExp, string][] = [
   [/too many open files/i, 'Too many files are open'],
 ];
 
-/** What is wrong with this machine, as a sentence, when that is what an error or its cause says; otherwise null. */
+/** Describes the fault of this machine that an error or its cause reports; otherwise null. */
 export function machineFault(error: unknown): string | null {
   for (let inner = error; inner instanceof Error; inner = inner.cause) {
     const { code } = inner as NodeJS.ErrnoException;
@@ -31,6 +31,6 @@ export function machineFault(error: unknown): string | null {
   return null;
 }
 
-/** Why something failed, in a sentence for the operator. */
+/** Describes an error in a sentence for the operator. */
 export const describeError = (error: unknown): string =>
   machineFault(error) ?? (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,5 @@
 /**
- * What a build tells those who watch: a terminal, a log, and Redis, where operators see it.
- * Watching never changes the outcome: an observer is told, it is not asked.
+ * Progress of a build, reported to a terminal, the log and Redis (for operators). Observers never change the outcome.
  */
 
 import type { WriteStream } from 'node:tty';
@@ -16,12 +15,12 @@ export interface BuildObserver {
   onRun?(record: RunRecord): void;
   /** A build began or ended. */
   onBuild?(build: BuildRun): void;
-  /** What the snapshot that has just been published leaves out. */
+  /** Indicators that the snapshot just published leaves out. */
   onExcluded?(indicators: readonly ExcludedIndicator[]): void;
   onProgress?(event: ProgressEvent): void;
 }
 
-/** Tells several. */
+/** Forwards each event to all observers. */
 export function combineObservers(...observers: readonly BuildObserver[]): BuildObserver {
   return {
     onRun: (record) => {
@@ -71,7 +70,7 @@ export interface ProgressDisplay extends BuildObserver {
   close(): void;
 }
 
-/** Draws on a terminal. */
+/** Draws one progress line per task on a terminal. */
 export function terminalProgress(terminal: Terminal, now: () => number): ProgressDisplay {
   const lines = new Map<string, ProgressEvent>();
   let drawn = 0;

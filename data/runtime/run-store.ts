@@ -1,9 +1,8 @@
 /**
- * Stored runs: the record that the worker and the command line write (`build/jobs/run-reporter.ts`) and that operators
- * read. Redis may have it shorter than the lake, never differently.
+ * Stored runs: written by the worker and the command line (`build/jobs/run-reporter.ts`), read by operators. Redis may
+ * keep fewer runs than the lake, never different ones.
  *
- * A run says once a second that it lives. One that has not for half a minute is shown as failed, whatever it last
- * wrote: its process has gone.
+ * A run sends a heartbeat once a second. Without one for half a minute it is shown as failed: its process has ended.
  */
 import { z } from 'zod';
 import { buildRun, runProgress, SILENT_RUN_MS, SNAPSHOT_SUBJECT, type StoredRun } from '../schema/jobs.ts';
@@ -12,10 +11,10 @@ import { redisKeys } from '../schema/redis-keys.ts';
 import type { RedisClient } from './redis.ts';
 
 const CANCEL_KEPT_S = 86_400;
-export const GONE = 'The process that ran it has gone.';
+export const GONE = 'The process that ran it has ended.';
 
 const logLine = z.looseObject({ time: z.string(), level: z.number(), msg: z.string().optional() });
-/** One line of a run's log: `time` (ISO), `level` (pino's number), `msg` and what else was said. */
+/** One line of a run's log: `time` (ISO), `level` (pino's number), `msg` and other fields. */
 export type RunLogLine = z.infer<typeof logLine>;
 
 export class RunStore {
@@ -54,13 +53,13 @@ export class RunStore {
     return { total, runs: runs.filter((run) => run !== null) };
   }
 
-  /** Null when it is not known, or no longer. */
+  /** Null for an unknown or expired run. */
   async get(subject: string, runId: string): Promise<StoredRun | null> {
     const stored = await this.#redis.hgetall(redisKeys.run(subject, runId));
     return storedRun(subject, stored, this.#now());
   }
 
-  /** The run of a subject that is under way, or null. */
+  /** The running run of a subject, or null. */
   async running(subject: string): Promise<StoredRun | null> {
     const { runs } = await this.list({ subject, limit: 5 });
     return runs.find(({ status }) => status === 'running') ?? null;
@@ -76,7 +75,7 @@ export class RunStore {
   }
 
   /**
-   * Asks a running run to end: whoever runs it sees it within a second or two, and its status becomes `cancelled`.
+   * Asks a running run to end. Its process notices within two seconds, and its status becomes `cancelled`.
    * @returns false when it is not running.
    */
   async cancel(subject: string, runId: string, by: string): Promise<boolean> {

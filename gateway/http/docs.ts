@@ -1,6 +1,6 @@
 /**
- * The machine-readable description at `/openapi.json`, and docs for people at `/docs` that can send a call. All of it
- * comes from this machine: no page loads anything from elsewhere, and its content policy says so.
+ * OpenAPI at `/openapi.json` and the API explorer at `/docs`. All files are served from here: the content security policy
+ * forbids any other origin.
  */
 import swagger, { type StaticDocumentSpec } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
@@ -19,7 +19,7 @@ const CONTENT_POLICY = {
   'frame-ancestors': "'none'",
 };
 
-/** In place of the mark of the page's makers. */
+/** Replaces the logo of the library. */
 const WORDMARK = `<svg xmlns="http://www.w3.org/2000/svg" width="132" height="40" role="img" aria-label="Almanac">
   <text x="0" y="28" font-family="Georgia, serif" font-size="28" fill="#fff">Almanac</text>
 </svg>`;

@@ -1,4 +1,4 @@
-/** `/healthz`: the process lives. `/readyz`: it can answer, that is, a snapshot is open and Redis is reachable. */
+/** `/healthz`: the process runs. `/readyz`: a snapshot is open and Redis is reachable. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Metering } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/store.ts';

@@ -25,7 +25,7 @@ export interface PublicApiDependencies {
   requestIdOf: (request: IncomingMessage) => string;
   addressOf: (request: IncomingMessage) => string;
   log: Logger;
-  /** Told of every answer; null where neither log nor metrics are on. */
+  /** Observes every answer; null when both log and metrics are off. */
   observe: Observer | null;
   /** Size of the response cache in bytes and of the route cache in URLs; 0 turns one off. */
   caches?: { responseBytes?: number; urls?: number };

@@ -1,6 +1,5 @@
 /**
- * Answers on the wire: a content becomes a representation (encoded, compressed, tagged), which is sent with the headers
- * that the interface promises.
+ * Responses: content becomes a representation (encoded, compressed, tagged) and is sent with the documented headers.
  */
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
@@ -20,7 +19,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export interface Representation {
   status: 200 | 304;
   type: string;
-  /** Names and values in turn, beyond those that every answer has. */
+  /** Alternating names and values, in addition to those on every answer. */
   headers: readonly string[];
   encoding: Encoding;
   /** Strong entity tag; null on answers that no cache may keep. */
@@ -31,7 +30,7 @@ export interface Representation {
   anonymousHeaders: string[] | null;
 }
 
-/** What the request's headers say about the form of the answer. */
+/** Request headers that decide the representation. */
 export interface Preferences {
   acceptEncoding: string | undefined;
   ifNoneMatch: string | undefined;
@@ -115,7 +114,7 @@ function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
   return `"${digest.slice(0, 32)}-${encoding}"`;
 }
 
-/** Whether `If-None-Match` names the tag. Weak forms match: a cache on the way may have weakened ours. */
+/** Whether `If-None-Match` names the tag. Weak tags match, because an intermediate cache may have weakened ours. */
 export function isNotModified({ tag }: Pick<Form, 'tag'>, ifNoneMatch: string | undefined): boolean {
   if (tag === null || ifNoneMatch === undefined) return false;
   if (ifNoneMatch === tag) return true;
@@ -154,7 +153,7 @@ const bodyOf = (chunks: readonly Buffer[]): Representation['body'] =>
 const joined = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
-/** The response and what every answer on it carries. */
+/** The response and the data of its common headers. */
 export interface ResponseContext {
   raw: ServerResponse;
   requestId: string;

@@ -108,7 +108,7 @@ describe('runs', () => {
     await crashed.close();
     service.clock.ms += 60_000;
     const later = await operator.get('/admin/runs/gapminder/20261121T115900Z?follow=yes');
-    expect(wordsOf(later)).toContain('failed The process that ran it has gone.');
+    expect(wordsOf(later)).toContain('failed The process that ran it has ended.');
     expect(later.headers.refresh).toBeUndefined();
     service.clock.ms = NOON;
   });

@@ -60,7 +60,7 @@ interface NightlySummary {
   providers: { provider: string; outcome: string; rows: number; seconds: number }[];
 }
 
-const NIGHTLY = 'night over all providers';
+const NIGHTLY = 'nightly run over all providers';
 
 export async function nightlyRows({ dir: home, settings, say }: Session): Promise<(Row | Skipped)[]> {
   // Separate from the lake and snapshots that other parts serve.
@@ -69,7 +69,7 @@ export async function nightlyRows({ dir: home, settings, say }: Session): Promis
   if (mirror === null) return [{ name: NIGHTLY, skipped: 'no provider mirror' }];
   const own = { ...settings, VAR_DIR: dir, SNAPSHOT_DIR: join(dir, 'snapshots'), PROVIDER_MIRROR: mirror };
   const night = (): Promise<Run> => runNode('build/main.ts', ['nightly', '--all', '--json'], own);
-  say('a night over all providers');
+  say('a nightly run over all providers');
   const first = await night();
   say('a night that finds nothing new');
   const second = await night();

@@ -72,6 +72,6 @@ export async function coldRows(session: Session): Promise<Row[]> {
       ...row(`cold filtered /v1/data, ${asked.length} indicators in turn`, passes.first),
       goal: { at: 'most', bound: AT_MOST },
     },
-    row('the same again, with memory for none', passes.again),
+    row('the same again, without a cache', passes.again),
   ];
 }

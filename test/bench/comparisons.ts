@@ -112,7 +112,7 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   },
   { name: 'catalogue searched, identity', call: { path: SEARCH }, atLeast: CACHED_AT_LEAST },
   {
-    name: '… as nobody did before',
+    name: '… not seen before',
     call: { path: SEARCH, isNewEachTime: true },
   },
 ];
@@ -256,7 +256,7 @@ export async function refusalRows(session: Session): Promise<Rows> {
   const calls = [
     refused('401 without a key', 401, path),
     refused('401, a mistyped key', 401, path, `Bearer ${customer.key.slice(0, -1)}`),
-    refused('401, a key that nobody has', 401, path, `Bearer ${mintKeyText('live', randomBytes).key}`),
+    refused('401, an unknown key', 401, path, `Bearer ${mintKeyText('live', randomBytes).key}`),
     refused('402', 402, path, `Bearer ${poor.key}`),
     refused('429 with a key', 429, path, `Bearer ${hasty.key}`),
     refused('429 without a key', 429, '/v1/topics'),

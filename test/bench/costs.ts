@@ -61,7 +61,7 @@ async function kindsOf(session: Session, { port }: Gateway): Promise<Kind[]> {
     { kind: 'cached catalogue', call: list },
     { kind: '304', call: { ...list, headers: { ...list.headers, 'if-none-match': tag } }, status: 304 },
     {
-      kind: 'catalogue searched, as nobody did before',
+      kind: 'catalogue searched, not seen before',
       call: { path: '/v1/indicators?q=life%20expectancy', isNewEachTime: true },
     },
     { kind: 'ping', call: keyed('/v1/ping') },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { archiveFaults } from './archive.ts';
 
 /** A latency: only `npm run faults` on a quiet machine can judge it. */
-const DEPENDS_ON_MACHINE = 'A paid call does not wait behind the archive';
+const DEPENDS_ON_MACHINE = 'Paid calls do not wait for the archive';
 
 test('archive runs, also killed ones, keep memory flat and every entry exactly once', async () => {
   const reported: [promise: string, ok: boolean][] = [];

@@ -88,13 +88,13 @@ async function simulateYear(report: Reporter, { nights, callsADay }: ArchiveScal
   }
   const [, second = 0, ...later] = quarters;
   report(
-    'A year of nights: memory of Redis stays flat, once usage has its hundred days',
+    'A year of nightly runs: Redis memory stays flat once usage covers its hundred days',
     `${number(admitted)} paid calls; at the end of each quarter ${quarters.map(megabytes).join(', ')} MB`,
     Math.max(...later) <= second * FLAT,
   );
   const wrongs = await oracle.problems({ usage: false });
   report(
-    'A year of nights: every entry is in archive and live ledger once, and every balance is their sum',
+    'A year of nightly runs: each entry is in the archive or the live ledger exactly once, and each balance is their sum',
     `${number(oracle.seen)} entries, ${wrongs.length === 0 ? 'none' : wrongs.slice(0, 3).join('; ')} wrong`,
     wrongs.length === 0 && admitted === nights * callsADay && oracle.seen >= admitted,
   );
@@ -131,7 +131,7 @@ async function archiveFullDay(report: Reporter, debits: number): Promise<void> {
   const left = await liveEntries(redis);
   const bytes = (full - empty) / entries;
   report(
-    'A day of a million paid calls leaves Redis in one night, and its memory with it',
+    'One nightly run moves a day of a million paid calls out of Redis and frees its memory',
     `${number(ledger.entries)} entries of ${bytes.toFixed(0)} bytes in ${seconds.toFixed(0)} s, ${left} left; ` +
       `${megabytes(full)} MB before, ${megabytes(await usedMemory(redis))} MB after; ` +
       `at a million calls a day at most ${megabytes(bytes * 1_000_000 * (LIVE_DAYS + 1))} MB of ledger are live ` +
@@ -139,7 +139,7 @@ async function archiveFullDay(report: Reporter, debits: number): Promise<void> {
     ledger.entries === entries && left === 0,
   );
   report(
-    'A paid call does not wait behind the archive',
+    'Paid calls do not wait for the archive',
     `99 of 100 questions of the archiving process itself wait less than ${wait_ms.toFixed(1)} ms; ${steps}`,
     wait_ms < WAIT_AT_MOST_MS,
   );
@@ -160,7 +160,7 @@ async function archiveManyDays(report: Reporter, { debits, days }: ArchiveScale)
   const live = await liveEntries(redis);
   const settled = most.slice(LIVE_DAYS);
   report(
-    'Days of a million paid calls, one after another: memory of Redis stays flat once LEDGER_LIVE_DAYS are full',
+    'Consecutive days of a million paid calls: Redis memory stays flat once LEDGER_LIVE_DAYS are full',
     `${days} days, ${number(written)} entries; at the end of each day ${most.map((bytes) => (bytes / 1e6).toFixed(0)).join(', ')} MB; ` +
       `${number(archived)} archived, ${number(live)} live, ${number(written - archived - live)} missing`,
     Math.max(...settled) <= (settled[0] ?? 0) * FLAT && written === archived + live,
@@ -196,7 +196,7 @@ async function killArchiveRuns(report: Reporter, kills: number): Promise<void> {
   wrongs.push(...(await nights.oracle.problems()), ...said.filter((line) => line.startsWith('left')));
   const owed = await nights.owed();
   report(
-    'Archive killed at any moment: every entry of ledger and audit log is there once, and the next night takes it up',
+    'Archive killed at any moment: each entry of ledger and audit log exists exactly once, and the next run resumes',
     `${killed} kills, ${number(nights.oracle.seen)} entries: ${wrongs.length} wrong${wrongs[0] ? ` (${wrongs[0]})` : ''}, ${owed} left over`,
     wrongs.length === 0 && owed === 0 && killed > kills / 2,
   );

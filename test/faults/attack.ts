@@ -41,7 +41,7 @@ async function oddRequests(service: Service, owner: TestKey, report: Reporter): 
   const { cases, charged } = await fuzzPublicRoutes(service, owner, { runs: REQUESTS });
   const paid = before - (await service.balance(owner));
   const promise =
-    'whatever is asked gets an answer of the API description, no 500, nothing of our insides, and pays what it says';
+    'each request gets a documented answer, no 500, no internal detail, and is charged what the answer says';
   report(promise, `${cases} requests; ${paid} credits paid, ${charged} announced`, paid === charged);
 }
 
@@ -52,7 +52,7 @@ async function hiddenRequests(service: Service, report: Reporter): Promise<void>
     if (text.includes(SMUGGLED_ID) || answersIn(text) !== 1) wrong += 1;
   }
   const figure = `${SMUGGLING_SHAPES.length} shapes, ${wrong} answered`;
-  report('a request hidden in another is never answered', figure, wrong === 0);
+  report('a smuggled request is never answered', figure, wrong === 0);
 }
 
 async function guessedKeys(service: Service, owner: TestKey, report: Reporter): Promise<void> {
@@ -68,7 +68,7 @@ async function guessedKeys(service: Service, owner: TestKey, report: Reporter): 
   const even = (share: number): boolean => Math.abs(share - 0.5) < EVEN.keys;
   const figure = (share: number): string =>
     `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
-  report('the time of a refusal does not tell whether a key id exists', figure(id), even(id));
+  report('the time of a refusal does not reveal whether a key id exists', figure(id), even(id));
   report('... nor how many characters of a secret are right', figure(secret), even(secret));
 }
 
@@ -81,7 +81,7 @@ async function operatorForms(report: Reporter): Promise<void> {
     await fuzzSite({ visitor, site, runs: FORMS, signIn });
     const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
     report(
-      'the operator area answers whatever is sent with a page of its own, without markup of others',
+      'the operator area answers every form with a page of its own, without injected markup',
       figure,
       true,
     );
@@ -116,7 +116,7 @@ async function guessedPasswords(harness: AccountPagesHarness, report: Reporter):
   );
   const figure = `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
   report(
-    'the time of a refused sign-in does not tell whether an address has an account',
+    'the time of a refused sign-in does not reveal whether an address has an account',
     figure,
     Math.abs(share - 0.5) < EVEN.signIns,
   );

@@ -171,12 +171,12 @@ async function killedBuilds(report: Reporter): Promise<void> {
   const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
   const answers = await prober.stop();
   report(
-    'A build that is killed leaves what is served as it was: whole, of one edition',
+    'A killed build leaves the served snapshot unchanged',
     `${kills} kills at random moments; ${mixed} mixtures; ${answers}`,
     kills === KILLS && mixed + prober.failed + prober.unexpected === 0,
   );
   report(
-    'After a kill nothing half-written can be seen, and the next build works',
+    'After a kill nothing half-written is visible, and the next build works',
     `${whole} runs and snapshots held against their manifests; the last build published edition ${editionOf(json.data)}`,
     !last.killed && editionOf(json.data) === edition + 1,
   );
@@ -194,7 +194,7 @@ async function fullDisks(report: Reporter): Promise<void> {
   };
   const { world, service } = await openServedWorld(stack, mount);
   const [lake, snapshots] = disks;
-  const promise = 'A full disk changes nothing that is served, and the record names it';
+  const promise = 'A full disk changes nothing that is served, and the record of the run names the cause';
   if (!lake || !snapshots) return report(promise, 'not tried: a tmpfs may not be mounted here', true);
   const prober = await Prober.start(service);
   let full = 0;
@@ -248,18 +248,18 @@ async function badProviders(report: Reporter): Promise<void> {
   }
   const answers = await prober.stop();
   report(
-    'Whatever a provider does, its last good figures stay and the record names the cause',
+    'Whatever fails at a provider, its last good figures stay and the record names the cause',
     `${faults.length} kinds of fault; not named: ${missed.join(', ') || 'none'}; ${answers}`,
     missed.length + prober.failed + prober.unexpected === 0,
   );
   report(
-    'No provider leads the build into the private network',
+    'No provider can redirect the build into the private network',
     `${upstream.visits()} requests reached a neighbour on this machine`,
     upstream.visits() === 0,
   );
   world.tomorrow();
   const { status } = await world.ingest('atlas', { upstream: SHORT });
-  report('A provider that behaves again is read again', status, status === 'succeeded');
+  report('A provider that recovers is read again', status, status === 'succeeded');
 }
 
 /** Takes at most two minutes. */

@@ -169,7 +169,7 @@ async function reportCost(report: Reporter, cluster: TestCluster, rounds: number
     shares.push(waiting / without);
   }
   report(
-    'REDIS_WAIT_REPLICAS=1: what the promise costs, in keyed calls a second',
+    'REDIS_WAIT_REPLICAS=1: cost of durability, in keyed calls a second',
     `${median(shares).toFixed(2)} × of 0 (${Math.round(median(rates)).toLocaleString('en')} a second)`,
     true,
   );

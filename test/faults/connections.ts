@@ -115,7 +115,7 @@ async function slowSenders(report: Reporter, target: Target, count: number): Pro
   clearInterval(dripping);
   for (const socket of sockets) socket.destroy();
   report(
-    'Who sends headers or a body a byte a second is cut off, and others are served meanwhile',
+    'Clients that send headers or a body one byte a second are disconnected, and others are served meanwhile',
     `${ended} of ${count} cut off within ${took_s.toFixed(0)} s; ${saidOf(others)}`,
     ended === count && others.good === CALLS,
   );
@@ -133,7 +133,7 @@ async function slowReaders(report: Reporter, target: Target, gateway: MeasuredGa
   const held = (await gateway.collect()).resident;
   for (const socket of sockets) socket.destroy();
   report(
-    'Who asks for much and reads nothing holds no memory to speak of, and others are served',
+    'Clients that request large answers and read nothing hold little memory, and others are served',
     `${SLOW_READERS} readers of ${ASKED_EACH} answers each: ${Math.round(before)} MB before, ${Math.round(held)} MB meanwhile; ${saidOf(others)}`,
     !(held > before + 2 * GROWTH_MB) && others.good === CALLS,
   );
@@ -147,7 +147,7 @@ async function abortedDownloads(report: Reporter, target: Target, gateway: Measu
   const handlesAfter = await settledHandles(gateway, handlesBefore);
   const after = (await gateway.collect()).resident;
   report(
-    'Downloads that are broken off leave nothing behind',
+    'Aborted downloads leak nothing',
     `${ABORTED.toLocaleString('en')} broken off: ${Math.round(before)} MB before, ${Math.round(after)} MB after; ${handlesBefore} handles before, ${handlesAfter} after`,
     isFlat(handlesBefore, handlesAfter) && !(after > before + GROWTH_MB),
   );
@@ -213,7 +213,7 @@ async function oddCallers(report: Reporter, target: Target): Promise<void> {
   );
   const inTurn = ids.filter((id, at) => id === at).length;
   report(
-    'Requests sent ahead of their answers are answered in their order',
+    'Pipelined requests are answered in order',
     `${inTurn} of ${PIPELINED} answers in turn`,
     inTurn === PIPELINED && ids.length === PIPELINED,
   );
@@ -227,7 +227,7 @@ async function oddCallers(report: Reporter, target: Target): Promise<void> {
   big.write(`${head(target, '/v1/ping', 'big')}X-Big: ${'a'.repeat(200_000)}\r\n\r\n`);
   const refusal = await readAll(big);
   report(
-    'A caller who closes its half gets its whole answer; one whose headers are huge gets 431',
+    'A half-closed client gets its whole answer; huge headers get 431',
     `${isWhole ? 'the whole answer' : 'not the whole answer'}; ${refusal.slice(9, 12)}`,
     isWhole && /^HTTP\/1\.1 431 .*"header_too_large"/s.test(refusal),
   );

@@ -15,10 +15,10 @@ const SMALL = {
 
 /** Only `npm run faults` on a quiet machine can judge these. */
 const DEPEND_ON_MACHINE = [
-  'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
+  'Load at 80 % of capacity: no call fails, and the tail latency does not grow',
   'Load at 80 % of capacity: resident memory stays flat',
-  'Load at 3 × capacity: what cannot be served is refused at once with 503 and Retry-After, and the service does not collapse',
-  'After an overload all is as before within seconds',
+  'Load at 3 × capacity: excess calls are refused at once with 503 and Retry-After, and throughput does not collapse',
+  'The service recovers from an overload within seconds',
 ];
 
 test('load and connection attacks: exact charges, responses in order, no leaks', async () => {

@@ -195,7 +195,7 @@ async function steady(report: Reporter, stage: Stage, share: number, duration_s:
   const slowest = Math.max(...seconds.map((second) => second.served_p99_ms));
   const p50 = median(seconds.map((second) => second.served_p50_ms));
   report(
-    'Load at 80 % of capacity: no call fails, and the slow ones do not get slower',
+    'Load at 80 % of capacity: no call fails, and the tail latency does not grow',
     `${whole(sum('due'))} calls in ${seconds.length} s: ${sum('refused')} refused, ${sum('failed')} failed; p50 ${p50.toFixed(1)} ms; p99 of a second ${early.toFixed(0)} ms in the first third, ${late.toFixed(0)} ms in the last, ${slowest.toFixed(0)} ms in the slowest; ${voids} pieces repeated because the machine slowed down`,
     sum('refused') + sum('failed') === 0 && late <= 3 * early + 50,
   );
@@ -209,7 +209,7 @@ async function steady(report: Reporter, stage: Stage, share: number, duration_s:
   const after = await settledHandles(gateway, before);
   const left = await gateway.collect();
   report(
-    'Load at 80 % of capacity: the calls leave nothing behind, neither in memory nor of file handles',
+    'Load at 80 % of capacity: calls leak neither memory nor file handles',
     `${alive.toFixed(1)} MB alive before, ${left.alive.toFixed(1)} MB after; ${before} handles before, ${after} after`,
     left.alive < alive + ALIVE_GROWTH_MB && isFlat(before, after),
   );
@@ -229,18 +229,18 @@ async function overload(
   const { due, served, refused, failed, refused_p50_ms, refused_p99_ms } = over.whole;
   const goodput = served / duration_s / capacity;
   report(
-    'Load at 3 × capacity: what cannot be served is refused at once with 503 and Retry-After, and the service does not collapse',
+    'Load at 3 × capacity: excess calls are refused at once with 503 and Retry-After, and throughput does not collapse',
     `${whole(due)} calls at ${whole(OVER * capacity)}/s: ${whole((100 * refused) / due)} % refused (p50 ${whole(refused_p50_ms)} ms, p99 ${whole(refused_p99_ms)} ms since due), ${failed} without an answer; served ${goodput.toFixed(2)} × capacity`,
     refused > 0 && failed === 0 && goodput > 0.3 && refused_p50_ms < AT_ONCE_MS,
   );
   report(
-    'Load at 3 × capacity: what was served was charged, once; a refusal costs nothing',
+    'Load at 3 × capacity: each served call is charged once; a refusal costs nothing',
     `${whole(served + after.whole.served)} served, ${whole(cost)} credits spent`,
     failed > 0 || cost === served + after.whole.served,
   );
   const well = after.seconds.findLastIndex(({ refused, failed }) => refused + failed > 0) + 1;
   report(
-    'After an overload all is as before within seconds',
+    'The service recovers from an overload within seconds',
     `nothing refused from second ${well} on; p99 of the last second ${whole(after.seconds.at(-1)?.served_p99_ms ?? 0)} ms`,
     well <= RECOVERED_WITHIN_S,
   );

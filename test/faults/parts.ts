@@ -14,26 +14,25 @@ export interface Part {
 export const PARTS: readonly Part[] = [
   {
     name: 'redis',
-    fault:
-      'Redis killed in the middle of 10,000 concurrent calls, again and again, and started on the same files',
+    fault: 'Redis killed repeatedly during 10,000 concurrent calls and restarted on the same files',
     limit_s: 480,
     load: async () => (await import('./redis.ts')).redisFaults,
   },
   {
     name: 'replies',
-    fault: 'a network between gateway and Redis that delays, goes silent and cuts at random',
+    fault: 'a network between gateway and Redis that delays, drops and closes connections at random',
     limit_s: 120,
     load: async () => (await import('./replies.ts')).repliesFaults,
   },
   {
     name: 'gateway',
-    fault: 'the gateway killed, stopped and given other snapshots under load',
+    fault: 'the gateway killed, stopped and switched to other snapshots under load',
     limit_s: 300,
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
     name: 'build',
-    fault: 'the build killed at fifty moments, its disk filled, its provider doing all that providers do',
+    fault: 'the build killed at fifty moments, its disk filled, and a provider that fails in every known way',
     limit_s: 240,
     load: async () => (await import('./build.ts')).buildFaults,
   },
@@ -46,27 +45,26 @@ export const PARTS: readonly Part[] = [
   {
     name: 'load',
     fault:
-      'four fifths of capacity for three minutes, three times capacity, callers who drip, hoard and go away',
+      '80 % of capacity for three minutes, three times capacity, and clients that send slowly, read nothing or disconnect',
     limit_s: 600,
     load: async () => (await import('./load.ts')).loadFaults,
   },
   {
     name: 'attack',
-    fault:
-      'odd requests and forms by the thousand, requests hidden in others, guesses whose time might tell something',
+    fault: 'thousands of malformed requests and forms, request smuggling, timing attacks',
     limit_s: 240,
     load: async () => (await import('./attack.ts')).attackFaults,
   },
   {
     name: 'reconcile',
-    fault:
-      'a year of archive and a hundred thousand accounts held against each other, then one archived entry altered',
+    fault: 'a year of archive reconciled with a hundred thousand accounts, then one archived entry altered',
     limit_s: 600,
     load: async () => (await import('./reconcile.ts')).reconcileFaults,
   },
   {
     name: 'archive',
-    fault: 'a year of nights, nine days of a million calls each, and the archive killed at twenty moments',
+    fault:
+      'a year of nightly runs, nine days of a million calls each, and the archive killed at twenty moments',
     limit_s: 600,
     load: async () => (await import('./archive.ts')).archiveFaults,
   },

@@ -41,17 +41,17 @@ export async function reconcileFaults(report: Reporter): Promise<void> {
     const [second, wait_ms] = await measureRedisLatency(bystander, read);
     const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
     report(
-      'Reconciliation over archive and live finds nothing wrong where nothing is',
+      'Reconciliation of correct books finds nothing',
       `${size}: ${first.discrepancies.length + second.discrepancies.length} named, read whole in ${seconds(first)}`,
       isClean(first) && isClean(second) && second.archive.entries === ENTRIES,
     );
     report(
-      'Reconciliation answers in seconds',
+      'Reconciliation takes seconds',
       `${seconds(second)} when every part has been read before`,
       second.duration_ms < ANSWERED_WITHIN_MS,
     );
     report(
-      'A paid call does not wait behind it',
+      'Paid calls do not wait for reconciliation',
       `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile`,
       wait_ms < WAIT_AT_MOST_MS,
     );
@@ -60,7 +60,7 @@ export async function reconcileFaults(report: Reporter): Promise<void> {
     const named = new Set(third.discrepancies.map(({ account_id }) => account_id));
     const [one] = third.discrepancies;
     report(
-      'One altered entry among them is named',
+      'One altered entry is found and named',
       one ? `${one.what}, off by ${one.actual - one.expected}, in ${seconds(third)}` : 'nobody',
       named.size === 1 && named.has(accountId(victim)),
     );

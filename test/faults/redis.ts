@@ -185,7 +185,7 @@ async function reportCost(
     median(rates[policy].map((rate, round) => rate / (rates.no[round] ?? Number.NaN))).toFixed(2);
   const fastest = Math.round(median(rates.no)).toLocaleString('en');
   report(
-    'appendfsync: what the promise costs, in keyed calls a second',
+    'appendfsync: cost of durability, in keyed calls a second',
     `always ${share('always')} ×, everysec ${share('everysec')} × of no (${fastest} a second)`,
     true,
   );

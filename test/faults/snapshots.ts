@@ -124,17 +124,17 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   isOver = true;
   await load;
   report(
-    'Snapshots published, rolled back and damaged under load: not one failed request',
+    'Snapshots published, rolled back and damaged under load: no failed request',
     `${switches} switches, ${seen.answers.toLocaleString('en')} requests, ${seen.failed} failed`,
     seen.failed === 0 && seen.answers > 0,
   );
   report(
-    'Snapshots switched under load: never a mixture of two in one answer',
+    'Snapshots switched under load: no answer mixes two snapshots',
     `${seen.mixed} bodies that are not, byte for byte, those of the snapshot that X-Snapshot names`,
     seen.mixed === 0,
   );
   report(
-    'A damaged or missing snapshot is refused, and the last good one goes on',
+    'A damaged or missing snapshot is refused, and the last good one stays in service',
     `${offered} offered (${Object.keys(DAMAGES).join(', ')}, no directory), ${seen.damaged} answers from one`,
     seen.damaged === 0,
   );

@@ -121,7 +121,7 @@ const catalogueCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => 
     call: { path: `/v1/indicators?topic=${first?.record.topic}&sort=coverage&limit=50` },
   },
   { name: 'a search', call: { path: SEARCH } },
-  { name: 'a search as nobody did before', call: { path: SEARCH, isNewEachTime: true } },
+  { name: 'a search not seen before', call: { path: SEARCH, isNewEachTime: true } },
 ];
 
 async function measureRates(session: Session): Promise<{ rates: Rate[]; loaded_mb: number | null }> {
