@@ -36,18 +36,16 @@ const NUMBER_DIGITS = 4;
 
 export class ArchiveStorage {
   readonly directory: string;
+  /** Spill directory of DuckDB. */
+  readonly scratch: string;
 
   constructor(directory: string) {
     this.directory = directory;
+    this.scratch = join(directory, `.scratch-${randomUUID()}`);
   }
 
   get lockFile(): string {
     return join(this.directory, LOCK);
-  }
-
-  /** Spill directory of DuckDB. */
-  get scratch(): string {
-    return join(this.directory, `.scratch-${process.pid}`);
   }
 
   /** Creates the directories and removes unpublished files. Only for the holder of the lock. */

@@ -5,6 +5,7 @@
  * file publishes it. A crash leaves either the old pointer and some garbage, or the new pointer and a complete
  * snapshot. The next build removes the garbage.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -86,9 +87,9 @@ export class SnapshotStorage {
     }
   }
 
-  /** Creates a directory to build in, invisible to gateways. */
+  /** Creates a new directory to build in, invisible to gateways. */
   async begin(): Promise<string> {
-    const directory = join(this.directory, `${BUILDING}${process.pid}`);
+    const directory = join(this.directory, `${BUILDING}${randomUUID()}`);
     await mkdir(directory, { recursive: true });
     return directory;
   }

@@ -6,6 +6,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
@@ -112,6 +113,31 @@ export async function verifyWithheld(directory: string, plan: SnapshotPlan): Pro
 
 const MEMORY_MB = 768;
 
+/** Compares the figures of unchanged indicators with the lake. @throws {LockHeldError} while another process does so. */
+async function traceFigures(
+  lakeDirectory: string,
+  directory: string,
+  { countries }: SnapshotPlan,
+  unchanged: readonly PlannedIndicator[],
+): Promise<void> {
+  const lock = await acquireLock(join(lakeDirectory, '.verify.lock'), 'the verification');
+  try {
+    const scratch = join(lakeDirectory, '.scratch-verify');
+    const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+    try {
+      const codes = countries.map(({ iso3 }) => iso3);
+      await prepareTables(duck, codes, unchanged);
+      if (unchanged.length === 0) return;
+      await loadCountrySeries(duck, directory, unchanged);
+      await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
+    } finally {
+      await duck.close();
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
 export interface Verification {
   snapshot: string;
   files: number;
@@ -138,21 +164,7 @@ export async function verifyPublished(
   const unchanged = plan.indicators.filter(
     (one) => manifest.files[observationsFile(one.id)]?.inputs === one.inputs,
   );
-  const scratch = join(settings.LAKE_DIR, `.scratch-verify-${process.pid}`);
-  const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
-  try {
-    await prepareTables(
-      duck,
-      plan.countries.map((country) => country.iso3),
-      unchanged,
-    );
-    if (unchanged.length > 0) {
-      await loadCountrySeries(duck, directory, unchanged);
-      await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
-    }
-  } finally {
-    await duck.close();
-  }
+  await traceFigures(settings.LAKE_DIR, directory, plan, unchanged);
   const published = Object.keys(manifest.files).filter((file) => file.startsWith('observations/')).length;
   // An indicator that was published before it was withheld is legitimately in this snapshot.
   const neverPublished = plan.withheld.filter((one) => !manifest.files[observationsFile(one)]);

@@ -255,33 +255,21 @@ async function releaseServer(place: Place, control: Redis): Promise<void> {
 
 async function shutDownIfLast(control: Redis): Promise<void> {
   // Drops the name first: CLIENT LIST may show a closing connection for a moment.
-  const answers = await control
+  const clients = await control
     .client('SETNAME', '')
-    .then(() => Promise.all([control.client('LIST'), control.info('server')]))
+    .then(() => control.client('LIST'))
     .catch(() => null);
   // No reply: the server has exited by itself.
-  if (answers === null) return;
-  const [clients, server] = answers;
+  if (clients === null) return;
   if (String(clients).includes(` name=${HOLDER} `)) return;
-  await shutDown(control, Number(/process_id:(\d+)/.exec(server)?.[1]));
+  await shutDown(control);
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-async function shutDown(control: Redis, pid: number): Promise<void> {
+/** The system closes the connection once the server has exited. Its process id may be one of another container. */
+async function shutDown(control: Redis): Promise<void> {
+  const exited = once(control, 'end', { signal: AbortSignal.timeout(STOP_WITHIN_MS) }).catch(() => {
+    throw new PrivateRedisError('the private Redis does not stop');
+  });
   // SHUTDOWN closes the connection instead of replying.
-  await control.shutdown().catch(() => {});
-  const deadline_ms = Date.now() + STOP_WITHIN_MS;
-  while (isAlive(pid)) {
-    if (Date.now() > deadline_ms)
-      throw new PrivateRedisError(`the private Redis (process ${pid}) does not stop`);
-    await pause(POLL_MS);
-  }
+  await Promise.all([exited, control.shutdown().catch(() => {})]);
 }

@@ -66,6 +66,11 @@ describe('boundaries', () => {
     expect(readers.filter((path) => !path.startsWith('test/style/'))).toEqual(allowed);
   });
 
+  it('decides nothing by a process id, which means nothing in another container', () => {
+    const programs = typescript.filter((path) => product.includes(path));
+    expect(occurrences(programs, /(?<!\.)\bprocess\.(pid|ppid|kill)\b/)).toEqual([]);
+  });
+
   const apart: [string, string[]][] = [
     ['gateway', ['build', 'test']],
     ['build', ['gateway', 'admin', 'test']],

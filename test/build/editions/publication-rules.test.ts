@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { filesBelow, verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
+import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { catalogueIndex, MANIFEST, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';
@@ -204,6 +205,13 @@ describe('verification', () => {
     expect(
       catalogueIndex.parse(JSON.parse(await readFile(join(directory, 'catalogue.json'), 'utf8'))),
     ).toBeDefined();
+  });
+
+  it('runs once at a time, because it spills to one directory', async () => {
+    const lock = await acquireLock(join(world.settings.LAKE_DIR, '.verify.lock'), 'the verification');
+    await expect(verify()).rejects.toThrow(LockHeldError);
+    await lock.release();
+    await verify();
   });
 
   it.each([

@@ -86,6 +86,13 @@ describe('publication', () => {
     await world.build();
   });
 
+  it('builds in a new directory each time, so that a build that lost its lock writes into no other', async () => {
+    const [first, second] = [await world.snapshots.begin(), await world.snapshots.begin()];
+    expect(first).not.toBe(second);
+    await world.build();
+    expect((await readdir(world.settings.SNAPSHOT_DIR)).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
   it('can be cancelled between two steps', async () => {
     await expect(world.build({ signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
     expect(await world.snapshots.currentId()).toBeNull();

@@ -12,6 +12,7 @@ import {
   STALE_MS,
 } from '../../../data/runtime/file-lock.ts';
 import { expireLock } from '../../expire-lock.ts';
+import { inOwnProcessTable } from '../../process-table.ts';
 
 let directory: string;
 let file: string;
@@ -21,9 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
+const module = JSON.stringify(new URL('../../../data/runtime/file-lock.ts', import.meta.url).href);
+
 /** A child that acquires the lock, says so, and then runs `afterwards`. */
 async function holder(afterwards = 'setInterval(() => {}, 1000)') {
-  const module = JSON.stringify(new URL('../../../data/runtime/file-lock.ts', import.meta.url).href);
   const script = `
     const { acquireLock } = await import(${module});
     await acquireLock(${JSON.stringify(file)}, 'it');
@@ -34,6 +36,20 @@ async function holder(afterwards = 'setInterval(() => {}, 1000)') {
   });
   await once(child.stdout, 'data');
   return child;
+}
+
+/** Containers that share the directory: each is process 1 of its own process table, and says who it is and what it got. */
+async function containers(count: number) {
+  const source = `
+    const { acquireLock } = await import(${module});
+    const outcome = await acquireLock(${JSON.stringify(file)}, 'it').then(() => 'held', ({ name }) => name);
+    console.log(process.pid, outcome);
+    setInterval(() => {}, 1000);`;
+  const children = Array.from({ length: count }, () => inOwnProcessTable(source));
+  onTestFinished(() => children.forEach((child) => void child.kill('SIGKILL')));
+  return Promise.all(
+    children.map(async (child) => ({ child, said: String((await once(child.stdout, 'data'))[0]).trim() })),
+  );
 }
 
 const acquireAtOnce = (count: number): Promise<PromiseSettledResult<FileLock>[]> =>
@@ -87,6 +103,20 @@ describe('a lock', () => {
       if (child.exitCode === null) await once(child, 'exit');
       expect(await readdir(join(directory, 'below'))).toEqual([]);
     }
+  });
+
+  it('has one holder among containers, which share no process ids and all are process 1', async () => {
+    const [first, ...others] = (await containers(4)).toSorted((a, b) => (a.said < b.said ? 1 : -1));
+    expect(first?.said).toBe('1 held');
+    expect(others.map(({ said }) => said)).toEqual(Array(3).fill('1 LockHeldError'));
+    await expect(acquireLock(file, 'it')).rejects.toThrow(LockHeldError);
+
+    const killed = first && once(first.child, 'close');
+    first?.child.kill('SIGKILL');
+    await killed;
+    await expireLock(file);
+    const next = await containers(2);
+    expect(next.map(({ said }) => said).toSorted()).toEqual(['1 LockHeldError', '1 held']);
   });
 
   it('is refreshed while it is held', async () => {

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PrivateRedis, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { expireLock } from '../../expire-lock.ts';
+import { inOwnProcessTable } from '../../process-table.ts';
 import { silentLog } from '../../redis.ts';
 import { pidFrom, sendSignal, signalGroup } from '../../signals.ts';
 
@@ -73,7 +74,7 @@ describe('the private Redis', () => {
     expect(await (await connect(second)).ping()).toBe('PONG');
     expect(await pid()).toBe(process_id);
     await second.stop();
-    expect(() => process.kill(process_id, 0)).toThrow();
+    await expect.poll(() => isRunning(process_id)).toBe(false);
   });
 
   it('is restarted on the same files when it dies while it is in use', async () => {
@@ -90,7 +91,7 @@ describe('the private Redis', () => {
       const holders = await Promise.all(Array.from({ length: 8 }, () => hold()));
       const process_id = await pid();
       await Promise.all(holders.map((redis) => redis.stop()));
-      expect(() => process.kill(process_id, 0), `round ${round}`).toThrow();
+      await expect.poll(() => isRunning(process_id), { message: `round ${round}` }).toBe(false);
     }
   });
 
@@ -148,6 +149,18 @@ function program(text: string, ...changes: `${string}=${string}`[]) {
   });
 }
 
+function isRunning(process_id: number): boolean {
+  try {
+    process.kill(process_id, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const lineOf = async ({ stdout }: ReturnType<typeof inOwnProcessTable>): Promise<string> =>
+  String((await once(stdout, 'data'))[0]).trim();
+
 async function outputOf(child: ReturnType<typeof program>): Promise<{ code: number | null; out: string }> {
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (out += String(part)));
@@ -166,6 +179,35 @@ it('the private Redis does not receive Ctrl-C of its holder', async () => {
   signalGroup(child.pid, 'SIGINT');
   await once(child, 'exit');
   expect(await (await connect(other)).ping()).toBe('PONG');
+});
+
+it('is shut down by a holder in another container, where its process id belongs to another process', async () => {
+  const holder = (before: string, after: string) =>
+    inOwnProcessTable(`
+    import { spawn, spawnSync } from 'node:child_process';
+    import { once } from 'node:events';
+    import { readFile } from 'node:fs/promises';
+    import { startPrivateRedis } from ${module('private-redis.ts')};
+    ${before}
+    const redis = await startPrivateRedis(${JSON.stringify(dir)});
+    const pid = Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8'));
+    ${after}
+    console.log('holds');
+    await once(process.stdin, 'data');
+    console.log(await redis.stop().then(() => 'released', ({ message }) => message));
+    process.stdin.resume();`);
+  // Ids of the second container's own threads are below that of the server.
+  const first = holder("for (let n = 0; n < 50; n += 1) spawnSync('true');", '');
+  expect(await lineOf(first)).toBe('holds');
+  const second = holder('', "while (spawn('sleep', ['600'], { stdio: 'ignore' }).pid < pid);");
+  expect(await lineOf(second)).toBe('holds');
+  for (const container of [first, second]) {
+    container.stdin.write('release');
+    expect(await lineOf(container)).toBe('released');
+  }
+  expect(existsSync(join(dir, 'redis.pid'))).toBe(false);
+  expect(existsSync(join(dir, 'redis.sock'))).toBe(false);
+  for (const container of [first, second]) container.kill('SIGKILL');
 });
 
 it('programs that start at the same time share one private Redis', async () => {
