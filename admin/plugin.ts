@@ -11,6 +11,7 @@ import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
+import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
 import {
   createPageViews,
   installProtectedArea,
@@ -58,6 +59,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     name: 'Almanac operations',
     cookie: 'almanac_admin',
     sessions,
+    submissions: new FormSubmissions(redis, log),
     findUser: (session) => operators.findUser(session),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],

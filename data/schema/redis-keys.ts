@@ -31,6 +31,8 @@
  *   operator:SHA256           hash    email, role, password, epoch (raised to end every session), created_at_ms
  *   operators                 zset    digests of the operators' addresses by creation
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
+ *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
+ *   form:MAC:page             string  encrypted page that answered it; expires after minutes
  *   throttle:SCOPE:WHO        hash    failures, last_ms: delay of the next attempt
  *   {audit}:log               stream  every change: by, action, subject, before, after, request id
  *   {audit}:of:SUBJECT        stream  the same entries, of one subject
@@ -106,6 +108,8 @@ export const redisKeys = {
   operatorOf: (digest: string) => `operator:${digest}`,
   operators: 'operators',
   session: (digest: string) => `session:${digest}`,
+  form: (mac: string) => `form:${mac}`,
+  formPage: (mac: string) => `form:${mac}:page`,
   throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,
   audit: '{audit}:log',
   auditOf: (subject: string) => `{audit}:of:${encodeURIComponent(subject)}`,

@@ -188,9 +188,9 @@ export class Visitor {
     return this.#send('POST', path, new URLSearchParams(fields).toString());
   }
 
-  /** Opens a page and sends a form with its CSRF token. */
+  /** Opens a page and sends a form with its tokens. */
   async submit(from: string, path: string, fields: Fields): Promise<Page> {
-    return this.post(path, { _csrf: tokenOf(await this.get(from)), ...fields });
+    return this.post(path, { ...hiddenTokens(await this.get(from)), ...fields });
   }
 
   signIn(email: string, password: string, next = '/admin/'): Promise<Page> {
@@ -230,6 +230,12 @@ export class Visitor {
 
 export function tokenOf({ html }: Page): string {
   return /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+}
+
+/** The CSRF token and the idempotency token of the first form on a page that has them. */
+export function hiddenTokens(page: Page): Fields {
+  const [, once] = /name="_idempotency" value="([^"]+)"/.exec(page.html) ?? [];
+  return { _csrf: tokenOf(page), ...(once && { _idempotency: once }) };
 }
 
 /** The visible text of a page. */

@@ -9,7 +9,8 @@ const COOKIE = 'almanac_admin';
 const ADDRESS = 'operator@example.org';
 
 /** The page without the parts that depend on visitor and path. */
-const anonymous = ({ html }: Page): string => html.replaceAll(/name="(_csrf|next)" value="[^"]*"/g, '');
+const anonymous = ({ html }: Page): string =>
+  html.replaceAll(/name="(_csrf|_idempotency|next)" value="[^"]*"/g, '');
 const filled = (url: string): string => url.replaceAll(/:[a-z]+/gi, 'x').replace('/*', '/nothing/here');
 
 let service: AdminService;

@@ -31,7 +31,7 @@ function formsOf(page: string, html: string): FoundForm[] {
     action: unescaped(action),
     fields: [...inside.matchAll(/name="([^"]+)"/g)]
       .map(([, name = '']) => name)
-      .filter((name) => name !== '_csrf'),
+      .filter((name) => !['_csrf', '_idempotency'].includes(name)),
   }));
 }
 

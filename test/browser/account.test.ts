@@ -84,16 +84,19 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-home-new');
   });
 
-  it('creates a key, which is shown once', async () => {
+  it('creates a key, which is shown on this page only, and a reload creates no second one', async () => {
     await page.getByRole('link', { name: 'Create your first key' }).click();
     await inspect(page, 'account-keys-none');
     await page.getByLabel('Label').fill('<i>my</i> notebook');
     await page.getByLabel('Last day').fill('2027-01-31');
     await button('Create key').click();
     await heading('Your new key');
+    await page.reload();
     await inspect(page, 'account-key-made');
     [key = ''] = await page.locator('pre').allTextContents();
     expect(key).toMatch(/^alm_live_/);
+    const { account_id } = await harness.accounts.findByEmail(EMAIL);
+    expect(await harness.accounts.keys.list(account_id)).toMatchObject([{ last4: key.slice(-4) }]);
     expect(await page.locator('pre').nth(1).textContent()).toBe(
       `curl -H 'Authorization: Bearer ${key}' ${harness.url}/v1/ping`,
     );

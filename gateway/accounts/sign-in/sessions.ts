@@ -89,8 +89,9 @@ export class SessionStore {
   }
 
   /** Sets the flash message for the session's next page. */
-  async setNotice({ id }: Session, notice: string): Promise<void> {
-    await this.#redis.hset(redisKeys.session(digestOf(id)), 'notice', notice);
+  async setNotice(session: Session, notice: string): Promise<void> {
+    session.notice = notice;
+    await this.#redis.hset(redisKeys.session(digestOf(session.id)), 'notice', notice);
   }
 
   async clearNotice({ id }: Session): Promise<void> {

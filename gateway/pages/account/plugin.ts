@@ -8,6 +8,7 @@ import { invoicePayment } from '../../accounts/orders/payment.ts';
 import type { AccountService } from '../../accounts/service.ts';
 import { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { Throttle } from '../../accounts/sign-in/throttle.ts';
+import { FormSubmissions } from '../shared/form-submissions.ts';
 import { createPageViews, installProtectedArea, type ProtectedArea } from '../shared/protected-area.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
@@ -36,6 +37,7 @@ export function createAccountContext(service: AccountService): AccountContext {
     name: 'Almanac',
     cookie: 'almanac_account',
     sessions,
+    submissions: new FormSubmissions(redis, log),
     findUser: (session) => identities.findUser(session),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],

@@ -5,6 +5,7 @@
  *
  * - Without a session, every path answers with the sign-in page and status 401.
  * - A POST needs the CSRF token of the session, and a user who may write.
+ * - A form that is sent twice is carried out once; see `form-submissions.ts`.
  * - Pages are not stored, framed or sniffed, run no script, and load nothing from other origins.
  *
  * The plugin is encapsulated: public routes run none of its hooks.
@@ -28,6 +29,7 @@ import {
 import { type LoginRecord, signIn } from '../../accounts/sign-in/sign-in.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { parseQueryString } from '../../operations/parameters.ts';
+import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import { PageError, parseFields, textField, untrimmedField } from './forms.ts';
 import { STYLESHEET_PATH } from './stylesheet.ts';
 import { TEMPLATE_FILTERS } from './template-filters.ts';
@@ -55,6 +57,7 @@ export interface ProtectedArea {
   name: string;
   cookie: string;
   sessions: SessionStore;
+  submissions: FormSubmissions;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
   nav: readonly { path: string; label: string }[];
@@ -109,6 +112,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
       lstripBlocks: true,
       onConfigure: (environment: nunjucks.Environment) => {
         for (const [name, filter] of Object.entries(TEMPLATE_FILTERS)) environment.addFilter(name, filter);
+        environment.addGlobal('createFormToken', createFormToken);
       },
     },
     production: true,
@@ -135,6 +139,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
     if (request.method === 'POST') scope.csrfProtection(request, reply, done);
     else done();
   });
+  installFormSubmissions(scope, area);
   scope.setErrorHandler((error: FastifyError, request, reply) => sendErrorPage(error, request, reply, area));
   scope.all('/*', async () => {
     throw new PageError(404, 'This page does not exist.');
@@ -358,6 +363,7 @@ function sendErrorPage(
   area: ProtectedArea,
 ): FastifyReply {
   const expected = toPageError(error);
+  if (request.formClaim && error.code === 'busy') request.formClaim.isUnchanged = true;
   if (expected === null) area.log.error({ err: error, request_id: request.id }, 'page failed');
   const { status, message } = expected ?? new PageError(500, 'Something went wrong on our side.');
   reply.code(status);

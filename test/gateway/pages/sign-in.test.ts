@@ -8,7 +8,7 @@ let harness: AccountPagesHarness;
 
 /** A page without its CSRF token and e-mail address. */
 const withoutVariables = (page: Page, email: string): string =>
-  page.html.replaceAll(/(name="_csrf" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
+  page.html.replaceAll(/(name="_(?:csrf|idempotency)" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
 
 describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   useDeployment(open, { FREE_GRANT: '1234' }, (opened) => {
