@@ -7,6 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
 import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/audit/audit-log.ts';
+import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
@@ -29,6 +30,7 @@ export interface AdminDependencies {
   snapshotDir: string;
   curatedDir: string;
   archive: Archive;
+  erasures: Erasures;
   /** Keeps the reconciler's summaries of the archive. */
   reconcileDir: string;
 }

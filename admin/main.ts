@@ -11,6 +11,7 @@ import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { openErasures } from '../gateway/accounts/privacy/erasures.ts';
 import { Archive } from '../gateway/archive/archive.ts';
 import { installErrorHandlers } from '../gateway/http/error-handlers.ts';
 import { installHealth } from '../gateway/http/health.ts';
@@ -61,15 +62,17 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   installStylesheet(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
+  const accounts = new AccountStore({ redis, now, random: randomBytes, packs: [], archive });
   registerAdmin(app, {
     redis,
-    accounts: new AccountStore({ redis, now, random: randomBytes, packs: [], archive }),
+    accounts,
     now,
     log,
     snapshots,
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
     archive,
+    erasures: openErasures({ settings, redis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });

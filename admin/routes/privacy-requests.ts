@@ -1,9 +1,10 @@
-/** Lists and closes privacy requests (exports and erasures). Erases nothing itself. */
+/** Lists and closes privacy requests (exports and erasures). To close an erasure as done is to carry it out. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import { describeRemoved } from '../../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
@@ -60,7 +61,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     const before = await area.requests.get(id);
     if (status !== 'done' && status !== 'failed')
       return page(reply.code(422), 'Close a request as done or as failed.', { id, note });
-    await auditedChange(
+    const { notice } = await auditedChange(
       area,
       request,
       {
@@ -70,11 +71,26 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
         after: { request: id, status },
         reason: note,
       },
-      () => area.requests.close(id, status, { note, by: actorOf(request) }),
+      () => closeAs(area, before, status, { note, by: actorOf(request) }),
       ({ changed }) => (changed ? {} : null),
     );
-    return redirectWithFlash(area, reply, PATH, `Request ${id} is ${status}.`);
+    return redirectWithFlash(area, reply, PATH, notice);
   });
+}
+
+/** Closes a request, as done only by carrying it out. `changed` is false if it already had that status. */
+async function closeAs(
+  { requests, erasures }: AdminArea,
+  { request_id, kind, status: before }: PrivacyRequest,
+  status: 'done' | 'failed',
+  closing: { note: string; by: string },
+): Promise<{ changed: boolean; notice: string }> {
+  const notice = `Request ${request_id} is ${status}.`;
+  if (status === 'failed') return { ...(await requests.fail(request_id, closing)), notice };
+  if (kind === 'export') return { ...(await requests.complete(request_id, closing)), notice };
+  const { removed, erased_as } = await erasures.erase(request_id, closing);
+  const result = `Removed: ${describeRemoved(removed)}. ${erased_as} replaces the person.`;
+  return { changed: before !== 'done', notice: `${notice} ${result}` };
 }
 
 const row = (request: QueuedRequest): Cell[] => [

@@ -40,7 +40,7 @@
  *   {audit}:carried           hash    through, entries: how far the log is archived
  *   {audit}:once:WORD         string  set when the entry of that name is written
  *   {requests}:all, :open     zset    privacy request ids by creation
- *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times
+ *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an erasure: found and removed (JSON)
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the open request of that kind of an account
  *   alerts                    zset    account ids with a notification of a low balance

@@ -13,6 +13,7 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../accounts/account-store.ts';
 import { AuditLog } from '../accounts/audit/audit-log.ts';
 import { ensureDemoKey } from '../accounts/keys/demo-key.ts';
+import { openErasures } from '../accounts/privacy/erasures.ts';
 import { openAccountService } from '../accounts/service.ts';
 import { buildApp } from '../app.ts';
 import { Archive } from '../archive/archive.ts';
@@ -97,6 +98,7 @@ export async function startServerProcess(
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
     archive,
+    erasures: openErasures({ settings, redis: adminRedis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
   };
   let publicUrl = settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '';

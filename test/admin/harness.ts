@@ -13,6 +13,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { openErasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { Archive } from '../../gateway/archive/archive.ts';
@@ -123,6 +124,7 @@ export async function startAdminOn(
       snapshotDir,
       curatedDir: known.CURATED_DIR,
       archive,
+      erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
       reconcileDir: join(directory, 'reconcile'),
     },
     onRoute: (route) => routes.push(route),

@@ -5,7 +5,8 @@
  *   pending | ready → done | failed   the system carried it out, or an operator closed it
  *
  * The status never goes back, and repeating a move changes nothing. An account has at most one open request per kind.
- * Operators can only close requests; `PrivacyService` carries them out.
+ * A request is done only by what really happened: an erasure with the record of what it removed (`Erasures`), an export
+ * that is ready. Every other end is `failed`.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -20,7 +21,22 @@ import {
 
 export type PrivacyRequestKind = 'export' | 'erasure';
 export type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
-type ClosedStatus = Extract<PrivacyRequestStatus, 'done' | 'failed'>;
+
+/** How many of each an erasure removed, revoked or cancelled. */
+export interface ErasureCounts {
+  addresses: number;
+  names: number;
+  passwords: number;
+  /** Active keys, which are revoked. */
+  keys: number;
+  key_labels: number;
+  /** Open orders, which are cancelled. */
+  orders: number;
+  /** Files of data exports. */
+  exports: number;
+  /** Low-balance alerts. */
+  alerts: number;
+}
 
 /** All times are Unix milliseconds. */
 export interface PrivacyRequest {
@@ -34,14 +50,26 @@ export interface PrivacyRequest {
   note: string | null;
   /** Null while it is open. */
   closed_by: string | null;
+  /** What an erasure removed; null before, for an export, and for erasures before this was recorded. */
+  removed: ErasureCounts | null;
   created_at_ms: number;
   ready_at_ms: number | null;
   closed_at_ms: number | null;
 }
 
+/** `changed` is false if the request already had the status. */
+interface RequestMove {
+  request: PrivacyRequest;
+  changed: boolean;
+}
+
 const OPEN = readScript(import.meta.url, 'open-request.lua', 5);
 const MOVE = readScript(import.meta.url, 'move-request.lua', 3);
 const ID_LENGTH = 16;
+const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
+  export: 'This export is not prepared yet. It can be closed as done when its file is ready.',
+  erasure: 'This erasure was not carried out. Only the erasure itself closes its request as done.',
+};
 
 export class PrivacyRequestStore {
   readonly #deps: StoreDependencies;
@@ -72,22 +100,40 @@ export class PrivacyRequestStore {
 
   /** @param plan one sentence about what was prepared */
   async markReady(request_id: string, plan: string): Promise<PrivacyRequest> {
-    return (await this.#move(request_id, 'ready', plan, 'system')).request;
+    return (await this.#move(request_id, 'ready', { note: plan, by: 'system' })).request;
   }
 
   /**
-   * Closes a request. `changed` is false if it already had this status.
-   * @throws {AccountError} `request_unknown`; `request_state` if it was closed with the other status.
+   * Closes a request that was carried out. `changed` is false if it already was.
+   * @param removed required for an erasure
+   * @throws {AccountError} `request_unknown`; `request_state` if it was closed as failed, or was not carried out.
    */
-  close(
+  complete(
     request_id: string,
-    status: ClosedStatus,
-    { note = '', by }: { note?: string; by: string },
-  ): Promise<{ request: PrivacyRequest; changed: boolean }> {
-    return this.#move(request_id, status, note.trim(), by);
+    closing: { note?: string; by: string; removed?: ErasureCounts },
+  ): Promise<RequestMove> {
+    return this.#move(request_id, 'done', closing);
   }
 
-  async #move(request_id: string, to: PrivacyRequestStatus, note: string, by: string) {
+  /** Closes a request that is not carried out. @throws {AccountError} `request_unknown`; `request_state` if it is done. */
+  fail(request_id: string, closing: { note?: string; by: string }): Promise<RequestMove> {
+    return this.#move(request_id, 'failed', closing);
+  }
+
+  /** Records what an erasure will remove, and returns the record of the first attempt. */
+  async recordFound(request_id: string, found: ErasureCounts): Promise<ErasureCounts> {
+    const { redis } = this.#deps;
+    const key = redisKeys.request(request_id);
+    await redis.hsetnx(key, 'found', JSON.stringify(found)).catch(throwUnavailable);
+    const first = await redis.hget(key, 'found').catch(throwUnavailable);
+    return first === null ? found : JSON.parse(first);
+  }
+
+  async #move(
+    request_id: string,
+    to: PrivacyRequestStatus,
+    { note = '', by, removed }: { note?: string; by: string; removed?: ErasureCounts },
+  ): Promise<RequestMove> {
     const { account_id, kind } = await this.get(request_id);
     const [result, status] = await this.#run(MOVE, [
       redisKeys.request(request_id),
@@ -96,12 +142,14 @@ export class PrivacyRequestStore {
       this.#deps.now(),
       request_id,
       to,
-      note,
+      note.trim(),
       by,
+      removed ? JSON.stringify(removed) : '',
     ]);
     if (result === 'unknown') throw unknownRequest(request_id);
     if (result === 'refused')
       throw new AccountError('request_state', `A request that is ${String(status)} cannot become ${to}.`);
+    if (result === 'not_carried_out') throw new AccountError('request_state', NOT_CARRIED_OUT[kind]);
     return { request: await this.get(request_id), changed: result === 'changed' };
   }
 
@@ -140,6 +188,7 @@ function requestFrom(request_id: string, hash: Record<string, string>): PrivacyR
     plan: hash.plan ?? null,
     note: hash.note ?? null,
     closed_by: hash.by ?? null,
+    removed: hash.removed === undefined ? null : JSON.parse(hash.removed),
     created_at_ms: Number(hash.created_at_ms),
     ready_at_ms: time(hash.ready_at_ms),
     closed_at_ms: time(hash.closed_at_ms),

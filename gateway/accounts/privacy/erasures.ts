@@ -1,0 +1,230 @@
+/**
+ * Carries out erasures, for the nightly job, the command line and the operator area.
+ *
+ * An erasure closes the account, deletes its sign-in and all names in it, and stores an opaque id instead. Ledger,
+ * orders and usage stay: they contain no names, and the accounting must still add up. Each step is idempotent, so the
+ * next attempt completes an interrupted erasure.
+ *
+ * What there is to remove is counted and stored with the request before the first step, so that the record is right
+ * after an interruption too. The request is done only when a second count finds nothing left.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import type { Settings } from '../../../data/runtime/settings.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { Archive } from '../../archive/archive.ts';
+import { randomId } from '../../metering/keys.ts';
+import type { AccountStore } from '../account-store.ts';
+import { AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { createMailer, type Mailer } from '../mail/mailer.ts';
+import { AccountError } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
+
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 4);
+const FORGET_ADDRESS = readScript(import.meta.url, 'forget-address.lua', 1);
+
+const ID_LENGTH = 16;
+const BY = 'system';
+
+export interface ErasureDependencies extends StoreDependencies {
+  accounts: AccountStore;
+  requests: PrivacyRequestStore;
+  audit: AuditLog;
+  mailer: Mailer;
+  log: Logger;
+}
+
+export interface Erasure {
+  request_id: string;
+  account_id: string;
+  /** The opaque id that replaces the person. */
+  erased_as: string;
+  removed: ErasureCounts;
+}
+
+export class Erasures {
+  readonly #deps: ErasureDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: ErasureDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** What an erasure would remove now. All counts are 0 after it. */
+  async find(account_id: string): Promise<ErasureCounts> {
+    const { accounts, requests, redis } = this.#deps;
+    const [account, erased_as, keys, orders, asked, password, alert] = await Promise.all([
+      accounts.get(account_id),
+      redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
+      accounts.keys.list(account_id),
+      accounts.orders.list(account_id),
+      requests.listOf(account_id),
+      redis.hexists(redisKeys.login(account_id), 'password').catch(throwUnavailable),
+      redis.exists(redisKeys.alert(account_id)).catch(throwUnavailable),
+    ]);
+    const files = await Promise.all(
+      asked.map(({ request_id }) =>
+        redis.exists(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable),
+      ),
+    );
+    return {
+      addresses: erased_as === null ? 1 : 0,
+      names: account.name === '' ? 0 : 1,
+      passwords: password,
+      keys: keys.filter(({ state }) => state === 'active').length,
+      key_labels: keys.filter(({ label }) => label !== '').length,
+      orders: orders.filter(({ state }) => state === 'pending').length,
+      exports: files.reduce((sum, exists) => sum + exists, 0),
+      alerts: alert,
+    };
+  }
+
+  /** One sentence: what an erasure of the account would do now. */
+  async plan(account_id: string): Promise<string> {
+    const { keys, orders } = await this.find(account_id);
+    return (
+      `Closes the account, revokes ${keys} keys, cancels ${orders} open orders, removes address, name, password, ` +
+      'labels of keys, alert and exports; keeps ledger, orders and usage.'
+    );
+  }
+
+  /**
+   * Erases an account and closes the request as done. Idempotent: a repeat returns the first result.
+   * @param note of an operator; default: one sentence about the result
+   * @throws {AccountError} `request_unknown`; `request_state` if it is not an erasure, or was closed as failed.
+   */
+  async erase(request_id: string, { by, note = '' }: { by: string; note?: string }): Promise<Erasure> {
+    const { requests, accounts, log } = this.#deps;
+    const { kind, status, account_id } = await requests.get(request_id);
+    if (kind !== 'erasure') throw new AccountError('request_state', 'This request is not an erasure.');
+    if (status === 'failed')
+      throw new AccountError('request_state', 'This request was closed as failed; open a new one.');
+    if (status === 'pending') await requests.markReady(request_id, await this.plan(account_id));
+    const removed = await requests.recordFound(request_id, await this.find(account_id));
+    await accounts.close(account_id);
+    await this.#cancelOrders(account_id);
+    await this.#deleteExports(account_id);
+    await this.#deleteAddress(account_id);
+    const erased_as = await this.#replaceIdentity(account_id);
+    await this.#expectNothingLeft(account_id);
+    await this.#audit({ request_id, account_id, erased_as, removed }, by, note);
+    const sentence = `Erased; ${erased_as} replaces the person.`;
+    await requests.complete(request_id, { note: note.trim() || sentence, by, removed });
+    log.info({ request: request_id, erased_as, removed }, 'account erased');
+    return { request_id, account_id, erased_as, removed };
+  }
+
+  async #cancelOrders(account_id: string): Promise<void> {
+    const { orders } = this.#deps.accounts;
+    for (const { order_id, state } of await orders.list(account_id)) {
+      if (state !== 'pending') continue;
+      // An order that was paid at this moment stays paid: its credits are in the ledger.
+      await orders.move(order_id, 'cancelled').catch((error: unknown) => {
+        if (!(error instanceof AccountError && error.code === 'order_state')) throw error;
+      });
+    }
+  }
+
+  async #deleteExports(account_id: string): Promise<void> {
+    const { requests, redis } = this.#deps;
+    for (const { request_id, kind, status } of await requests.listOf(account_id)) {
+      if (kind !== 'export') continue;
+      await redis.del(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable);
+      if (status === 'pending' || status === 'ready')
+        await requests.fail(request_id, { note: 'The account was erased.', by: BY });
+    }
+  }
+
+  /** Runs while the account still contains the address, so that a retry finds it there. */
+  async #deleteAddress(account_id: string): Promise<void> {
+    const { accounts, redis, mailer } = this.#deps;
+    const { email } = await accounts.get(account_id);
+    await this.#run(FORGET_ADDRESS, [redisKeys.email(email), account_id]);
+    await mailer.deleteFor(email);
+    await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
+  }
+
+  async #replaceIdentity(account_id: string): Promise<string> {
+    const { redis, now, random } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const [result, erased_as] = await this.#run(ERASE, [
+      redisKeys.account(account_id),
+      redisKeys.keys(account_id),
+      redisKeys.login(account_id),
+      redisKeys.alert(account_id),
+      now(),
+      `erased_${randomId(ID_LENGTH, random)}`,
+    ]);
+    if (result === 'unknown' || result === 'open')
+      throw new AccountError('account_state', `The account ${account_id} could not be erased.`);
+    return String(erased_as);
+  }
+
+  async #expectNothingLeft(account_id: string): Promise<void> {
+    const left = Object.entries(await this.find(account_id)).filter(([, count]) => count > 0);
+    if (left.length === 0) return;
+    const names = left.map(([name, count]) => `${count} ${name}`).join(', ');
+    throw new Error(`the erasure of ${account_id} left ${names}`);
+  }
+
+  async #audit(
+    { request_id, account_id, erased_as, removed }: Erasure,
+    by: string,
+    note: string,
+  ): Promise<void> {
+    const entry = {
+      ...{ by, action: 'account.erase', subject: accountSubject(account_id), request_id: '' },
+      ...{ before: {}, after: { erased_as, ...removed } },
+      reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
+    };
+    await this.#deps.audit.record(entry, `erase ${request_id}`);
+  }
+}
+
+const NOUNS = {
+  addresses: ['e-mail address', 'e-mail addresses'],
+  names: ['name', 'names'],
+  passwords: ['password', 'passwords'],
+  keys: ['key revoked', 'keys revoked'],
+  key_labels: ['key label', 'key labels'],
+  orders: ['open order cancelled', 'open orders cancelled'],
+  exports: ['data export', 'data exports'],
+  alerts: ['balance alert', 'balance alerts'],
+} as const satisfies Record<keyof ErasureCounts, readonly [one: string, many: string]>;
+
+/** For people: `1 e-mail address, 1 name, 2 keys revoked`. */
+export function describeRemoved(removed: ErasureCounts): string {
+  const parts = Object.entries(NOUNS).flatMap(([name, [one, many]]) => {
+    const count = removed[name as keyof ErasureCounts];
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  });
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+/** What a program has that carries out erasures. */
+interface ProgramParts {
+  settings: Settings;
+  redis: RedisClient;
+  accounts: AccountStore;
+  archive: Archive;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+}
+
+export function openErasures({ settings, redis, accounts, archive, now, log }: ProgramParts): Erasures {
+  const base = { redis, now, random: randomBytes };
+  const requests = new PrivacyRequestStore(base);
+  const audit = new AuditLog(redis, now, archive);
+  const mailer = createMailer(settings, { now, log });
+  return new Erasures({ ...base, accounts, requests, audit, mailer, log });
+}

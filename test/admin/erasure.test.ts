@@ -1,0 +1,127 @@
+/** Privacy requests that operators close: an erasure is done only when the account really was erased. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readSettings } from '../../data/runtime/settings.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import { BalanceAlerts } from '../../gateway/accounts/balance-alerts.ts';
+import { IdentityStore } from '../../gateway/accounts/identities.ts';
+import { createMailer } from '../../gateway/accounts/mail/mailer.ts';
+import { Erasures } from '../../gateway/accounts/privacy/erasures.ts';
+import { silentLog } from '../redis.ts';
+import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
+
+let service: AdminService;
+let operator: Visitor;
+let people = 0;
+
+beforeAll(async () => {
+  service = await startAdmin();
+  operator = await service.signedIn('operator');
+});
+afterAll(() => service.stop());
+
+/** An account with everything that an erasure removes, and a request for it. */
+async function person() {
+  const email = `person-${people++}@example.org`;
+  const { accounts, client, requests } = service;
+  const { account_id } = await accounts.create({
+    email,
+    name: 'Ada',
+    verified: true,
+    credits: 5,
+    by: 'test',
+  });
+  await new IdentityStore(client).setPassword(account_id, 'scrypt$1$1$1$a$b');
+  await new BalanceAlerts(client).set(account_id, 3);
+  const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
+  await accounts.keys.mint(account_id, { label: 'another name' });
+  await accounts.keys.revoke(key_id);
+  await accounts.orders.create(account_id, 'starter');
+  const { request_id } = await requests.open(account_id, 'erasure');
+  return { email, account_id, request_id };
+}
+
+const ALL = {
+  ...{ addresses: 1, names: 1, passwords: 1, keys: 1, key_labels: 2, orders: 1, exports: 0, alerts: 1 },
+};
+
+const close = (request_id: string, status: string, note = '') =>
+  operator.submit('/admin/gdpr', `/admin/gdpr/${request_id}/close`, { status, note });
+
+const stateOf = async (account_id: string) => {
+  const { email, name, state } = await service.accounts.get(account_id);
+  const orders = await service.accounts.orders.list(account_id);
+  const keys = await service.accounts.keys.list(account_id);
+  return {
+    email: email.replace(/_.*/, ''),
+    ...{ name, state, orders: orders.map((order) => order.state) },
+    keys: keys.map((key) => `${key.state}:${key.label}`),
+    password: await new IdentityStore(service.client).passwordOf(account_id),
+    alert: await new BalanceAlerts(service.client).get(account_id),
+  };
+};
+
+const ERASED = {
+  ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked:', 'revoked:'] },
+  ...{ password: null, alert: null },
+};
+
+it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
+  const { email, account_id, request_id } = await person();
+  expect((await close(request_id, 'done', 'asked by letter')).status).toBe(303);
+  expect(await stateOf(account_id)).toEqual(ERASED);
+  await expect(service.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
+  expect(await service.requests.get(request_id)).toMatchObject({
+    ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
+  });
+  expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 key labels, 1 open order cancelled, 1 balance alert.',
+  );
+  const audit = new AuditLog(service.client, () => service.clock.ms);
+  const [closed, erased] = await audit.list({ subject: accountSubject(account_id) });
+  expect(closed).toMatchObject({ action: 'request.close', by: 'operator@example.org' });
+  expect(erased).toMatchObject({ action: 'account.erase', by: 'operator@example.org', after: ALL });
+});
+
+it('an erasure that is interrupted stays open; the next attempt completes it and its record', async () => {
+  const { account_id, request_id } = await person();
+  const { client, accounts, requests, clock } = service;
+  const now = (): number => clock.ms;
+  const mailer = createMailer(readSettings({ VAR_DIR: '/nowhere' }), { now, log: silentLog });
+  vi.spyOn(mailer, 'deleteFor').mockRejectedValueOnce(new Error('the disk is gone'));
+  const erasures = new Erasures({
+    ...{ redis: client, now, random: randomBytes, accounts, requests, mailer, log: silentLog },
+    audit: new AuditLog(client, now),
+  });
+  await expect(erasures.erase(request_id, { by: 'test' })).rejects.toThrow('the disk is gone');
+  expect((await requests.get(request_id)).status).toBe('ready');
+  expect((await accounts.get(account_id)).state).toBe('closed');
+  await erasures.erase(request_id, { by: 'test' });
+  expect(await requests.get(request_id)).toMatchObject({ status: 'done', removed: ALL });
+  expect(await stateOf(account_id)).toEqual(ERASED);
+});
+
+it('no request becomes done without being carried out', async () => {
+  const { account_id, request_id } = await person();
+  const { requests } = service;
+  await expect(requests.complete(request_id, { by: 'test' })).rejects.toMatchObject({
+    code: 'request_state',
+  });
+  expect((await requests.get(request_id)).status).toBe('pending');
+  const copy = await requests.open(account_id, 'export');
+  expect((await close(copy.request_id, 'done')).status).toBe(409);
+  expect((await requests.get(copy.request_id)).status).toBe('pending');
+  await requests.markReady(copy.request_id, 'prepared');
+  expect((await close(copy.request_id, 'done', 'handed over')).status).toBe(303);
+  expect(await requests.get(copy.request_id)).toMatchObject({ status: 'done', note: 'handed over' });
+});
+
+it('an erasure that was once closed as done without being carried out can be carried out', async () => {
+  const { account_id, request_id } = await person();
+  // As "Done" stored it before an erasure was part of it.
+  await service.client.hset(redisKeys.request(request_id), { status: 'done', note: '', by: 'operator' });
+  await close(request_id, 'done');
+  expect(await stateOf(account_id)).toEqual(ERASED);
+  expect(await service.requests.get(request_id)).toMatchObject({ status: 'done', removed: ALL });
+});
