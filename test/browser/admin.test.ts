@@ -147,6 +147,7 @@ describe('the operator area', () => {
 
   it('signs out', async () => {
     await page.goto(`${service.url}/admin/`);
+    await page.getByRole('button', { name: 'Account: operator@example.org' }).click();
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });

@@ -1,4 +1,4 @@
-/** Checks of pages in a real browser: accessibility by axe-core, no horizontal overflow, screenshots. */
+/** Checks of pages in a real browser: accessibility by axe-core, nothing out of sight, header on one line, screenshots. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -9,13 +9,16 @@ import { screenshotPath } from './browser.ts';
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const axe = await readFile(axePath, 'utf8');
 
-/** Phone, tablet in portrait, desktop. */
+/** Phone, tablet in portrait, laptop, large screen. */
+const PHONE = 360;
 const TABLET = 768;
-const WIDTHS = [360, TABLET, 1600] as const;
+const LARGE = 1920;
+const WIDTHS = [PHONE, TABLET, 1280, LARGE] as const;
 const HEIGHT = 900;
+const MAX_HEADER_PX = 64;
 /** Screenshots are for people and take a third of the time, so they are made only on request. */
-const { SCREENSHOTS } = (import.meta as { env?: { SCREENSHOTS?: string } }).env ?? {};
-const WITH_SCREENSHOTS = SCREENSHOTS === '1';
+const { VITE_SCREENSHOTS } = (import.meta as { env?: { VITE_SCREENSHOTS?: string } }).env ?? {};
+const WITH_SCREENSHOTS = VITE_SCREENSHOTS === '1';
 
 interface AxeResult {
   violations: { id: string; nodes: { target: unknown[]; failureSummary?: string }[] }[];
@@ -31,26 +34,63 @@ async function expectAccessible(page: Page): Promise<void> {
   expect(violations).toEqual([]);
 }
 
+/** Links and controls that the viewport, or a box that scrolls, cuts off; run in the page. */
+const CUT_OFF = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
+  .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest('.skip, .unseen'))
+  .filter((element) => {
+    let [left, right] = [0, document.documentElement.clientWidth];
+    for (let box = element.parentElement; box; box = box.parentElement) {
+      if (getComputedStyle(box).overflowX === 'visible') continue;
+      const edges = box.getBoundingClientRect();
+      [left, right] = [Math.max(left, edges.left), Math.min(right, edges.right)];
+    }
+    const edges = element.getBoundingClientRect();
+    return edges.left < left - 1 || edges.right > right + 1;
+  })
+  .map((element) => element.outerHTML)`;
+const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+const HEADER_PX = "document.querySelector('header').offsetHeight";
+
+/** Expects the page not to scroll sideways and to show each action, those of its menus included. */
+async function expectEverythingInSight(page: Page, name: string, width: number): Promise<void> {
+  const where = { name, width };
+  expect({ ...where, overflow_px: await page.evaluate(OVERFLOW_PX) }).toEqual({ ...where, overflow_px: 0 });
+  expect({ ...where, cutOff: await page.evaluate(CUT_OFF) }).toEqual({ ...where, cutOff: [] });
+  expect(await page.evaluate(HEADER_PX), `header of ${name} at ${width} px`).toBeLessThanOrEqual(
+    MAX_HEADER_PX,
+  );
+  for (const menu of await page.locator('header button[popovertarget]:visible').all()) {
+    await menu.click();
+    expect({ ...where, cutOff: await page.evaluate(CUT_OFF) }).toEqual({ ...where, cutOff: [] });
+    await page.keyboard.press('Escape');
+  }
+}
+
+const inspected = new Set<string>();
+/** Paths of the pages that were inspected, without queries. */
+export const inspectedPaths = (): string[] => [...inspected];
+
 /**
  * Checks a page at each width, in light and dark.
- * @param name of the screenshots, such as `admin-runs`; `SCREENSHOTS=1` writes them to `var/screenshots`.
+ * @param name of the screenshots, such as `admin-runs`; `VITE_SCREENSHOTS=1` writes them to `var/screenshots`.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
+  inspected.add(new URL(page.url()).pathname);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: HEIGHT });
+    await expectEverythingInSight(page, name, width);
     for (const colorScheme of ['light', 'dark'] as const) {
-      // The tablet layout has the same elements and colours as the others.
-      if (width === TABLET && !WITH_SCREENSHOTS) continue;
+      // The tablet has the layout of the phone, the large screen that of the laptop.
+      const isChecked = width !== TABLET && !(width === LARGE && colorScheme === 'dark');
+      if (!isChecked && !WITH_SCREENSHOTS) continue;
       await page.emulateMedia({ colorScheme });
-      if (width !== TABLET) await expectAccessible(page);
+      if (isChecked) await expectAccessible(page);
       const suffix = colorScheme === 'dark' ? '-dark' : '';
       const path = screenshotPath(`${name}-${width}${suffix}`);
       if (WITH_SCREENSHOTS) await page.screenshot({ path, fullPage: true });
     }
-    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    expect([name, width, await page.evaluate(overflow)]).toEqual([name, width, 0]);
+    await page.emulateMedia({ colorScheme: 'light' });
   }
-  await page.emulateMedia({ colorScheme: 'light' });
 }
 
 /** Follows a link of the main navigation. */

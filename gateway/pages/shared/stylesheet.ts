@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
 const bytes = Buffer.concat(
-  ['base.css', 'forms.css', 'components.css', 'account.css'].map((name) =>
+  ['base.css', 'forms.css', 'components.css', 'tables.css', 'account.css'].map((name) =>
     readFileSync(new URL(`styles/${name}`, import.meta.url)),
   ),
 );

@@ -1,6 +1,7 @@
-/** Template filters for numbers, times (UTC), sizes and money. */
+/** Template filters for numbers, times (UTC), sizes, money and tables. */
 import nunjucks from 'nunjucks';
 import { DAY_MS, MINUTE_MS } from '../../../data/schema/redis-keys.ts';
+import { labelCells, tableColumns } from './tables.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 const safe = (html: string): nunjucks.runtime.SafeString => new nunjucks.runtime.SafeString(html);
@@ -58,4 +59,7 @@ export function difference(before: Record<string, unknown>, after: Record<string
     .join('; ');
 }
 
-export const TEMPLATE_FILTERS = { number, signed, moment, span, bytes, money, difference } as const;
+export const TEMPLATE_FILTERS = {
+  ...{ number, signed, moment, span, bytes, money, difference },
+  ...{ tableColumns, labelCells },
+} as const;
