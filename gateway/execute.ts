@@ -5,6 +5,7 @@
  *
  * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
  * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
+ * A key that this process does not know to work is checked before the plan, by the same script.
  *
  * Guarantees: a refusal costs nothing; a charge is refunded if the response cannot be produced or rendered; one call
  * uses one snapshot from start to end.
@@ -146,9 +147,11 @@ export class Executor {
     const { metering } = this.#dependencies;
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
+    const standing = metering.standingOf(key);
+    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, 0, key, snapshot);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
-    // Check a recently limited key before doing any work for it.
-    if (metering.isKnownOverLimit(key)) {
+    // A key that may not work, or was limited recently, is checked before any work is done for it.
+    if (standing === 'unconfirmed' || metering.isKnownOverLimit(key)) {
       const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, peek: true });
       if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
     }

@@ -18,6 +18,9 @@ export interface ApiKey {
   expires_at_ms: number | null;
 }
 
+/** What a process knows of a key without asking Redis; see `key-standings.ts`. */
+export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused';
+
 /** The rate window with fewer requests left. */
 export interface RateWindow {
   limit: number;
@@ -38,7 +41,7 @@ export interface Admission {
   /** The status that is sent when admitted: 200, or an error (422, 404, 403) that costs nothing and is counted. */
   status: number;
   request_id: string;
-  /** Only checks the rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
+  /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
   peek?: boolean;
 }
 
@@ -109,6 +112,11 @@ export interface Metering {
    * @throws {MeteringUnavailable}
    */
   resolveKey(authorization: string): Promise<ApiKey | null>;
+  /**
+   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once. For an `unconfirmed` one
+   * callers ask `admit` with `peek` before they do any work.
+   */
+  standingOf(key: ApiKey): KeyStanding;
   /**
    * True when this gateway knows that a rate window of the key is used up. Callers then ask `admit` with `peek` before
    * they do any work. May be outdated; only `admit` decides.

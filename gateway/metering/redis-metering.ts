@@ -5,7 +5,8 @@
  *   reply does not charge again.
  * - When the retry fails too, the client gets 503 and the debit is reversed as soon as Redis answers (see
  *   `debit-reversals.ts`).
- * - Only immutable properties of a key are cached, so a revocation or suspension takes effect with the next request.
+ * - Only immutable properties of a key are cached, so a revocation or suspension takes effect with the next request. The
+ *   refusals of a second are remembered (see `key-standings.ts`).
  * - While Redis is unreachable, keyed requests fail at once and anonymous ones are admitted uncounted. Both recover
  *   without a restart.
  */
@@ -18,12 +19,14 @@ import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema
 import { BoundedCache } from '../bounded-cache.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
 import { DebitReversals } from './debit-reversals.ts';
+import { KeyStandings } from './key-standings.ts';
 import { KeyResolver } from './keys.ts';
 import {
   type Admission,
   type AnonymousVerdict,
   type ApiKey,
   type Debit,
+  type KeyStanding,
   type Metering,
   MeteringUnavailable,
   type RateWindow,
@@ -92,6 +95,7 @@ export class RedisMetering implements Metering {
   readonly #debitId: () => string;
   readonly #runner: ScriptRunner;
   readonly #resolver: KeyResolver;
+  readonly #standings = new KeyStandings();
   readonly #addresses: AddressMeter;
   readonly #reversals: DebitReversals;
   readonly #totals: UsageTotals;
@@ -134,6 +138,10 @@ export class RedisMetering implements Metering {
     return this.#resolver.resolve(authorization);
   }
 
+  standingOf(key: ApiKey): KeyStanding {
+    return this.#standings.of(key, this.#now());
+  }
+
   isKnownOverLimit(key: ApiKey): boolean {
     const until_ms = this.#overUntil.get(key.account_id);
     return until_ms !== undefined && this.#now() < until_ms;
@@ -143,7 +151,10 @@ export class RedisMetering implements Metering {
     const now_ms = this.#now();
     const { key, route, request_id } = admission;
     const { account_id, key_id } = key;
-    if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) return { kind: 'invalid_key' };
+    if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) {
+      this.#standings.note(key, true, now_ms);
+      return { kind: 'invalid_key' };
+    }
     const failed = admission.status >= 400;
     const price = failed ? 0 : wholeCredits(admission.price);
     const debit_id = this.#debitId();
@@ -166,6 +177,7 @@ export class RedisMetering implements Metering {
       throw this.#unavailable(cause);
     });
     const verdict = decodeVerdict(reply, now_ms, debit);
+    this.#standings.note(key, verdict.kind === 'invalid_key', now_ms);
     this.#noteOverLimit(account_id, verdict);
     this.#count(admission, verdict, now_ms);
     return verdict;

@@ -238,11 +238,14 @@ const REFUSAL_AT_LEAST = 1;
 
 /** Refusals against a paid call: a refusal must not cost more. */
 export async function refusalRows(session: Session): Promise<Rows> {
-  const [customer, poor, hasty] = [
+  const [customer, poor, hasty, revoked] = [
     await session.customer(),
     await session.openAccount('poor', ['--verified']),
     await session.openAccount('hasty'),
+    await session.openAccountWithRevokedKey('revoked'),
   ];
+  const { catalogue } = await session.snapshot();
+  const whole = `/v1/data?indicator=${encodeURIComponent(wholeIndicator(catalogue))}`;
   // Unverified and anonymous callers have one call a day.
   await using gateway = await session.gateway({ ANONYMOUS_PER_DAY: '1' });
   const flat = flatCall(customer);
@@ -257,6 +260,7 @@ export async function refusalRows(session: Session): Promise<Rows> {
     refused('401 without a key', 401, path),
     refused('401, a mistyped key', 401, path, `Bearer ${customer.key.slice(0, -1)}`),
     refused('401, an unknown key', 401, path, `Bearer ${mintKeyText('live', randomBytes).key}`),
+    refused('401, a revoked key that asks for a whole indicator', 401, whole, `Bearer ${revoked.key}`),
     refused('402', 402, path, `Bearer ${poor.key}`),
     refused('429 with a key', 429, path, `Bearer ${hasty.key}`),
     refused('429 without a key', 429, '/v1/topics'),

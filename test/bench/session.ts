@@ -85,12 +85,22 @@ export class Session implements AsyncDisposable {
   }
 
   async openAccount(name: string, words: string[] = []): Promise<Account> {
-    const ask = async (...all: string[]) =>
-      JSON.parse((await runNode('gateway/accounts/cli/main.ts', [...all, '--json'], this.settings)).stdout);
     const email = ['--email', `${name}-${people++}@example.org`];
-    const { account_id } = await ask('create', ...email, ...words);
-    const { key, key_id } = await ask('key', ...email);
+    const { account_id } = JSON.parse(await this.#command('create', ...email, ...words));
+    const { key, key_id } = JSON.parse(await this.#command('key', ...email));
     return { account_id, key, key_id };
+  }
+
+  /** An account whose only key is revoked. */
+  async openAccountWithRevokedKey(name: string): Promise<Account> {
+    const account = await this.openAccount(name, ['--verified']);
+    await this.#command('revoke', '--key-id', account.key_id);
+    return account;
+  }
+
+  /** Runs one command of `npm run account`. */
+  async #command(...words: string[]): Promise<string> {
+    return (await runNode('gateway/accounts/cli/main.ts', [...words, '--json'], this.settings)).stdout;
   }
 
   /** Starts a gateway on the snapshot and Redis of this run. */

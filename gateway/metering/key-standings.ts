@@ -1,0 +1,45 @@
+/**
+ * What a process remembers of each key's last verdict, so that a key that no longer works causes no work.
+ *
+ * - A key is confirmed once Redis has admitted it: its calls are prepared first, then admitted and charged in one step.
+ * - Any other key is unconfirmed: Redis is asked before any work is done.
+ * - A key refused often within a second is refused without Redis for the rest of it. Fewer refusals are confirmed by
+ *   Redis each time, so that a restored account works from the next request on.
+ */
+import { BoundedCache } from '../bounded-cache.ts';
+import type { ApiKey, KeyStanding } from './metering.ts';
+
+const REMEMBERED_MS = 1_000;
+/** Refusals within that time that Redis confirms. */
+const CONFIRMED_REFUSALS = 20;
+const REMEMBERED_KEYS = 50_000;
+
+interface Refusals {
+  /** When the first of them was given. */
+  since_ms: number;
+  count: number;
+}
+
+export class KeyStandings {
+  /** By key id: null when last admitted. */
+  readonly #last = new BoundedCache<Refusals | null>(REMEMBERED_KEYS);
+
+  of({ key_id, expires_at_ms }: ApiKey, now_ms: number): KeyStanding {
+    const last = this.#last.get(key_id);
+    if (last === undefined) return 'unconfirmed';
+    if (last === null) return expires_at_ms !== null && now_ms >= expires_at_ms ? 'unconfirmed' : 'confirmed';
+    return last.count >= CONFIRMED_REFUSALS && isRecent(last, now_ms) ? 'refused' : 'unconfirmed';
+  }
+
+  note({ key_id }: ApiKey, isRefused: boolean, now_ms: number): void {
+    const last = this.#last.get(key_id);
+    if (!isRefused) {
+      if (last !== null) this.#last.set(key_id, null);
+    } else if (last && isRecent(last, now_ms)) last.count += 1;
+    else this.#last.set(key_id, { since_ms: now_ms, count: 1 });
+  }
+}
+
+/** False also for a time that lies ahead, after the clock was set back. */
+const isRecent = ({ since_ms }: Refusals, now_ms: number): boolean =>
+  now_ms >= since_ms && now_ms - since_ms < REMEMBERED_MS;
