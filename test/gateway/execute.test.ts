@@ -83,6 +83,7 @@ describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) 
     expect(operation(name).answer.safeParse(JSON.parse(result.rendered)).error).toBeUndefined();
     expect(result.quota).toMatchObject({ charged: price, balance: before - price });
     expect(await service.balance(owner)).toBe(before - price);
+    expect(operation(name).priceText === 'free', 'the described price').toBe(price === 0);
   });
 
   test('needs a key exactly where it says so', async () => {
