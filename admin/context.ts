@@ -7,6 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
 import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/audit/audit-log.ts';
+import type { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
@@ -45,6 +46,7 @@ export interface AdminArea extends AdminDependencies {
   reconciler: Reconciler;
   indicators: IndicatorAdmin;
   jobs: JobService;
+  givenUpJobs: GivenUpJobs;
   runs: RunStore;
   /** Curated providers by id. */
   providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;

@@ -8,6 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
@@ -27,6 +28,7 @@ import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
+import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
@@ -76,6 +78,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
     indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current()),
     jobs: new JobService(redis, now),
+    givenUpJobs: new GivenUpJobs(redis),
     runs: new RunStore(redis, now),
     providers: providerReader(dependencies.curatedDir),
     view: createPageViews(pages),
@@ -94,7 +97,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     },
     { prefix: ADMIN_ROOT },
   );
-  app.addHook('onClose', () => area.jobs.close());
+  app.addHook('onClose', () => Promise.all([area.jobs.close(), area.givenUpJobs.close()]));
   // Loads the search index before the first search; without Redis, the first search loads it.
   app.addHook('onReady', async () => {
     area.index
@@ -109,6 +112,7 @@ const ROUTES = [
   dashboardRoutes,
   indicatorsRoutes,
   runsRoutes,
+  givenUpJobsRoutes,
   usersRoutes,
   accountRoutes,
   ordersRoutes,

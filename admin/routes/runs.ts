@@ -20,6 +20,7 @@ import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts'
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
+import { type ListedJob, listGivenUpJobs } from './given-up-jobs.ts';
 
 const PATH = '/admin/runs';
 const MAX_EXPORTED = 2_000;
@@ -68,6 +69,7 @@ interface RunsPage {
   runs: RunSummary[];
   refresh: AutoRefresh;
   snapshots: ListedSnapshot[];
+  givenUp: ListedJob[];
   pager: Pager;
   csv: string;
 }
@@ -104,6 +106,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       runs: shown,
       refresh: autoRefresh(reply, withQuery(PATH, { subject }), follow, isRunning),
       snapshots: await listSnapshots(area.snapshotDir),
+      givenUp: await listGivenUpJobs(area),
       pager: createPager(PATH, { subject }, { total, limit, offset }),
       csv: withQuery(PATH, { subject, format: 'csv' }),
     });

@@ -46,7 +46,7 @@
  *   alerts                    zset    account ids with a notification of a low balance
  *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
- *   {jobs}:account:*                  BullMQ's own: mail to send, requests to prepare
+ *   {jobs}:account:*                  BullMQ's own: mail to send, requests to carry out, jobs given up
  *   {jobs}:ingest:*, :publish:*       BullMQ's own: see jobs.ts
  *   {runs}:all                        zset    SUBJECT/RUN of all runs that are kept, by start
  *   {runs}:of:SUBJECT                 zset    run ids of a provider, or of the builds, by start

@@ -23,6 +23,9 @@ export interface JobHandlerDependencies {
 
 export function createJobHandlers(dependencies: JobHandlerDependencies): JobHandlers {
   const { accounts, alerts, audit, onboarding, requests, privacy, jobs, mailer, publicUrl } = dependencies;
+  /** A crossing after one whose mail was given up gets a job of its own. */
+  const lowBalanceId = async (account_id: string): Promise<string> =>
+    `low-balance-${account_id}-${await alerts.pendingCrossings(account_id)}`;
   return {
     'sign-up': (signUp) => onboarding.sendSignUpMail(signUp),
     reset: ({ email }) => onboarding.sendResetMail(email),
@@ -47,10 +50,13 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       const { email } = await accounts.get(account_id);
       await mailer.send(templates.exportReady(email, `${publicUrl()}/account/data`));
     },
-    // `npm run account -- erase --ready` does the same.
+    erasure: async ({ request_id }) => {
+      await privacy.erase(request_id, 'nightly batch');
+    },
+    // `npm run account -- erase --ready` does the same at once.
     erase: async () => {
       for (const { request_id } of await privacy.listErasable())
-        await privacy.erase(request_id, 'nightly batch');
+        await jobs.add('erasure', { request_id }, `erasure-${request_id}`);
     },
     // Queues jobs that were lost when a process died between a change and its job.
     sweep: async () => {
@@ -58,7 +64,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       for (const { request_id } of await privacy.listUnprepared())
         await jobs.add('prepare', { request_id }, `prepare-${request_id}`);
       for await (const account_id of alerts.findCrossed())
-        await jobs.add('low-balance', { account_id }, `low-balance-${account_id}`);
+        await jobs.add('low-balance', { account_id }, await lowBalanceId(account_id));
     },
   };
 }

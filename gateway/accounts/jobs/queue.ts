@@ -5,17 +5,22 @@
  * Sign-up and password reset queue the same job for every address; only the job finds out whether the address has an
  * account, so that the page's answer cannot reveal it.
  */
-import { type Job, Queue, Worker } from 'bullmq';
+import { type Job, type Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
+import { removePersonalData, withoutAddresses } from './given-up.ts';
 
 export interface JobData {
   'sign-up': { email: string; name: string; password: string };
   reset: { email: string };
   'low-balance': { account_id: string };
   prepare: { request_id: string };
+  /** Carries out one erasure. */
+  erasure: { request_id: string };
   sweep: Record<string, never>;
+  /** Queues every erasure that is ready. */
   erase: Record<string, never>;
 }
 export type JobName = keyof JobData;
@@ -28,24 +33,27 @@ export interface JobProducer {
   add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void>;
 }
 
-const QUEUE = 'account';
 const SWEEP_INTERVAL_MS = 30_000;
 const CONCURRENCY = 4;
-/** Retries for about two hours, so that a restarting mail server loses no mail. */
-const RETRIES = { attempts: 10, backoff: { type: 'exponential', delay: 5_000 } } as const;
+const MAX_GIVEN_UP = 1_000;
+/** Before the second to the fifth attempt: two hours in all, so that a restarting mail server loses no mail. */
+const RETRY_DELAYS_MS = [5_000, 60_000, 900_000, 6_300_000];
+const RETRIES = { attempts: 5, backoff: { type: 'custom' }, stackTraceLimit: 0 } as const;
 /** Finished jobs are deleted, because they contain addresses and password hashes. */
+const KEEP_GIVEN_UP = { removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } } as const;
+/** Scheduled jobs are not retried: the next one comes anyway. */
 const REMOVE = { removeOnComplete: true, removeOnFail: true } as const;
 
 export class JobQueue implements JobProducer {
   readonly #queue: Queue;
 
   constructor(redis: RedisClient) {
-    this.#queue = new Queue(QUEUE, { connection: redis, prefix: redisKeys.jobs, skipWaitingForReady: true });
-    this.#queue.on('error', () => {});
+    this.#queue = openAccountQueue(redis);
   }
 
   async add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void> {
-    await this.#queue.add(name, data, { ...RETRIES, ...REMOVE, ...(id !== undefined && { jobId: id }) });
+    const options = { ...RETRIES, ...KEEP_GIVEN_UP, ...(id !== undefined && { jobId: id }) };
+    await this.#queue.add(name, data, options);
   }
 
   /**
@@ -75,14 +83,24 @@ export function startJobWorker(
 ): { stop(): Promise<void> } {
   const work = async (job: Job): Promise<void> => {
     const handler = isJobName(job.name, handlers) ? handlers[job.name] : null;
-    if (handler) await (handler as (data: unknown) => Promise<void>)(job.data);
-    else log.error({ job: job.name }, 'unknown account job');
+    if (!handler) return log.error({ job: job.name }, 'unknown account job');
+    try {
+      await (handler as (data: unknown) => Promise<void>)(job.data);
+    } catch (error) {
+      log.warn({ job: job.name, attempts: job.attemptsMade + 1, err: error }, 'account job failed');
+      if (job.attemptsMade + 1 >= (job.opts.attempts ?? 1)) await removePersonalData(job);
+      throw new Error(withoutAddresses(error));
+    }
   };
-  const options = { connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY };
-  const worker = new Worker(QUEUE, work, options);
-  worker.on('failed', (job, error) =>
-    log.warn({ job: job?.name, attempts: job?.attemptsMade, err: error }, 'account job failed'),
-  );
+  const options = {
+    ...{ connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY },
+    settings: { backoffStrategy: (attempts: number) => RETRY_DELAYS_MS[attempts - 1] ?? 0 },
+  };
+  const worker = new Worker(ACCOUNT_QUEUE, work, options);
+  // A job that was lost with its worker twice fails without having run.
+  worker.on('failed', (job) => {
+    if (job?.finishedOn !== undefined) removePersonalData(job).catch(() => {});
+  });
   // The connection logs its own outages.
   worker.on('error', () => {});
   return { stop: () => worker.close() };

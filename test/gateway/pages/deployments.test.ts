@@ -53,7 +53,7 @@ async function payAndErase(
   await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
   const erasure = (await harness.context.requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
   await harness.handlers.prepare({ request_id: String(erasure?.request_id) });
-  await harness.handlers.erase({});
+  await harness.runErasures();
   expect((await visitor.get('/account/')).status).toBe(401);
   expect(await harness.accounts.get(account_id)).toMatchObject({ state: 'closed', name: '' });
   const books = await booksOf({ redis: harness.redis, store: harness.accounts }, account_id);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from 'ioredis';
 import { Agent } from 'undici';
+import { vi } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
@@ -142,6 +143,12 @@ export class AccountPagesHarness {
 
   signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {
     return visitor.submit('/account/sign-in', '/account/sign-in', { email, password, next: '/account/' });
+  }
+
+  /** Does what the nightly job does. Resolves when the worker has carried out every erasure that is ready. */
+  async runErasures(): Promise<void> {
+    await this.handlers.erase({});
+    await vi.waitUntil(async () => (await this.context.privacy.listErasable()).length === 0, 10_000);
   }
 
   /** Creates a key over the page. `key` is empty when it was rejected. */

@@ -1,7 +1,8 @@
 /** Background jobs in BullMQ, on every kind of Redis: retries of mails, and the nightly run. */
-import { Queue } from 'bullmq';
+import { type Job, Queue } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { GivenUpJobs } from '../../../gateway/accounts/jobs/given-up.ts';
 import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
 import { startFakeSmtp } from './fake-smtp.ts';
@@ -46,6 +47,39 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
     await jobs.close();
   });
 
+  it('gives up a job that fails five times, shows it to operators, and never queues it again by itself', async () => {
+    const { account_id, visitor } = await harness.customer();
+    const archivedThrough = redisKeys.archivedThrough(account_id);
+    await harness.redis.hset(archivedThrough, 'through', 'not an id');
+    await visitor.submit('/account/data', '/account/data/export', {});
+    const [request] = await harness.context.requests.listOf(account_id);
+    const request_id = request?.request_id ?? '';
+    const id = `prepare-${request_id}`;
+    const delays = [];
+    for (const attempt of [1, 2, 3, 4]) {
+      await expect.poll(async () => (await queue.getJob(id))?.attemptsMade).toBe(attempt);
+      await expect.poll(() => queue.getJobState(id)).toBe('delayed');
+      const job: Job | undefined = await queue.getJob(id);
+      delays.push(job?.delay);
+      await job?.promote();
+    }
+    expect(delays).toEqual([5_000, 60_000, 900_000, 6_300_000]);
+    await expect.poll(() => queue.getJobState(id)).toBe('failed');
+    for (let sweep = 0; sweep < 3; sweep++) await harness.handlers.sweep({});
+    expect(await queue.getJobState(id)).toBe('failed');
+    const givenUp = new GivenUpJobs(harness.redis);
+    const listed = { id, name: 'prepare', account_id: null, request_id, attempts: 5, canRetry: true };
+    expect(await givenUp.list()).toMatchObject([listed]);
+    // Once the cause is gone, a retry succeeds.
+    await harness.redis.del(archivedThrough);
+    expect([await givenUp.dismiss(id), await givenUp.retry(id), await givenUp.retry('none')]).toEqual([
+      ...[false, true, false],
+    ]);
+    await expect.poll(async () => (await harness.context.requests.get(request_id)).status).toBe('ready');
+    expect(await givenUp.list()).toEqual([]);
+    await givenUp.close();
+  });
+
   it('carries out the erasures that are ready, by schedule', async () => {
     const { account_id } = await harness.customer();
     const { request_id } = await harness.context.requests.open(account_id, 'erasure');
@@ -85,7 +119,7 @@ describe('a mail server that is down for a while', () => {
       await first?.promote();
       await expect.poll(() => waiting(2)).not.toBeNull();
       const second = await waiting(2);
-      expect([second?.delay, smtp.mails.length]).toEqual([10_000, 0]);
+      expect([second?.delay, smtp.mails.length]).toEqual([60_000, 0]);
       smtp.state.down = false;
       await second?.promote();
       await expect.poll(() => smtp.mails.length).toBe(1);

@@ -113,7 +113,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
         'revokes 1 keys',
       );
       expect((await harness.call(key, '/v1/ping')).status).toBe(200);
-      await harness.handlers.erase({});
+      await harness.runErasures();
       expect((await harness.call(key, '/v1/ping')).status).toBe(401);
       expect((await gina.visitor.get('/account/')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), gina.email)).status).toBe(401);

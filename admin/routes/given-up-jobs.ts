@@ -1,0 +1,56 @@
+/** Account jobs that failed five times: shown on the page of runs, retried or dismissed here. */
+import type { FastifyInstance } from 'fastify';
+import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import type { GivenUpJob } from '../../gateway/accounts/jobs/given-up.ts';
+import { PageError } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, auditedChange, userPath } from '../context.ts';
+
+const PAGE = '/admin/runs';
+
+const WHAT: Readonly<Record<string, string>> = {
+  'sign-up': 'Mail after a sign-up',
+  reset: 'Mail to reset a password',
+  'low-balance': 'Mail about a low balance',
+  prepare: 'Preparation of a privacy request',
+  erasure: 'Erasure of an account',
+};
+
+export interface ListedJob extends GivenUpJob {
+  what: string;
+  /** The page of the account; empty without one. */
+  user: string;
+  path: string;
+}
+
+export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea): Promise<ListedJob[]> {
+  const jobs = await givenUpJobs.list();
+  return Promise.all(
+    jobs.map(async (job) => {
+      const { id, name, account_id, request_id } = job;
+      const request = request_id === null ? null : await requests.get(request_id).catch(() => null);
+      const account = account_id ?? request?.account_id;
+      const user = account === undefined ? '' : userPath(account);
+      return { ...job, what: WHAT[name] ?? name, user, path: `/admin/jobs/${encodeURIComponent(id)}` };
+    }),
+  );
+}
+
+export function givenUpJobsRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const notices = { retry: 'The job is queued again.', dismiss: 'The job is dismissed.' };
+  for (const action of ['retry', 'dismiss'] as const)
+    scope.post<{ Params: { id: string } }>(`/jobs/:id/${action}`, async (request, reply) => {
+      const { id } = request.params;
+      const job = (await area.givenUpJobs.list()).find((one) => one.id === id);
+      const subject = job?.account_id ? accountSubject(job.account_id) : `job ${id}`;
+      const isChanged = await auditedChange(
+        area,
+        request,
+        { action: `job.${action}`, subject, after: { job: id } },
+        () => area.givenUpJobs[action](id),
+        (changed) => (changed ? {} : null),
+      );
+      if (!isChanged) throw new PageError(404, `There is no such job to ${action}: ${id}.`);
+      return redirectWithFlash(area, reply, PAGE, notices[action]);
+    });
+}
