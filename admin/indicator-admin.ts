@@ -1,69 +1,84 @@
 /**
- * Indicators with the operators' overrides: edits of name, description and unit, and unpublishing.
+ * Indicators with the operators' overrides: edits of their public record, and unpublishing.
  *
- * Overrides live in Redis and every build reads them, so they survive nightly runs. The original is stored beside the
+ * Overrides live in Redis and every build reads them, so they survive nightly runs. The original is stored with the
  * override: an unpublished indicator is in no snapshot but must still be found, and an edit back to the original removes
- * the override.
+ * the override. A form that was opened before somebody else's change is refused; see `edit-version.ts`.
  */
-import { readOverrides } from '../data/runtime/overrides.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import { type ExcludedIndicator, excludedIndicators } from '../data/schema/excluded-indicator.ts';
-import type { IndicatorOverride } from '../data/schema/overrides.ts';
+import {
+  applyOverride,
+  EDITABLE,
+  type EditableFacts,
+  editableFactsOf,
+  hasEdits,
+  type IndicatorOverride,
+  type StoredOverride,
+} from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/pages/shared/forms.ts';
+import { isSame, type Merge, mergeForm, type SentFacts, versionOf } from './edit-version.ts';
+import { type OverrideEntry, OverrideStore } from './override-store.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
-const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
+/** Each retry means that another change succeeded meanwhile. */
+const MAX_TRIES = 50;
 
-export interface IndicatorFacts {
+export interface AdminIndicator extends EditableFacts {
   id: string;
-  name: string;
-  description: string;
-  unit: string;
-  topic: string;
   provider: string;
-}
-export type Editable = Pick<IndicatorFacts, 'name' | 'description' | 'unit'>;
-export const EDITABLE = ['name', 'description', 'unit'] as const satisfies (keyof Editable)[];
-
-export interface AdminIndicator extends IndicatorFacts {
   enabled: boolean;
   edited: boolean;
-  /** As published upstream. */
-  original: IndicatorFacts;
+  /** As the build would publish it without edits. */
+  original: EditableFacts;
+  /** The served record; null when it is in no served snapshot. */
+  served: IndicatorRecord | null;
   /** Whether the served snapshot shows this state. */
   published: boolean;
   /** Whether its licence allows display only, no export. */
   displayOnly: boolean;
 }
 
+export interface IndicatorChange {
+  before: AdminIndicator;
+  /** The same as `before` when nothing changed. */
+  after: AdminIndicator;
+}
+/** The form was opened before somebody else's change. */
+export interface EditConflict extends Merge {
+  /** The version that the merge is based on. */
+  version: string;
+}
+/** `conflict`: nothing is stored. */
+export type EditResult =
+  | (IndicatorChange & { state: 'changed' | 'same' })
+  | (EditConflict & { state: 'conflict' });
+
+interface ReadIndicator {
+  entry: OverrideEntry;
+  indicator: AdminIndicator;
+}
+
 export class IndicatorAdmin {
   readonly #redis: RedisClient;
-  readonly #runner: ScriptRunner;
+  readonly #overrides: OverrideStore;
   readonly #snapshot: () => ServedSnapshot | null;
+  readonly #now: () => number;
 
-  constructor(redis: RedisClient, snapshot: () => ServedSnapshot | null) {
+  constructor(redis: RedisClient, snapshot: () => ServedSnapshot | null, now: () => number) {
     this.#redis = redis;
-    this.#runner = new ScriptRunner(redis);
+    this.#overrides = new OverrideStore(redis);
     this.#snapshot = snapshot;
+    this.#now = now;
   }
 
   /** Every published or overridden indicator, by name. */
   async list(): Promise<AdminIndicator[]> {
-    const [overrides, originals] = await Promise.all([
-      readOverrides(this.#redis),
-      this.#redis.hgetall(redisKeys.overridden),
-    ]);
-    const catalogue = this.#snapshot()?.catalogue.indicators ?? new Map();
-    const ids = new Set([...catalogue.keys(), ...overrides.keys()]);
-    const indicators = [...ids].flatMap((id) => {
-      const served = factsOf(catalogue.get(id)?.record);
-      const original = parseFacts(originals[id]) ?? served;
-      const tier = catalogue.get(id)?.record.access_tier;
-      return original ? [deskIndicator(original, served, overrides.get(id) ?? {}, tier)] : [];
-    });
+    const entries = await this.#overrides.all();
+    const ids = new Set([...(this.#snapshot()?.catalogue.indicators.keys() ?? []), ...entries.keys()]);
+    const indicators = [...ids].flatMap((id) => this.#indicator(id, entries.get(id)?.stored ?? {}) ?? []);
     return indicators.sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
   }
 
@@ -75,72 +90,115 @@ export class IndicatorAdmin {
 
   /** @throws {PageError} 404 when it is neither published nor overridden. */
   async get(id: string): Promise<AdminIndicator> {
-    const [overrides, kept] = await Promise.all([
-      readOverrides(this.#redis),
-      this.#redis.hget(redisKeys.overridden, id),
-    ]);
-    const record = this.#snapshot()?.catalogue.indicators.get(id)?.record;
-    const served = factsOf(record);
-    const original = parseFacts(kept ?? undefined) ?? served;
-    if (!original) throw new PageError(404, `There is no indicator ${id}.`);
-    return deskIndicator(original, served, overrides.get(id) ?? {}, record?.access_tier);
+    return (await this.#read(id)).indicator;
   }
 
-  async setEnabled({ original }: AdminIndicator, enabled: boolean): Promise<void> {
-    await this.#change(original, enabled ? {} : { enabled: false }, enabled ? ['enabled'] : []);
+  async setEnabled(id: string, enabled: boolean): Promise<IndicatorChange> {
+    return this.#change(id, (indicator, { enabled: _, ...rest }) => {
+      if (indicator.enabled === enabled) return null;
+      return enabled ? rest : { ...rest, enabled: false };
+    });
   }
 
-  /** Overrides only fields that differ from the original, so later upstream corrections of other fields apply. */
-  async edit({ original }: AdminIndicator, edited: Editable): Promise<void> {
-    const differing = EDITABLE.filter((field) => edited[field] !== original[field]);
-    const same = EDITABLE.filter((field) => edited[field] === original[field]);
-    await this.#change(original, Object.fromEntries(differing.map((field) => [field, edited[field]])), same);
+  /**
+   * Overrides only fields that differ from the original, so later upstream corrections of other fields apply.
+   * @param version what the operator saw; null changes the sent fields whatever they are now.
+   */
+  async edit(id: string, sent: SentFacts, version: string | null): Promise<EditResult> {
+    const found: { conflict: EditConflict | null } = { conflict: null };
+    const change = await this.#change(id, (indicator, override) => {
+      const merge = mergeForm(editableFactsOf(indicator), sent, version);
+      const isDone = EDITABLE.every((field) => isSame(merge.merged[field], indicator[field]));
+      found.conflict =
+        merge.changedMeanwhile.length > 0 && !isDone ? { ...merge, version: versionOf(indicator) } : null;
+      return found.conflict || isDone
+        ? null
+        : { ...enabledOf(override), ...editsOf(merge.merged, indicator.original) };
+    });
+    if (found.conflict) return { ...found.conflict, state: 'conflict' };
+    return { ...change, state: change.before === change.after ? 'same' : 'changed' };
   }
 
+  /** Takes all edits back; an unpublished indicator stays unpublished. */
+  async reset(id: string): Promise<IndicatorChange> {
+    return this.#change(id, (_, override) => (hasEdits(override) ? enabledOf(override) : null));
+  }
+
+  /** @param decide the next override, or null to change nothing; called again after a change by somebody else. */
   async #change(
-    original: IndicatorFacts,
-    changes: IndicatorOverride,
-    dropped: readonly string[],
-  ): Promise<void> {
-    await this.#redis.hsetnx(redisKeys.overridden, original.id, JSON.stringify(original));
-    const values = [redisKeys.overrides, original.id, JSON.stringify(changes), JSON.stringify(dropped)];
-    const before = await this.#runner.run(OVERRIDE, values);
-    const hasNoOverride = !(await this.#redis.hexists(redisKeys.overrides, original.id));
-    // Without an override, tomorrow's upstream text becomes the original.
-    if (before !== '' && hasNoOverride) await this.#redis.hdel(redisKeys.overridden, original.id);
+    id: string,
+    decide: (indicator: AdminIndicator, override: IndicatorOverride) => IndicatorOverride | null,
+  ): Promise<IndicatorChange> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const { entry, indicator: before } = await this.#read(id);
+      const { original: _, restored_at_ms: __, ...override } = entry.stored;
+      const next = decide(before, override);
+      if (next === null) return { before, after: before };
+      const stored = this.#stored(before, next);
+      if (!(await this.#overrides.replace(id, entry, stored))) continue;
+      const after = this.#indicator(id, stored ?? {});
+      if (after) return { before, after };
+    }
+    throw new PageError(503, 'Others keep changing this indicator. Try again in a moment.');
+  }
+
+  /** The entry to store; null when the served snapshot knows the original of an indicator without an override. */
+  #stored({ id, original }: AdminIndicator, next: IndicatorOverride): StoredOverride | null {
+    if (Object.keys(next).length > 0) return { ...next, original };
+    const item = this.#snapshot()?.catalogue.indicators.get(id);
+    const known = item && (item.original ?? item.record);
+    const isKnown = known !== undefined && EDITABLE.every((field) => known[field] === original[field]);
+    return isKnown ? null : { original, restored_at_ms: this.#now() };
+  }
+
+  async #read(id: string): Promise<ReadIndicator> {
+    const entry = await this.#overrides.get(id);
+    const indicator = this.#indicator(id, entry.stored);
+    if (!indicator) throw new PageError(404, `There is no indicator ${id}.`);
+    return { entry, indicator };
+  }
+
+  #indicator(id: string, stored: StoredOverride): AdminIndicator | null {
+    const served = this.#snapshot()?.catalogue.indicators.get(id)?.record ?? null;
+    const original = this.#original(id, stored);
+    if (!original) return null;
+    const facts = applyOverride(original, stored);
+    const enabled = stored.enabled !== false;
+    const isServed = served !== null && EDITABLE.every((field) => served[field] === facts[field]);
+    return {
+      ...facts,
+      id,
+      provider: id.slice(0, id.indexOf('.')),
+      enabled,
+      edited: EDITABLE.some((field) => facts[field] !== original[field]),
+      original,
+      served,
+      published: enabled ? isServed : served === null,
+      displayOnly: served?.access_tier === 'display',
+    };
+  }
+
+  /**
+   * A served record with edits says what it would be without them. Otherwise the entry says it, until a snapshot that is
+   * newer than the end of the override does.
+   */
+  #original(id: string, stored: StoredOverride): EditableFacts | null {
+    const snapshot = this.#snapshot();
+    const item = snapshot?.catalogue.indicators.get(id);
+    if (item?.original) return item.original;
+    const generated_at_ms = snapshot ? Date.parse(snapshot.manifest.generated_at) : 0;
+    const isOver = stored.restored_at_ms !== undefined && stored.restored_at_ms < generated_at_ms;
+    if (stored.original && !isOver) return stored.original;
+    return item ? editableFactsOf(item.record) : null;
   }
 }
 
 const collator = new Intl.Collator('en');
 
-function factsOf(record: IndicatorRecord | undefined): IndicatorFacts | null {
-  if (!record) return null;
-  const { id, name, description, unit, topic, provider } = record;
-  return { id, name, description: description ?? '', unit: unit ?? '', topic, provider: provider.id };
-}
+const enabledOf = ({ enabled }: IndicatorOverride): IndicatorOverride =>
+  enabled === undefined ? {} : { enabled };
 
-const parseFacts = (text: string | undefined): IndicatorFacts | null => (text ? JSON.parse(text) : null);
-
-function deskIndicator(
-  original: IndicatorFacts,
-  served: IndicatorFacts | null,
-  override: IndicatorOverride,
-  tier: string | undefined,
-): AdminIndicator {
-  const now = {
-    name: override.name ?? original.name,
-    description: override.description === undefined ? original.description : (override.description ?? ''),
-    unit: override.unit === undefined ? original.unit : (override.unit ?? ''),
-  };
-  const enabled = override.enabled !== false;
-  const isServed = served !== null && EDITABLE.every((field) => served[field] === now[field]);
-  return {
-    ...original,
-    ...now,
-    enabled,
-    edited: EDITABLE.some((field) => now[field] !== original[field]),
-    original,
-    published: enabled ? isServed : served === null,
-    displayOnly: tier === 'display',
-  };
-}
+const editsOf = (facts: EditableFacts, original: EditableFacts): IndicatorOverride =>
+  Object.fromEntries(
+    EDITABLE.filter((field) => !isSame(facts[field], original[field])).map((field) => [field, facts[field]]),
+  );

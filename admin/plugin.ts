@@ -29,6 +29,7 @@ import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
+import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
@@ -76,7 +77,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     index: new AccountIndex(redis, now),
     requests: new PrivacyRequestStore({ redis, now, random: randomBytes }),
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
-    indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current()),
+    indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current(), now),
     jobs: new JobService(redis, now),
     givenUpJobs: new GivenUpJobs(redis),
     runs: new RunStore(redis, now),
@@ -111,6 +112,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
 const ROUTES = [
   dashboardRoutes,
   indicatorsRoutes,
+  indicatorRoutes,
   runsRoutes,
   givenUpJobsRoutes,
   usersRoutes,

@@ -1,13 +1,17 @@
 /** The snapshot being served and the snapshots that can be served. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { IndicatorRecord } from '../data/schema/records.ts';
+import type { EditableFacts } from '../data/schema/overrides.ts';
+import type { CountryRecord, IndicatorRecord } from '../data/schema/records.ts';
 import { CURRENT_POINTER, MANIFEST, type Manifest, manifest, SNAPSHOT_ID } from '../data/schema/snapshot.ts';
 
 export interface ServedSnapshot {
   id: string;
   manifest: Manifest;
-  catalogue: { indicators: ReadonlyMap<string, { record: IndicatorRecord }> };
+  catalogue: {
+    indicators: ReadonlyMap<string, { record: IndicatorRecord; original: EditableFacts | null }>;
+    countriesByCode: ReadonlyMap<string, CountryRecord>;
+  };
 }
 
 export interface SnapshotSummary {

@@ -1,27 +1,26 @@
--- Sets and removes fields of one indicator's override; leaves the others.
+-- Replaces one indicator's override, unless another operator has changed it since it was read.
 --
 -- KEYS
 --   1 overrides  hash: indicator id -> JSON
 -- ARGV
 --   1 id
---   2 changes  JSON: fields to set
---   3 dropped  JSON: names of fields to remove
--- Returns the override's JSON before; '' when there was none.
+--   2 expected  the JSON that was read; '' for none
+--   3 next      the JSON to store; '' removes the override
+-- Returns 1 when `next` is stored, now or by an earlier try; 0 when the stored JSON is another than expected.
 
 local overrides = KEYS[1]
-local id, changes, dropped = ARGV[1], cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
+local id, expected, next = ARGV[1], ARGV[2], ARGV[3]
 
-local before = redis.call('HGET', overrides, id)
-local fields = before and cjson.decode(before) or {}
-for field, value in pairs(changes) do
-  fields[field] = value
+local stored = redis.call('HGET', overrides, id) or ''
+if stored == next then
+  return 1
 end
-for _, field in ipairs(dropped) do
-  fields[field] = nil
+if stored ~= expected then
+  return 0
 end
-if next(fields) == nil then
+if next == '' then
   redis.call('HDEL', overrides, id)
 else
-  redis.call('HSET', overrides, id, cjson.encode(fields))
+  redis.call('HSET', overrides, id, next)
 end
-return before or ''
+return 1

@@ -240,7 +240,7 @@ class Build {
       generatedAt: formatTimestamp(this.#startedAt),
       topics: topicRecords(curated.topics, records, topicCountries),
       countries: countryRecords(plan),
-      indicators: plan.indicators.map(({ topicOrder }, index) => {
+      indicators: plan.indicators.map(({ topicOrder, original }, index) => {
         const record = records[index];
         if (!record) throw new RangeError('a planned indicator without a record');
         const { yr_max: last, latest_year: observed } = record.coverage ?? {
@@ -248,7 +248,12 @@ class Build {
           latest_year: null,
         };
         const hasProjections = last !== null && (observed === null || last > observed);
-        return { record, topic_order: topicOrder, has_projections: hasProjections };
+        return {
+          record,
+          topic_order: topicOrder,
+          has_projections: hasProjections,
+          ...(original && { original }),
+        };
       }),
       freshness: freshnessRecords(plan, coverage),
       coverage: coverageRecords(plan, countryCoverage),

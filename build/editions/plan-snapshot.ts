@@ -10,7 +10,13 @@ import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
-import type { IndicatorOverride, Overrides } from '../../data/schema/overrides.ts';
+import {
+  applyOverride,
+  type EditableFacts,
+  editableFactsOf,
+  hasEdits,
+  type Overrides,
+} from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, ProviderLake } from '../lake/lake.ts';
@@ -24,6 +30,8 @@ export interface PlannedIndicator {
   providerId: string;
   /** The public record without its coverage, which is computed from the observations. */
   record: Omit<IndicatorRecord, 'coverage'>;
+  /** What operators edited, as it is without their edits; null without edits. */
+  original: EditableFacts | null;
   topicOrder: number;
   /** First projected year for rows without a flag. */
   projectedFrom: number;
@@ -156,7 +164,8 @@ function planIndicator(
   const isEnabled = override.enabled ?? overlay.enabled ?? true;
   const facts = source.series[entry.slug];
   if (!run || !facts || !isEnabled || overlay.redistributable === false) return null;
-  const record = recordOf(id, definition, entry, overlay, override);
+  const original = recordOf(id, definition, entry, overlay);
+  const record = applyOverride(original, override);
   const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
   const inputs = [
     MATERIALISE_VERSION,
@@ -171,6 +180,7 @@ function planIndicator(
     slug: entry.slug,
     providerId: definition.id,
     record,
+    original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
     lake: run.observations,
@@ -202,27 +212,23 @@ function excludedIndicator(
   };
 }
 
-/** Operators' texts override curated ones, which override upstream's. An empty text counts as none. */
+/** Curated texts override upstream's; operators' edits come on top. An empty text counts as none. */
 function recordOf(
   id: string,
   definition: ProviderDefinition,
   entry: CatalogueEntry,
   overlay: IndicatorOverlay,
-  override: IndicatorOverride,
 ): Omit<IndicatorRecord, 'coverage'> {
   const licence = overlay.licence ?? definition.licence;
   // The provider's licence URL does not apply to another licence.
   const licenceUrl = overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null);
   const attribution = overlay.attribution ?? definition.attribution;
   const isDisplay = definition.access_tier === 'display' || overlay.access_tier === 'display';
-  const description =
-    override.description === undefined ? (overlay.description ?? entry.description) : override.description;
-  const unit = override.unit === undefined ? (overlay.unit ?? entry.unit) : override.unit;
   return {
     id,
-    name: override.name ?? overlay.name ?? entry.name,
-    description: description || null,
-    unit: unit || null,
+    name: overlay.name ?? entry.name,
+    description: (overlay.description ?? entry.description) || null,
+    unit: (overlay.unit ?? entry.unit) || null,
     topic: overlay.topic ?? definition.default_topic,
     higher_is_better: overlay.higher_is_better ?? null,
     preferred: overlay.preferred ?? false,

@@ -53,8 +53,8 @@
  *   {runs}:r:SUBJECT:RUN              hash    said (JSON: the run record), progress (JSON), heard_at_ms
  *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
  *   {runs}:cancel:SUBJECT:RUN         string  who cancelled the run
- *   overrides                         hash    indicator id -> JSON: the operators' override
- *   overrides:was                     hash    indicator id -> JSON: values before the first override
+ *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see overrides.ts
+ *   overrides:was                     hash    indicator id -> JSON: originals of old overrides; moved by their next change
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts

@@ -18,6 +18,7 @@
  * supports.
  */
 import { z } from 'zod';
+import { editableFacts } from './overrides.ts';
 import { countryRecord, indicatorRecord, timestamp, topicRecord } from './records.ts';
 
 export const SNAPSHOT_FORMAT = 1;
@@ -100,6 +101,8 @@ export const indexedIndicator = z.object({
   topic_order: z.int(),
   /** True when the series has forecast years beyond its newest observed year. */
   has_projections: z.boolean(),
+  /** What operators edited in the record, as it is without their edits. */
+  original: editableFacts.optional(),
 });
 export type IndexedIndicator = z.infer<typeof indexedIndicator>;
 

@@ -3,6 +3,7 @@
  * ordered list and joins texts, so no record is serialised twice and the cost depends on the matches only.
  */
 
+import type { EditableFacts } from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import {
   type CatalogueIndex,
@@ -31,6 +32,8 @@ export interface CatalogueItem {
   json: string;
   hasProjections: boolean;
   topicOrder: number;
+  /** What operators edited, as it is without their edits; null without edits. */
+  original: EditableFacts | null;
   /** Index in name order: the tie-break of every other order. */
   position: number;
   /** For relevance. */
@@ -115,12 +118,16 @@ export class Catalogue {
   }
 }
 
-function toItem({ record, topic_order, has_projections }: IndexedIndicator, position: number): CatalogueItem {
+function toItem(
+  { record, topic_order, has_projections, original }: IndexedIndicator,
+  position: number,
+): CatalogueItem {
   return {
     record,
     json: JSON.stringify(record),
     hasProjections: has_projections,
     topicOrder: topic_order,
+    original: original ?? null,
     position,
     foldedName: fold(record.name),
   };

@@ -86,6 +86,7 @@ interface Row {
   slug?: string;
   name?: string;
   value?: number;
+  rank?: number | null;
 }
 interface Body {
   data: Row[] & { topics: Record<string, Row[]> };
@@ -195,6 +196,38 @@ it('edits and unpublished indicators show on every public route after a rebuild 
   await served((names) => HIDDEN in names);
   await expectPublic({ hidden: 'there', value: 1.01 + 0.1 });
 
-  await post(KEPT, '', { name: 'Kept', description: '', unit: 'cm' });
+  await post(KEPT, '', { name: 'Kept, renamed upstream', description: '', unit: 'cm' });
+  await served((names) => names[KEPT] === 'Kept, renamed upstream');
+});
+
+const formValue = async (name: string): Promise<string> => {
+  const { html } = await operator.get(`/admin/indicators/${KEPT}`);
+  return new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? '';
+};
+
+it('edits of topic, direction, featured and rank reach the public routes', async () => {
+  const edit = { topic: 'health', direction: 'lower', featured: 'yes', ranked: 'no' };
+  await post(KEPT, '', { ...EDIT, ...edit });
+  await served((names) => names[KEPT] === EDIT.name);
+  const record = (await call(`/v1/indicators/${KEPT}`)).body.data;
+  const facts = { topic: 'health', higher_is_better: false, featured: true, no_rank: true };
+  expect(record).toMatchObject({ ...EDIT, ...facts });
+  const country = (await call('/v1/countries/AFG')).body;
+  expect(ids(country.data.topics.health)).toEqual([KEPT]);
+  expect((await call(`/v1/data?indicator=${KEPT}`)).body.data.map(({ rank }) => rank)).not.toContain(1);
+  expect((await call(`/v1/data?indicator=${OTHER}`)).body.data.map(({ rank }) => rank)).toContain(1);
+});
+
+it('a restored original shows in the form at once, and survives unpublishing before the rebuild', async () => {
+  // The served snapshot still has the edit until it is looked for.
+  await post(KEPT, '', { name: 'Kept, renamed upstream', description: '', unit: 'cm' });
+  expect(await formValue('name')).toBe('Kept, renamed upstream');
+  expect((await call(`/v1/indicators/${KEPT}`)).body.data).toMatchObject({ name: EDIT.name });
+  await post(KEPT, '/toggle', { to: 'disabled' });
+  await served((names) => !(KEPT in names));
+  expect(await formValue('name')).toBe('Kept, renamed upstream');
+  await post(KEPT, '/toggle', { to: 'enabled' });
+  expect(await formValue('name')).toBe('Kept, renamed upstream');
+  await post(KEPT, '/reset', {});
   await served((names) => names[KEPT] === 'Kept, renamed upstream');
 });

@@ -53,6 +53,22 @@ describe('the operator area', () => {
     await page.locator('tbody th a').first().click();
     await page.waitForURL('**/admin/indicators/*');
     await inspect(page, 'admin-indicator');
+    const { name } = await openStaleForm(page);
+    await page.getByRole('button', { name: 'Save and rebuild' }).click();
+    await page.getByText('Nothing of yours is saved yet.').waitFor();
+    consoleErrors.length = 0; // browsers report a 409 as an error
+    await inspect(page, 'admin-indicator-conflict');
+    await page.getByLabel('Topic').selectOption('trade');
+    await page.getByLabel('Direction').selectOption('lower is better');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('heading', { name: 'Public record after saving' }).waitFor();
+    await inspect(page, 'admin-indicator-preview');
+    await page.getByRole('button', { name: 'Save and rebuild' }).click();
+    await page.getByText('The catalogue is being rebuilt').waitFor();
+    await inspect(page, 'admin-indicator-edited');
+    await page.getByRole('button', { name: 'Reset to upstream' }).click();
+    await page.getByText('is as published upstream again').waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe(name);
     await page.getByLabel('Name').fill('A clearer name');
     await page.getByRole('button', { name: 'Save and rebuild' }).click();
     await page.getByText('The catalogue is being rebuilt').waitFor();
@@ -152,6 +168,19 @@ describe('the operator area', () => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   });
 });
+
+/** Opens the edit form, saves another name in a second window, and fills in the first. @returns the original name */
+async function openStaleForm(page: Page): Promise<{ name: string }> {
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  const name = await other.getByLabel('Name').inputValue();
+  await other.getByLabel('Name').fill('Named by somebody else');
+  await other.getByRole('button', { name: 'Save and rebuild' }).click();
+  await other.getByText('The catalogue is being rebuilt').waitFor();
+  await other.close();
+  await page.getByLabel('Name').fill('A name from a stale form');
+  return { name };
+}
 
 /** One running ingestion and one held back. */
 async function seedRuns(service: AdminService): Promise<void> {

@@ -41,8 +41,13 @@ const MIN_BAR_HEIGHT = 1.5;
 
 const integers = new Intl.NumberFormat('en');
 
-/** @param points one a day, oldest first. */
-export function barChart(id: string, title: string, points: readonly Point[]): Chart {
+/** @param points one a day or year, oldest first. */
+export function barChart(
+  id: string,
+  title: string,
+  points: readonly Point[],
+  period: 'days' | 'years' = 'days',
+): Chart {
   const max = Math.max(0, ...points.map(({ value }) => value));
   const total = points.reduce((sum, { value }) => sum + value, 0);
   const step = WIDTH / Math.max(1, points.length);
@@ -58,10 +63,10 @@ export function barChart(id: string, title: string, points: readonly Point[]): C
     };
   });
   const peak = points.find(({ value }) => value === max);
-  const summary =
-    max === 0
-      ? `Nothing in ${points.length} days.`
-      : `${integers.format(total)} in ${points.length} days; highest on ${peak?.label ?? ''}: ${integers.format(max)}.`;
+  const highest = `highest ${period === 'days' ? 'on' : 'in'} ${peak?.label ?? ''}: ${integers.format(max)}.`;
+  // Sums over years mean nothing: the same countries have a value again.
+  const sum = period === 'days' ? `${integers.format(total)} in ${points.length} days; ` : '';
+  const summary = max === 0 ? `Nothing in ${points.length} ${period}.` : `${sum}${highest}`;
   return {
     id,
     title,

@@ -71,7 +71,7 @@ export class FormClaim {
   readonly name: string;
   readonly fingerprint: string;
   readonly #key: Buffer;
-  /** Set when an error is known to have changed nothing, although its status is 5xx. */
+  /** Set when nothing was changed whatever the status: an error known to be harmless, or a preview. */
   isUnchanged = false;
 
   /** @param secret of the browser @param content URL and fields, by which a repeat is recognised */
