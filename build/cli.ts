@@ -86,7 +86,7 @@ async function openContext(step: string, io: CommandIo) {
   const settings = readSettings(io.env);
   // A terminal shows progress bars, which log lines would overwrite: only warnings are logged there.
   const isQuiet = stderr.isTTY && settings.LOG_LEVEL === 'info';
-  const level = { LOG_LEVEL: isQuiet ? ('warn' as const) : settings.LOG_LEVEL };
+  const level = isQuiet ? { ...settings, LOG_LEVEL: 'warn' as const } : settings;
   const curated = await loadCurated(settings.CURATED_DIR);
   const connection = REDIS_STEPS.has(step) ? await tryOpenRedis(settings, createLog(level)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);

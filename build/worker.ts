@@ -8,7 +8,7 @@
 import { constants, setPriority } from 'node:os';
 import { CuratedError, loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
-import { createLog } from '../data/runtime/log.ts';
+import { createLog, flushLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
@@ -89,6 +89,9 @@ const stopRequested = new Promise<void>((resolve) => {
 try {
   lowerPriority();
   const stop = await start(readSettings());
+  await flushLog();
+  // The parent may be gone by now.
+  process.send?.('ready', undefined, {}, () => {});
   await stopRequested;
   await stop();
   process.exit();

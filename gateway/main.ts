@@ -7,7 +7,7 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
-import { createLog } from '../data/runtime/log.ts';
+import { createLog, flushLog } from '../data/runtime/log.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
 import { startChildProcess } from './process/child-process.ts';
 import {
@@ -41,6 +41,13 @@ async function startPrimary(settings: Settings, log: Logger, shutdownHooks: Shut
   return startWorkers(import.meta.filename, settings, log, shutdownHooks);
 }
 
+/** Resolves when the program is ready, so that the banner comes after its messages. */
+async function startBeside(program: string, log: Logger, shutdownHooks: ShutdownHook[]): Promise<void> {
+  const child = startChildProcess(program, log);
+  shutdownHooks.push(() => child.stop());
+  await child.ready;
+}
+
 async function main(): Promise<void> {
   const settings = readSettings();
   const log = createLog(settings);
@@ -48,9 +55,11 @@ async function main(): Promise<void> {
   shutDownOnSignal(shutdownHooks, log);
   try {
     const start = settings.WORKERS > 1 ? startPrimary : startSingleProcess;
-    process.stdout.write(await start(settings, log, shutdownHooks));
+    const startupBanner = await start(settings, log, shutdownHooks);
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
-    if (beside !== undefined) shutdownHooks.push(startChildProcess(beside, log));
+    if (beside !== undefined) await startBeside(beside, log, shutdownHooks);
+    await flushLog();
+    process.stdout.write(startupBanner);
   } catch (error) {
     await runShutdownHooks(shutdownHooks, log);
     throw error;

@@ -87,7 +87,7 @@ const schema = z.object({
     .stringbool()
     .optional()
     .describe(
-      'Create a demo account with credits at start and print its key; default only with the private Redis',
+      'Create a demo account with credits at start and print its key; default only with the private Redis, and never with NODE_ENV=production',
     ),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
@@ -104,7 +104,9 @@ const schema = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'an smtp:// or smtps:// address')
     .optional()
-    .describe('Mail server; without it mails are written to `VAR_DIR/mail` and links are logged'),
+    .describe(
+      'Mail server; without it mails are written to `VAR_DIR/mail`, and links are logged except in production',
+    ),
   MAIL_FROM: z
     .string()
     .regex(/^[^\r\n]+$/, 'one line')
@@ -127,6 +129,16 @@ const schema = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .describe('Lowest log level'),
+  LOG_FORMAT: z
+    .enum(['json', 'text'])
+    .optional()
+    .describe('`json`, or `text` for people; default `text` on a terminal and `json` elsewhere'),
+  NODE_ENV: z
+    .string()
+    .default('development')
+    .describe(
+      'With `production` nothing secret is created or printed: no demo account, key, operator password or link of a mail',
+    ),
 });
 
 export type SettingName = keyof z.infer<typeof schema>;
@@ -147,6 +159,14 @@ export class SettingsError extends Error {
 
 /** A process takes some 700 MB under overload; measured with 4,000 connections. */
 const MEMORY_PER_WORKER_BYTES = 768 * 1024 * 1024;
+
+const PRODUCTION = 'production';
+
+export const isProduction = ({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>): boolean => NODE_ENV === PRODUCTION;
+
+/** Whether a demo account, its key and a first operator are created and shown at start. */
+export const isDemo = (settings: Pick<Settings, 'DEMO_KEY' | 'REDIS_URL' | 'NODE_ENV'>): boolean =>
+  !isProduction(settings) && (settings.DEMO_KEY ?? settings.REDIS_URL === undefined);
 
 /** One worker a core, limited by the memory of machine or container. */
 function defaultWorkers(): number {
@@ -172,6 +192,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     const both = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are set together or not at all';
     throw new SettingsError(`bad settings\n  STRIPE_WEBHOOK_SECRET: ${both}`);
   }
+  if (parsed.data.DEMO_KEY && isProduction(parsed.data))
+    throw new SettingsError('bad settings\n  DEMO_KEY: there is no demo account with NODE_ENV=production');
   const { REDIS_URL, REDIS_CLUSTER, REDIS_WAIT_REPLICAS } = parsed.data;
   if (REDIS_URL === undefined && (REDIS_CLUSTER || REDIS_WAIT_REPLICAS > 0)) {
     const own = 'needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 
 const BACKOFF = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
 const STOP_TIMEOUT_MS = 8_000;
+const READY_WITHIN_MS = 15_000;
 
 export interface BackoffOptions {
   first_ms: number;
@@ -34,29 +35,47 @@ export class RestartBackoff {
   }
 }
 
-/** @param program path of a script for this Node. @returns a function that stops it. */
-export function startChildProcess(program: string, log: Logger): () => Promise<void> {
-  let child: ChildProcess;
+export interface SupervisedProcess {
+  /** Settles when the program sends its first message, when it exits before that, or after `READY_WITHIN_MS`. */
+  ready: Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** @param program path of a script for this Node. */
+export function startChildProcess(program: string, log: Logger): SupervisedProcess {
   const backoff = new RestartBackoff(BACKOFF);
   let restartTimer: NodeJS.Timeout | undefined;
   let isStopping = false;
-  const start = (): void => {
+  const start = (): ChildProcess => {
     const started_ms = performance.now();
-    child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    child.once('error', (error) => log.error({ err: error, program }, 'child process failed'));
-    child.once('exit', (code, signal) => {
+    const spawned = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    spawned.once('error', (error) => log.error({ err: error, program }, 'child process failed'));
+    spawned.once('exit', (code, signal) => {
       if (isStopping) return;
       const restart_in_ms = backoff.next(performance.now() - started_ms);
       log.error({ program, code, signal, restart_in_ms }, 'child process exited');
-      restartTimer = setTimeout(start, restart_in_ms);
+      restartTimer = setTimeout(() => {
+        child = start();
+      }, restart_in_ms);
     });
+    return spawned;
   };
-  start();
-  return async () => {
-    isStopping = true;
-    clearTimeout(restartTimer);
-    await stop(child);
+  let child = start();
+  return {
+    ready: firstSign(child),
+    async stop() {
+      isStopping = true;
+      clearTimeout(restartTimer);
+      await stop(child);
+    },
   };
+}
+
+function firstSign(child: ChildProcess): Promise<unknown> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  for (const event of ['message', 'exit', 'error']) child.once(event, resolve);
+  const timeout = setTimeout(resolve, READY_WITHIN_MS);
+  return promise.finally(() => clearTimeout(timeout));
 }
 
 /** Sends SIGTERM, then SIGKILL after the timeout. */

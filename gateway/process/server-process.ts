@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { AdminDependencies } from '../../admin/context.ts';
 import { ensureFirstOperator, OperatorStore, type SignIn } from '../../admin/operators.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
-import type { Settings } from '../../data/runtime/settings.ts';
+import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../accounts/account-store.ts';
 import { AuditLog } from '../accounts/audit/audit-log.ts';
 import { ensureDemoKey } from '../accounts/keys/demo-key.ts';
@@ -156,8 +156,6 @@ async function firstOperator(settings: Settings, redis: RedisClient, log: Logger
     return null;
   }
 }
-
-const isDemo = ({ DEMO_KEY, REDIS_URL }: Settings): boolean => DEMO_KEY ?? REDIS_URL === undefined;
 
 /** Null without demo, or while Redis is unreachable. */
 async function demoKeyOf(settings: Settings, accounts: AccountStore, log: Logger): Promise<string | null> {

@@ -1,9 +1,6 @@
-/** The start-up banner: the URL, a demo key, and three calls that work when pasted. */
-import type { IndicatorRecord } from '../../data/schema/records.ts';
+/** The start-up banner: addresses, sign-ins, what is served, and calls that work when pasted. The last thing printed. */
+import { exampleValues } from '../snapshot/example-values.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-
-const YEARS_SHOWN = 5;
-const COUNTRIES_SHOWN = 3;
 
 /** What can be tried without set-up; null where there is none. */
 export interface TrialAccess {
@@ -19,49 +16,41 @@ export async function startupBanner(
   snapshot: Snapshot | null,
   { demoKey, operator, mail }: TrialAccess,
 ): Promise<string> {
-  const lines = ['', `Almanac listens on ${url} (docs: ${url}/docs)`];
-  lines.push(`Accounts: ${url}/account/sign-up. ${mail}`);
-  if (operator !== null)
-    lines.push(`Operator area: ${url}/admin/ (sign in as ${operator.email}, password ${operator.password})`);
-  if (snapshot === null) {
-    return [
-      ...lines,
-      'There is no snapshot yet: run `npm run build-data -- sample`; it is served when ready.',
-      '',
-    ].join('\n');
-  }
-  const { countries, indicators, observations } = snapshot.manifest.counts;
-  lines.push(
-    `Snapshot ${snapshot.id}: ${observations.toLocaleString('en')} observations, ` +
-      `${indicators} indicators, ${countries} countries`,
-  );
-  if (demoKey !== null) lines.push(`Demo key, with credits: ${demoKey}`);
-  const calls = await exampleCalls(url, snapshot, demoKey ?? '<your key>');
-  return [...lines, '', 'Try:', ...calls.map((call) => `  ${call}`), ''].join('\n');
+  const table = [
+    ['Documentation', `${url}/docs`],
+    ['Sign up', `${url}/account/sign-up`],
+    ...(operator
+      ? [
+          ['Operator area', `${url}/admin/`],
+          ['', `e-mail ${operator.email}, password ${operator.password}`],
+        ]
+      : []),
+    ...(demoKey === null ? [] : [['Demo key', demoKey]]),
+    ['Data', snapshot ? contents(snapshot) : 'none yet; a snapshot is served as soon as it is published'],
+    ['Mail', mail],
+  ];
+  const lines = table.map(([label = '', text = '']) => `  ${label.padEnd(15)}${text}`);
+  const calls = snapshot ? await exampleCalls(url, snapshot, demoKey ?? '<your key>') : [];
+  const tried = calls.length > 0 ? ['', 'First calls:', ...calls.map((call) => `  ${call}`)] : [];
+  return ['', `Almanac listens on ${url}`, '', ...lines, ...tried, '', ''].join('\n');
+}
+
+function contents({ id, manifest }: Snapshot): string {
+  const { countries, indicators, observations } = manifest.counts;
+  return `${observations.toLocaleString('en')} observations, ${indicators} indicators, ${countries} countries (${id})`;
 }
 
 /** A free call, a ranking and an export, of an indicator in this snapshot. */
 async function exampleCalls(url: string, snapshot: Snapshot, key: string): Promise<string[]> {
-  const calls = [`curl '${url}/v1/indicators?featured=true&limit=3'`];
-  const record = exampleIndicator(snapshot);
-  const latest = record?.coverage?.latest_year;
-  if (!record || latest === null || latest === undefined) return calls;
+  const search = `curl '${url}/v1/indicators?sort=coverage&limit=3'`;
+  const values = await exampleValues(snapshot);
+  if (values === null) return [search];
+  const { indicator, countries, from, to } = values;
   const authorization = `-H 'Authorization: Bearer ${key}'`;
-  const columns = await snapshot.observations.year(record.id, latest);
-  const countries = columns.countries
-    .filter((country) => columns.rowOf(country, latest) >= 0)
-    .slice(0, COUNTRIES_SHOWN);
-  const filter = `countries=${countries.join(',')}&from=${latest - YEARS_SHOWN + 1}&to=${latest}`;
-  calls.push(`curl ${authorization} '${url}/v1/rankings/${record.id}'`);
-  calls.push(`curl ${authorization} '${url}/v1/data?indicator=${record.id}&${filter}&format=csv'`);
-  return calls;
-}
-
-/** The open indicator with the widest coverage, featured ones first. */
-function exampleIndicator({ catalogue }: Snapshot): IndicatorRecord | undefined {
-  const open = catalogue
-    .ordered('coverage', 'desc')
-    .map(({ record }) => record)
-    .filter((record) => !record.no_rank && record.access_tier === 'open');
-  return open.find((record) => record.featured) ?? open[0];
+  const filter = `countries=${countries.map(({ iso3 }) => iso3).join(',')}&from=${from}&to=${to}`;
+  return [
+    search,
+    `curl ${authorization} '${url}/v1/rankings/${indicator.id}'`,
+    `curl ${authorization} '${url}/v1/data?indicator=${indicator.id}&${filter}&format=csv'`,
+  ];
 }

@@ -3,7 +3,7 @@
  * terminal sends them to the whole process group. `node:cluster` ends the worker when the primary is gone.
  */
 import { inspect } from 'node:util';
-import { createLog } from '../../data/runtime/log.ts';
+import { createLog, flushLog } from '../../data/runtime/log.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { runShutdownHooks, type ShutdownHook, startFailureReason } from './lifecycle.ts';
 import { startServerProcess } from './server-process.ts';
@@ -34,6 +34,7 @@ export function runWorker(): void {
     server.metrics?.report();
     checkPointer = server.checkPointer;
     const startupBanner = worker === LEADER ? await server.startLeaderTasks() : null;
+    await flushLog();
     await send({ kind: 'ready', startupBanner });
   };
   const handle = async (message: ToWorker): Promise<void> => {

@@ -1,5 +1,5 @@
 /** The gateway as a process, started as a user starts it, in a temporary directory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { signalGroup } from '../signals.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 
+const OWN_GROUP: SpawnOptions = { stdio: ['ignore', 'pipe', 'inherit'], detached: true };
+const WORKER = new URL('../../build/worker.ts', import.meta.url).pathname;
 const MAIN = new URL('../../gateway/main.ts', import.meta.url).pathname;
 
 export interface Started {
@@ -47,18 +49,35 @@ export class Program implements AsyncDisposable {
     return [...pairs, process.execPath, MAIN];
   }
 
+  /**
+   * Starts it as `npm start` does, with the worker beside it and both outputs in one stream.
+   * @param terminal whether that stream is a terminal
+   */
+  async startWithWorker(terminal: boolean, settings: Record<string, string> = {}): Promise<Started> {
+    const command = this.command({ PORT: '0', LOG_LEVEL: 'info', NIGHTLY_CRON: 'off', ...settings });
+    const words = ['exec', 'env', ...command, '--beside', WORKER].map((word) => `'${word}'`);
+    const line = `${words.join(' ').replace("'exec'", 'exec')} 2>&1`;
+    const child = terminal
+      ? spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
+          ...OWN_GROUP,
+          stdio: ['pipe', 'pipe', 'inherit'],
+        })
+      : spawn('sh', ['-c', line], OWN_GROUP);
+    return this.#untilBanner(child);
+  }
+
   /** Starts in a process group of its own, as from a shell. */
   async start(settings: Record<string, string> = {}): Promise<Started> {
-    const child = spawn('env', this.command({ PORT: '0', ...settings }), {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    });
+    return this.#untilBanner(spawn('env', this.command({ PORT: '0', ...settings }), OWN_GROUP));
+  }
+
+  async #untilBanner(child: ChildProcess): Promise<Started> {
     this.#children.push(child);
     let startupBanner = '';
     child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
       startupBanner += piece;
     });
-    while (!/format=csv'\n/.test(startupBanner) && child.exitCode === null)
+    while (!/format=csv'\r?\n/.test(startupBanner) && child.exitCode === null)
       await once(child.stdout ?? child, 'data');
     const [, url = ''] = /listens on (\S+)/.exec(startupBanner) ?? [];
     return { child, startupBanner, url };

@@ -1,13 +1,14 @@
 /**
- * Mail through SMTP. Without SMTP_URL, each mail is written as an `.eml` file and its link is logged, so that sign-up
- * can be tried without a mail server. File names contain a digest of the address, so that an erasure can delete them.
+ * Mail through SMTP. Without SMTP_URL, each mail is written as an `.eml` file, and outside production its link is
+ * logged, so that sign-up can be tried without a mail server. File names contain a digest of the address, so that an
+ * erasure can delete them.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
-import type { Settings } from '../../../data/runtime/settings.ts';
+import { isProduction, type Settings } from '../../../data/runtime/settings.ts';
 import { addressDigest } from '../../../data/schema/redis-keys.ts';
 
 export interface Mail {
@@ -31,12 +32,12 @@ const SMTP_TIMEOUT_MS = 15_000;
 const DIGEST_LENGTH = 16;
 
 export function createMailer(
-  settings: Pick<Settings, 'SMTP_URL' | 'MAIL_FROM' | 'VAR_DIR'>,
+  settings: Pick<Settings, 'SMTP_URL' | 'MAIL_FROM' | 'VAR_DIR' | 'NODE_ENV'>,
   { now, log }: { now: () => number; log: Logger },
 ): Mailer {
   const { SMTP_URL: url, MAIL_FROM: from } = settings;
   return url === undefined
-    ? fileMailer(join(settings.VAR_DIR, 'mail'), from, now, log)
+    ? fileMailer(join(settings.VAR_DIR, 'mail'), from, { now, log, logsLinks: !isProduction(settings) })
     : smtpMailer(url, from);
 }
 
@@ -56,10 +57,14 @@ function smtpMailer(url: string, from: string): Mailer {
   };
 }
 
-function fileMailer(directory: string, from: string, now: () => number, log: Logger): Mailer {
+function fileMailer(
+  directory: string,
+  from: string,
+  { now, log, logsLinks }: { now: () => number; log: Logger; logsLinks: boolean },
+): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
-    description: `SMTP_URL is not set: mails are written to ${directory} and their links are logged`,
+    description: `SMTP_URL is not set: mails are written to ${directory}${logsLinks ? ' and their links are logged' : ''}`,
     async send({ to, subject, text, link }) {
       const date = new Date(now());
       const { message } = await transport.sendMail({
@@ -73,7 +78,10 @@ function fileMailer(directory: string, from: string, now: () => number, log: Log
       const file = join(directory, `${stamp}-${shortDigest(to)}-${randomBytes(4).toString('hex')}.eml`);
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await writeFile(file, message as Buffer, { mode: 0o600, flag: 'wx' });
-      log.info({ file, subject, link }, 'mail written to a file, because SMTP_URL is not set');
+      log.info(
+        { file, subject, ...(logsLinks && { link }) },
+        'mail written to a file, because SMTP_URL is not set',
+      );
     },
     async deleteFor(address) {
       const digest = `-${shortDigest(address)}-`;

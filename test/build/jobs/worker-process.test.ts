@@ -175,7 +175,7 @@ it('a child process ends with the gateway and is restarted when it dies', async 
      process.on('disconnect', () => process.exit());
      setInterval(() => {}, 1000);`,
   );
-  const stop = startChildProcess(program, log);
+  const { ready, stop } = startChildProcess(program, log);
   const started = (times: number) =>
     until(async () => {
       const lines = (await readFile(note, 'utf8')).split('\n').slice(0, -1);
@@ -185,6 +185,7 @@ it('a child process ends with the gateway and is restarted when it dies', async 
   await started(1);
   sendSignal(pids[0], 'SIGKILL');
   await started(2);
+  await ready;
   await stop();
   expect(() => process.kill(pids[1] ?? 0, 0)).toThrow('ESRCH');
 });

@@ -20,7 +20,12 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 describe('with SMTP_URL', () => {
   it('sends a plain-text mail from MAIL_FROM with an unbroken link', async () => {
     const smtp = await startFakeSmtp();
-    const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'Almanac <hello@almanac.example>', VAR_DIR: directory };
+    const settings = {
+      SMTP_URL: smtp.url,
+      MAIL_FROM: 'Almanac <hello@almanac.example>',
+      VAR_DIR: directory,
+      NODE_ENV: 'test',
+    };
     const mailer = createMailer(settings, { now, log: silentLog });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     smtp.stop();
@@ -35,7 +40,7 @@ describe('with SMTP_URL', () => {
   it('fails when the server rejects a mail, so that the job is retried', async () => {
     const smtp = await startFakeSmtp(['nobody@example.org']);
     const mailer = createMailer(
-      { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory },
+      { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory, NODE_ENV: 'test' },
       { now, log: silentLog },
     );
     await expect(mailer.send(confirmAddress('nobody@example.org', LINK))).rejects.toThrow('550');
@@ -47,7 +52,12 @@ describe('without SMTP_URL', () => {
   it('writes a file that only its owner can read, logs the link, and deletes the file on erasure', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
-    const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };
+    const settings = {
+      SMTP_URL: undefined,
+      MAIL_FROM: 'a@almanac.example',
+      VAR_DIR: directory,
+      NODE_ENV: 'test',
+    };
     const mailer = createMailer(settings, { now, log });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     await mailer.send(lowBalance('bob@example.org', LINK, 3, 10));
@@ -64,5 +74,16 @@ describe('without SMTP_URL', () => {
     expect(mailer.description).toContain(mails);
     await mailer.deleteFor('ANN@example.org');
     expect(await readdir(mails)).toHaveLength(1);
+  });
+
+  it('logs no link in production', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+    const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };
+    const mailer = createMailer({ ...settings, NODE_ENV: 'production' }, { now, log });
+    await mailer.send(confirmAddress('ann@example.org', LINK));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain(LINK);
+    expect(mailer.description).not.toContain('logged');
   });
 });

@@ -1,11 +1,15 @@
 /** The gateway as a program: start-up banner, shutdown, failed starts. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { promisify, stripVTControlCharacters } from 'node:util';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { end, isRefused, Program, type Started } from '../program.ts';
 
+const CONTROL_C = '\u0003';
 const run = promisify(execFile);
 
 let program: Program;
@@ -24,7 +28,7 @@ test('prints URL, snapshot, demo key and three curl lines that work when pasted;
   const { child, startupBanner, url } = await program.start();
   expect(url).toMatch(/^http:\/\/localhost:\d+$/);
   expect(startupBanner).toContain('2,807 observations, 13 indicators, 11 countries');
-  expect(startupBanner).toMatch(/Demo key, with credits: alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
+  expect(startupBanner).toMatch(/Demo key +alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
   const lines = startupBanner.split('\n').filter((line) => line.trim().startsWith('curl'));
   expect(lines).toHaveLength(3);
   for (const line of lines) {
@@ -34,6 +38,74 @@ test('prints URL, snapshot, demo key and three curl lines that work when pasted;
   expect(await redisPids()).not.toBe('');
   expect(await end(child, 'SIGINT')).toBe(0);
   expect(await redisPids()).toBe('');
+});
+
+describe('with the worker beside it', () => {
+  /** The messages before the banner, and the banner. */
+  const parts = (output: string): [messages: string[], banner: string[]] => {
+    const lines = stripVTControlCharacters(output).replaceAll('\r', '').trimEnd().split('\n');
+    const begin = lines.findIndex((line) => line.startsWith('Almanac listens on'));
+    return [lines.slice(0, begin).filter((line) => line !== ''), lines.slice(begin)];
+  };
+
+  test('a terminal shows short lines for people, then the banner', async () => {
+    const { child, startupBanner, url } = await program.startWithWorker(true, { WORKERS: '2' });
+    const [messages, banner] = parts(startupBanner);
+    expect(messages).toHaveLength(3);
+    for (const message of messages)
+      expect(message).toMatch(/^\d{2}:\d{2}:\d{2} (snapshot open {2}|worker ready {2}).{0,60}$/);
+    expect(messages.at(-1)).toContain('worker ready');
+    expect(banner.join('\n')).toMatch(
+      /Documentation .*Operator area .*password .*Demo key +alm_live_.*First calls:/s,
+    );
+    expect(banner.at(-1)).toMatch(/curl .*format=csv'$/);
+
+    const request = once(child.stdout ?? child, 'data');
+    await fetch(`${url}/v1/topics`);
+    expect(stripVTControlCharacters(String(await request))).toMatch(
+      /^\d{2}:\d{2}:\d{2} GET \/v1\/topics 200 \d+\.\d ms\r\n$/,
+    );
+    const exit = once(child, 'exit');
+    child.stdin?.write(CONTROL_C);
+    expect((await exit)[0]).toBe(0);
+  });
+
+  test('anywhere else it logs JSON, then the banner', async () => {
+    const { child, startupBanner } = await program.startWithWorker(false, { WORKERS: '2' });
+    const [messages, banner] = parts(startupBanner);
+    expect(messages.map((line) => JSON.parse(line).msg)).toEqual([
+      'snapshot open',
+      'snapshot open',
+      'worker ready',
+    ]);
+    expect(banner.at(-1)).toMatch(/curl .*format=csv'$/);
+    expect(await end(child, 'SIGINT')).toBe(0);
+  });
+
+  test('NODE_ENV=production creates and prints no demo account, key or password', async () => {
+    const var_dir = join(program.directory, 'production');
+    const { child, startupBanner } = await program.startWithWorker(false, {
+      NODE_ENV: 'production',
+      VAR_DIR: var_dir,
+    });
+    expect(startupBanner).not.toMatch(/alm_live_|password|operator@/i);
+    expect(startupBanner).toContain("-H 'Authorization: Bearer <your key>'");
+    const socket = (await readFile(join(var_dir, 'redis', 'socket'), 'utf8')).trim();
+    const redis = new Redis({ path: socket });
+    const keys = await redis.keys('*');
+    redis.disconnect();
+    expect(keys).not.toContainEqual(expect.stringMatching(/^(accounts|operators|email:|key:|operator:)/));
+    expect(await end(child, 'SIGINT')).toBe(0);
+    expect(await readdir(var_dir)).not.toContainEqual(expect.stringMatching(/demo|operator/));
+  });
+});
+
+test('NODE_ENV=production refuses DEMO_KEY', async () => {
+  const outcome = run('env', program.command({ NODE_ENV: 'production', DEMO_KEY: 'true' }));
+  await expect(outcome).rejects.toMatchObject({
+    code: 1,
+    stderr: 'bad settings\n  DEMO_KEY: there is no demo account with NODE_ENV=production\n',
+  });
 });
 
 test('keeps the demo key and its balance over a restart', async () => {

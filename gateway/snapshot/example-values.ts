@@ -1,0 +1,41 @@
+/** Values for examples that work: an indicator of the snapshot, and countries and years that it has. */
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const COUNTRIES = 3;
+const YEARS = 5;
+/** Preferred where the indicator has them, because readers know where to look for them. */
+const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
+
+export interface ExampleValues {
+  indicator: IndicatorRecord;
+  /** One to three countries with a value in the latest year. */
+  countries: CountryRecord[];
+  /** Years that end with the latest one. */
+  from: number;
+  to: number;
+}
+
+/** Null when the snapshot has no open indicator that is ranked. */
+export async function exampleValues(snapshot: Snapshot): Promise<ExampleValues | null> {
+  const indicator = exampleIndicator(snapshot);
+  const to = indicator?.coverage?.latest_year;
+  if (!indicator || to === null || to === undefined) return null;
+  const columns = await snapshot.observations.year(indicator.id, to);
+  const observed = columns.countries.filter((country) => columns.rowOf(country, to) >= 0);
+  const codes = [...WELL_KNOWN.filter((code) => observed.includes(code)), ...observed];
+  const countries = [...new Set(codes)].slice(0, COUNTRIES).flatMap((code) => {
+    const record = snapshot.catalogue.countriesByCode.get(code);
+    return record ? [record] : [];
+  });
+  return countries.length > 0 ? { indicator, countries, from: to - YEARS + 1, to } : null;
+}
+
+/** The open indicator with the widest coverage, featured ones first. */
+function exampleIndicator({ catalogue }: Snapshot): IndicatorRecord | undefined {
+  const open = catalogue
+    .ordered('coverage', 'desc')
+    .map(({ record }) => record)
+    .filter((record) => !record.no_rank && record.access_tier === 'open' && record.coverage);
+  return open.find((record) => record.featured) ?? open[0];
+}
