@@ -11,7 +11,7 @@ import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
 import { buildOpenApi } from './http/openapi.ts';
 import { PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
-import { addressReader, requestIdReader } from './http/request.ts';
+import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
 import type { Metering } from './metering/metering.ts';
@@ -42,7 +42,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const api = new PublicApi({
     executor: new Executor({ metering, snapshots, now, log }),
     loadShedder,
-    requestIdOf: requestIdReader(randomId),
+    newRequestId: randomId,
     addressOf: addressReader(settings),
     log,
     observe,

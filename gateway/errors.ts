@@ -19,6 +19,7 @@ export const ERRORS = {
   country_not_found: { status: 404, message: 'No country has this code.' },
   indicator_not_found: { status: 404, message: 'No indicator has this id.' },
   method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },
+  expectation_failed: { status: 417, message: 'The only expectation that can be met is 100-continue.' },
   header_too_large: { status: 431, message: 'The request line and headers are too large.' },
   rate_limited: { status: 429, message: 'The rate limit is used up; retry after the time given.' },
   internal_error: { status: 500, message: 'Something failed on our side; nothing was charged.' },

@@ -66,6 +66,10 @@ export const HEADERS: Json = {
     "The request's id: the caller's own when it sent one that is safe to repeat",
     string,
   ),
+  'X-Server-Request-Id': header(
+    'Our id of the request, as the ledger shows it; only when X-Request-Id is the caller’s own',
+    string,
+  ),
   'X-Snapshot': header(
     'Id of the data set that the answer comes from: cite it',
     string,
@@ -111,7 +115,7 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
   const examples = codes.map(
     (code) => [code, { value: { error: { code, message: ERRORS[code].message } } }] as const,
   );
-  const names = ['X-Request-Id', 'Cache-Control', ...(keyed ? KEYED_HEADERS : [])];
+  const names = ['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', ...(keyed ? KEYED_HEADERS : [])];
   if (status === 400 || status === 403 || status === 404) names.push('X-Snapshot');
   if (status === 429 || status === 503) names.push('Retry-After');
   return {
@@ -123,7 +127,7 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
 
 export const INVALID_RESPONSE: Json = {
   description: 'A parameter fails validation.',
-  headers: headerRefs(['X-Request-Id', 'Cache-Control', ...KEYED_HEADERS]),
+  headers: headerRefs(['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', ...KEYED_HEADERS]),
   content: {
     'application/json': {
       schema: schemaRef('ValidationError'),

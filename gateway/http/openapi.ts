@@ -123,7 +123,15 @@ function queryParameters({ query }: Operation): Json[] {
 function responses(operation: Operation): Json {
   const success: [string, Json][] = [['200', successResponse(operation)]];
   if (operation.isCacheable) {
-    const names = ['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Snapshot', ...KEYED_HEADERS];
+    const names = [
+      'ETag',
+      'Cache-Control',
+      'Vary',
+      'X-Request-Id',
+      'X-Server-Request-Id',
+      'X-Snapshot',
+      ...KEYED_HEADERS,
+    ];
     success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
   }
   const failures = [...byStatus(errorsOf(operation))].map(([status, codes]): [string, Json] => [
@@ -137,6 +145,7 @@ function responses(operation: Operation): Json {
 function successResponse(operation: Operation): Json {
   const names = [
     'X-Request-Id',
+    'X-Server-Request-Id',
     'Cache-Control',
     'Vary',
     ...(operation.tag === 'Account' ? [] : ['X-Snapshot']),

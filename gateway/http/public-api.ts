@@ -8,6 +8,7 @@ import { type ParameterReading, parameterReader, type RawParameters } from '../o
 import { OPERATIONS } from '../operations/registry.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { LoadShedder } from './load-shedding.ts';
+import { clientRequestId } from './request.ts';
 import type { Observer, RequestFacts } from './request-log.ts';
 import { type Preferences, type Representation, represent, sendError, sendResult } from './response.ts';
 import { ResponseCache } from './response-cache.ts';
@@ -22,7 +23,8 @@ const NAMED_PREFIX = '/v1';
 export interface PublicApiDependencies {
   executor: Pick<Executor, 'execute'>;
   loadShedder: LoadShedder;
-  requestIdOf: (request: IncomingMessage) => string;
+  /** Gives a unique request id. */
+  newRequestId: () => string;
   addressOf: (request: IncomingMessage) => string;
   log: Logger;
   /** Observes every answer; null when both log and metrics are off. */
@@ -81,8 +83,8 @@ export class PublicApi {
     return (request, response) => {
       const matched = this.#isClosing ? null : this.#urls.get(request);
       if (matched === null) return framework(request, response);
-      const { requestIdOf, observe } = this.#dependencies;
-      const id = requestIdOf(request);
+      const { newRequestId, observe } = this.#dependencies;
+      const id = newRequestId();
       if (observe === null) this.#answer(request, response, id, matched, null);
       else this.#answerObserved(request, response, id, matched, observe);
     };
@@ -100,7 +102,15 @@ export class PublicApi {
     this.#answer(request, response, request_id, matched, facts);
     response.once('finish', () => {
       const duration_ms = performance.now() - started_ms;
-      observe({ request_id, method: 'GET', status: response.statusCode, duration_ms, facts });
+      const client_request_id = clientRequestId(request);
+      observe({
+        request_id,
+        client_request_id,
+        method: 'GET',
+        status: response.statusCode,
+        duration_ms,
+        facts,
+      });
     });
   }
 

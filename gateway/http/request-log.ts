@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Metrics } from './metrics.ts';
+import { clientRequestId } from './request.ts';
 
 /** What is known of a request when it is logged. */
 export interface RequestFacts {
@@ -13,6 +14,8 @@ export interface RequestFacts {
 
 export interface Answered {
   request_id: string;
+  /** The client's own id, where it sent one that is safe to repeat. */
+  client_request_id: string | null;
   method: string;
   status: number;
   duration_ms: number;
@@ -26,12 +29,13 @@ export type Observer = (answered: Answered) => void;
 export function requestObserver(log: Logger, metrics: Metrics | null): Observer | null {
   const logged = log.isLevelEnabled('info');
   if (!logged && metrics === null) return null;
-  return ({ request_id, method, status, duration_ms, facts }) => {
+  return ({ request_id, client_request_id, method, status, duration_ms, facts }) => {
     const { route, keyId, creditsCharged } = facts;
     metrics?.observe(route, status, duration_ms / 1000, creditsCharged);
     if (!logged) return;
     log.info({
       request_id,
+      ...(client_request_id !== null && { client_request_id }),
       method,
       route,
       status,
@@ -48,6 +52,7 @@ export function installRequestLog(app: FastifyInstance, observe: Observer | null
     const unknown = { route: request.routeOptions.url ?? 'none', keyId: null, creditsCharged: 0 };
     observe({
       request_id: request.id,
+      client_request_id: clientRequestId(request.raw),
       method: request.method,
       status: raw.statusCode,
       duration_ms: elapsedTime,

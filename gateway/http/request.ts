@@ -1,4 +1,4 @@
-/** What is read off a request before its route is known: its id and its caller's address. */
+/** What is read off a request before its route is known: its ids and its caller's address. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
@@ -6,15 +6,13 @@ import { type Settings, splitList } from '../../data/runtime/settings.ts';
 
 const SAFE_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/**
- * Reads the id of a request: the caller's `X-Request-Id` where it is safe to repeat, else a new one.
- * @param newId gives a unique id within the safe alphabet.
- */
-export function requestIdReader(newId: () => string): (request: IncomingMessage) => string {
-  return (request) => {
-    const sent = request.headers['x-request-id'];
-    return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : newId();
-  };
+/** Names our own id in answers to a client that sent one: ours alone is unique, in ledger, audit log and log. */
+export const SERVER_REQUEST_ID = 'X-Server-Request-Id';
+
+/** The client's `X-Request-Id`, to be repeated in its answer; null where there is none or it is not safe to repeat. */
+export function clientRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : null;
 }
 
 /** All pairs of base-36 digits: appending one costs a third of formatting a number. */

@@ -11,6 +11,7 @@ import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { headerAddress, headerText } from './header-text.ts';
+import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
 import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -156,6 +157,7 @@ const joined = (chunks: readonly Buffer[]): Buffer =>
 /** The response and the data of its common headers. */
 export interface ResponseContext {
   raw: ServerResponse;
+  /** Ours; see `SERVER_REQUEST_ID`. */
   requestId: string;
   /** Null for callers without a valid key. */
   quota: QuotaStatus | null;
@@ -179,13 +181,14 @@ const EXPOSED_KEYED = [
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
 ].join(', ');
 
-/** Index of the request id in every header list: a cached list is sent again with another id. */
+/** Indices in every header list: a cached list is sent again with another id. */
 const ID_AT = 1;
+const EXPOSED_AT = 3;
 
 function commonHeaders(base: readonly string[], { requestId, snapshotId, quota }: ResponseContext): string[] {
-  const headers = ['X-Request-Id', requestId, ...base];
+  const exposed = quota === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED;
+  const headers = ['X-Request-Id', requestId, EXPOSE, exposed, ...base];
   if (snapshotId !== null) headers.push('X-Snapshot', snapshotId);
-  headers.push(EXPOSE, quota === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED);
   if (quota === null) return headers;
   const { window, charged, balance } = quota;
   headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
@@ -211,10 +214,21 @@ function anonymousHeaders(representation: Representation, context: ResponseConte
   return representation.anonymousHeaders;
 }
 
+/** Writes the head of an answer. A client that sent an id of its own gets that back, and ours beside it. */
+function writeHead({ raw, requestId }: ResponseContext, status: number, headers: string[]): void {
+  const sent = clientRequestId(raw.req);
+  if (sent === null) {
+    raw.writeHead(status, headers);
+    return;
+  }
+  const own = headers.with(ID_AT, sent).with(EXPOSED_AT, `${headers[EXPOSED_AT]}, ${SERVER_REQUEST_ID}`);
+  raw.writeHead(status, [...own, SERVER_REQUEST_ID, requestId]);
+}
+
 /** Sends a success or a 304. */
 export function sendRepresentation(representation: Representation, context: ResponseContext): void {
   const headersFor = context.quota === null ? anonymousHeaders : successHeaders;
-  context.raw.writeHead(representation.status, headersFor(representation, context));
+  writeHead(context, representation.status, headersFor(representation, context));
   sendBody(context.raw, representation.body);
 }
 
@@ -234,11 +248,11 @@ function sendBody(raw: ServerResponse, body: Representation['body']): void {
   slowClients.watch(raw, bytes);
 }
 
-function sendFailure(raw: ServerResponse, status: number, headers: string[], text: string): void {
+function sendFailure(context: ResponseContext, status: number, headers: string[], text: string): void {
   const body = bodyOf([Buffer.from(text)]);
   headers.push('Content-Length', String(lengthOf(body)));
-  raw.writeHead(status, headers);
-  sendBody(raw, body);
+  writeHead(context, status, headers);
+  sendBody(context.raw, body);
 }
 
 /** `{ error: { code, message } }`. */
@@ -252,7 +266,7 @@ export function sendError(error: ApiError, context: ResponseContext): void {
   if (error.retryAfter_s !== undefined) headers.push('Retry-After', String(error.retryAfter_s));
   if (error.code === 'method_not_allowed') headers.push('Allow', 'GET');
   if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
-  sendFailure(context.raw, status, headers, errorBody(error));
+  sendFailure(context, status, headers, errorBody(error));
 }
 
 /** Errors that depend on what the snapshot holds: they name it. */
@@ -278,7 +292,7 @@ export function sendResult(
     const named = FROM_SNAPSHOT.has(result.error.code) ? snapshotId : null;
     sendError(result.error, { raw, requestId, quota, snapshotId: named });
   } else {
-    const headers = commonHeaders(FAILURE, { raw, requestId, quota, snapshotId: null });
-    sendFailure(raw, 422, headers, JSON.stringify({ detail: result.detail }));
+    const context: ResponseContext = { raw, requestId, quota, snapshotId: null };
+    sendFailure(context, 422, commonHeaders(FAILURE, context), JSON.stringify({ detail: result.detail }));
   }
 }

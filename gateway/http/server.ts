@@ -11,7 +11,8 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { parseQueryString } from '../operations/parameters.ts';
 import { limitConnections } from './connections.ts';
 import { clientErrors, frameworkErrors } from './error-handlers.ts';
-import { requestIdReader, trustedProxies } from './request.ts';
+import { clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
+import { serveChecked } from './request-checks.ts';
 import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
 import { IDLE_MS } from './slow-clients.ts';
 
@@ -66,8 +67,12 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   const app = Fastify({
     logger: false,
     trustProxy: trustedProxies(settings),
-    genReqId: requestIdReader(randomId),
-    serverFactory: (framework) => createListening(listener ? listener(framework) : framework),
+    genReqId: () => randomId(),
+    serverFactory: (framework) => {
+      const server = createListening();
+      serveChecked(server, listener ? listener(framework) : framework, randomId);
+      return server;
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: false,
@@ -96,14 +101,18 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   });
   // Answers of the public API are hijacked and skip this hook.
   app.addHook('onSend', async (request, reply) => {
-    reply.headers({ 'X-Request-Id': request.id, ...PAGE_HEADERS });
+    const sent = clientRequestId(request.raw);
+    reply.headers({ 'X-Request-Id': sent ?? request.id, ...PAGE_HEADERS });
+    if (sent !== null) reply.header(SERVER_REQUEST_ID, request.id);
   });
   installRequestLog(app, observe);
   return app;
 }
 
-function createListening(listener: RequestListener): Server {
+function createListening(): Server {
   const options = {
+    // Checked by `serveChecked`, which answers with a body.
+    requireHostHeader: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -111,7 +120,7 @@ function createListening(listener: RequestListener): Server {
     // A request without a body gets no stream: a twentieth of the cost of a cached answer.
     optimizeEmptyRequests: true,
   };
-  const server = createServer(options, listener);
+  const server = createServer(options);
   // A client may half-close its side after its last request and still gets its answer.
   return Object.assign(server, { httpAllowHalfOpen: true });
 }

@@ -1,6 +1,6 @@
 /**
- * Keyed clients that record every response, and a check of these records against the ledger by request id. The check
- * reads Redis itself and shares no code with the gateway.
+ * Keyed clients that record every response, and a check of these records against the ledger by the request id that each
+ * response names. The check reads Redis itself and shares no code with the gateway.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -18,7 +18,8 @@ const SETTLE_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 250;
 
 export interface CallRecord {
-  request_id: string;
+  /** Null without a response. */
+  request_id: string | null;
   account_id: string;
   /** Null without a complete response; -1 when the charge differs from the price. */
   status: number | null;
@@ -36,7 +37,7 @@ const CALLS = [
   { path: '/v1/data?indicator=beta.long_series&countries=KEN&from=2000&to=2002', price: 3 },
 ];
 
-/** Makes request ids unique in this process. */
+/** Calls of this process, which take customers and paths in turn. */
 let calls = 0;
 
 /** Concurrent callers of one gateway. */
@@ -92,11 +93,10 @@ export class Clients implements AsyncDisposable {
     const customer = this.#customers[number % this.#customers.length];
     const call = CALLS[number % CALLS.length];
     if (!customer || !call) throw new Error('no customer');
-    const request_id = `call-${number}`;
-    const headers = { authorization: `Bearer ${customer.key}`, 'x-request-id': request_id };
+    const headers = { authorization: `Bearer ${customer.key}` };
     this.#inFlight++;
     const record: CallRecord = {
-      request_id,
+      request_id: null,
       account_id: customer.account_id,
       status: null,
       charged: 0,
@@ -104,6 +104,7 @@ export class Clients implements AsyncDisposable {
     };
     try {
       const answer = await this.#pool.request({ path: call.path, method: 'GET', headers });
+      record.request_id = String(answer.headers['x-request-id']);
       await answer.body.arrayBuffer();
       record.status = answer.statusCode;
       record.charged = Number(answer.headers['x-credits-charged'] ?? 0);
@@ -188,20 +189,28 @@ export interface LedgerCheck {
   unbalanced: number;
 }
 
-/** Compares records with the ledgers of their accounts. */
-export async function checkCalls(
-  records: readonly CallRecord[],
-  redis: RedisClient,
-  customers: readonly Customer[],
-): Promise<LedgerCheck> {
-  const net = new Map<string, { delta: number; debits: number }>();
+/** What the ledgers say of one request id. */
+interface Charge {
+  delta: number;
+  debits: number;
+}
+const NOT_CHARGED: Charge = { delta: 0, debits: 0 };
+
+interface Charges {
+  byRequest: Map<string, Charge>;
+  /** Accounts whose balance differs from the sum of their ledger. */
+  unbalanced: number;
+}
+
+async function readCharges(redis: RedisClient, customers: readonly Customer[]): Promise<Charges> {
+  const byRequest = new Map<string, Charge>();
   let unbalanced = 0;
   for (const { account_id } of customers) {
     const ledger = await readLedger(redis, account_id);
     for (const { kind, delta, fields } of ledger) {
       if (fields.request === undefined) continue;
-      const known = net.get(fields.request) ?? { delta: 0, debits: 0 };
-      net.set(fields.request, {
+      const known = byRequest.get(fields.request) ?? NOT_CHARGED;
+      byRequest.set(fields.request, {
         delta: known.delta + delta,
         debits: known.debits + (kind === 'debit' ? 1 : 0),
       });
@@ -210,6 +219,31 @@ export async function checkCalls(
     const sum = ledger.reduce((total, { delta }) => total + delta, 0);
     if (balance !== sum || ledger.at(-1)?.balance !== balance) unbalanced++;
   }
+  return { byRequest, unbalanced };
+}
+
+/** Charges that no response names, and how many of them were made twice. `records` are all calls of the customers. */
+export async function unnamedCharges(
+  records: readonly CallRecord[],
+  redis: RedisClient,
+  customers: readonly Customer[],
+): Promise<{ charged: number; doubled: number }> {
+  const named = new Set(records.map(({ request_id }) => request_id));
+  const { byRequest } = await readCharges(redis, customers);
+  const unnamed = [...byRequest].filter(([id]) => !named.has(id)).map(([, charge]) => charge);
+  return {
+    charged: unnamed.filter(({ delta }) => delta !== 0).length,
+    doubled: unnamed.filter(({ debits }) => debits > 1).length,
+  };
+}
+
+/** Compares records with the ledgers of their accounts. A call without any response cannot be found there. */
+async function checkCalls(
+  records: readonly CallRecord[],
+  redis: RedisClient,
+  customers: readonly Customer[],
+): Promise<LedgerCheck> {
+  const { byRequest, unbalanced } = await readCharges(redis, customers);
   const check: LedgerCheck = {
     calls: records.length,
     served: 0,
@@ -223,13 +257,13 @@ export async function checkCalls(
     unbalanced,
   };
   for (const record of records)
-    checkCall(record, net.get(record.request_id) ?? { delta: 0, debits: 0 }, check);
+    checkCall(record, byRequest.get(record.request_id ?? '') ?? NOT_CHARGED, check);
   return check;
 }
 
 function checkCall(
   { status, charged, retry_after }: CallRecord,
-  { delta, debits }: { delta: number; debits: number },
+  { delta, debits }: Charge,
   check: LedgerCheck,
 ): void {
   if (debits > 1) check.doubled++;

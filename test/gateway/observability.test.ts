@@ -21,19 +21,20 @@ beforeEach(() => {
 afterAll(() => service.stop());
 
 /** The line is written when the answer has left, which may be after it has arrived. */
-const linesOf = (requestId: string) =>
-  expect.poll(() => lines.filter(({ request_id }) => request_id === requestId)).toHaveLength(1);
+const linesOf = (sent: string) =>
+  expect.poll(() => lines.filter(({ client_request_id }) => client_request_id === sent)).toHaveLength(1);
 
 describe('the request log', () => {
   test.each(PUBLIC_ROUTES)(
-    'one line with id, method, template, status, duration and key id: $template',
+    'one line with both ids, method, template, status, duration and key id: $template',
     async (route) => {
       const headers = { 'x-request-id': `log-${route.template.replaceAll(/\W/g, '-')}` };
       await service.get(route.path.replace('/v1', '/data/api/v1'), { key: owner.key, headers });
       await linesOf(headers['x-request-id']);
       expect(lines[0]).toMatchObject({
         level: 30,
-        request_id: headers['x-request-id'],
+        request_id: expect.stringMatching(/^test-\d+$/),
+        client_request_id: headers['x-request-id'],
         method: 'GET',
         route: route.template,
         status: 200,

@@ -56,7 +56,9 @@ const byParameters = (a: { template: string }, b: { template: string }): number 
 
 /** The request could not be read: no operation ever saw it. */
 const isUnread = ({ json }: CheckedAnswer): boolean =>
-  ['bad_request', 'header_too_large'].includes((json as { error?: { code?: string } })?.error?.code ?? '');
+  ['bad_request', 'expectation_failed', 'header_too_large'].includes(
+    (json as { error?: { code?: string } })?.error?.code ?? '',
+  );
 
 /** @throws when the answer is not as the document says. */
 export function checkAnswer(path: string, answer: CheckedAnswer): void {

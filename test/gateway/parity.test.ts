@@ -71,6 +71,7 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   country_not_found: () => ask('/v1/countries/ZZZ'),
   indicator_not_found: () => ask('/v1/indicators/none.such'),
   method_not_allowed: async () => codeOf(await service.get('/v1/topics', { method: 'POST' })),
+  expectation_failed: () => rawCode('GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'),
   header_too_large: () => rawCode(`GET / HTTP/1.1\r\nX: ${'a'.repeat(50_000)}\r\n\r\n`),
   rate_limited: async () => {
     const { key } = await service.account();

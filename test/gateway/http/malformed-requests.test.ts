@@ -236,3 +236,110 @@ describe('malformed HTTP', () => {
     expect((await service.get('/v1/ping', { key: owner.key })).status).toBe(200);
   });
 });
+
+describe('requests whose framing or authority is in doubt', () => {
+  const TOPICS = 'GET /v1/topics HTTP/1.1\r\n';
+  const paid = () =>
+    `${'GET /v1/countries/KEN HTTP/1.1\r\nHost: a\r\n'}Authorization: Bearer ${owner.key}\r\n\r\n`;
+
+  /** Everything that comes back until the server closes the connection. */
+  async function untilClosed(bytes: string): Promise<string> {
+    const socket = connect(service.port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (piece: string) => {
+      text += piece;
+    });
+    socket.write(bytes);
+    await once(socket, 'close');
+    return text;
+  }
+
+  const BAD: [string, string][] = [
+    ['no Host', `${TOPICS}\r\n`],
+    ['two Hosts', `${TOPICS}Host: a\r\nHost: b\r\n\r\n`],
+    ['the same Host twice', `${TOPICS}Host: a\r\nhOST: a\r\n\r\n`],
+    ['two Hosts on HTTP/1.0', 'GET /v1/topics HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ...[
+      '',
+      'a b',
+      'a, b',
+      'a/b',
+      'http://a',
+      'u@a',
+      'a:b',
+      'a:80:80',
+      'a:99999',
+      ':80',
+      '[::1',
+      '::1',
+      'a?b',
+      'ä',
+    ].map((host): [string, string] => [`the Host ${JSON.stringify(host)}`, `${TOPICS}Host: ${host}\r\n\r\n`]),
+    ...['xchunked', 'identity', 'gzip', 'gzip, chunked', 'chunked, chunked', '"chunked"', ''].map(
+      (coding): [string, string] => [
+        `the transfer coding ${JSON.stringify(coding)}`,
+        `${TOPICS}Host: a\r\nTransfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
+      ],
+    ),
+    [
+      'a transfer coding on HTTP/1.0',
+      'GET /v1/topics HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+  ];
+
+  test.each(BAD)('%s: 400 with a body, and the connection closes', async (_name, bytes) => {
+    const text = await untilClosed(bytes + paid());
+    expect(statusOf(text)).toBe(400);
+    expect(text).toMatch(/^Connection: close\r$/m);
+    expect(text).toMatch(/^X-Request-Id: \S/m);
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'bad_request' } });
+  });
+
+  test('also for a URL that is cached, on every route, and whatever the method', async () => {
+    for (let call = 0; call < 3; call += 1) await service.get('/v1/topics');
+    for (const line of [
+      'GET /v1/topics',
+      'GET /none',
+      'POST /v1/topics',
+      'GET /healthz',
+      'HEAD /v1/topics',
+    ]) {
+      const text = await untilClosed(`${line} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`);
+      expect(statusOf(text), line).toBe(400);
+    }
+  });
+
+  test.each(['a', 'A.b-c_d', 'localhost:8080', '127.0.0.1:1', '[::1]', '[::1]:8080', 'a:', 'a.'])(
+    'the Host %s is served',
+    async (host) => {
+      expect(statusOf(await raw(`${TOPICS}Host: ${host}\r\n\r\n`))).toBe(200);
+    },
+  );
+
+  test('HTTP/1.0 needs no Host', async () => {
+    expect(statusOf(await untilClosed('GET /v1/topics HTTP/1.0\r\n\r\n'))).toBe(200);
+  });
+
+  test.each(['200-ok', '100-continue, x', 'x 100-continue', ''])(
+    'the expectation %j: 417 with a body, and the connection closes',
+    async (expectation) => {
+      const text = await untilClosed(`${TOPICS}Host: a\r\nExpect: ${expectation}\r\n\r\n${paid()}`);
+      expect(statusOf(text)).toBe(417);
+      expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '').error.code).toBe('expectation_failed');
+    },
+  );
+
+  test.each(['100-continue', '100-Continue'])('the expectation %s is met', async (expectation) => {
+    const text = await untilClosed(
+      `${TOPICS}Host: a\r\nConnection: close\r\nContent-Length: 2\r\nExpect: ${expectation}\r\n\r\n{}`,
+    );
+    expect(text).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+  });
+
+  test('a bad Host with an expectation is 400, before the body is asked for', async () => {
+    const text = await untilClosed(`${TOPICS}Host: a b\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
+    expect(statusOf(text)).toBe(400);
+  });
+});

@@ -172,7 +172,7 @@ test('a cached URL echoes the request id, is logged and is counted in metrics', 
     const answer = await service.get(url, { key: account.key, headers: { 'x-request-id': id } });
     expect(answer.headers['x-request-id']).toBe(id);
   }
-  const told = () => lines.filter(({ request_id }) => ids.includes(String(request_id)));
+  const told = () => lines.filter(({ client_request_id: id }) => ids.includes(String(id)));
   await expect.poll(() => told().length).toBe(3);
   const same = { method: 'GET', route: '/v1/rankings/{indicator}', status: 200, key_id: account.key_id };
   for (const line of told()) expect(line).toMatchObject(same);
@@ -236,7 +236,7 @@ describe('the route cache', () => {
     const api = new PublicApi({
       executor: { execute },
       loadShedder: new LoadShedder(LOAD_LIMITS, log),
-      requestIdOf: () => 'id',
+      newRequestId: () => 'any',
       addressOf: () => '',
       log,
       observe: null,
