@@ -12,7 +12,8 @@
  *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
- *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times
+ *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times; session:ID, payment:ID and refund:ID
+ *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): credentials of the account area
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance

@@ -73,7 +73,7 @@ export interface AuditPage {
 }
 
 /** Fields of the final entry that are known only after the change. */
-export type AuditOutcome = Partial<Pick<AuditedChange, 'before' | 'after' | 'subject'>>;
+export type AuditOutcome = Partial<Pick<AuditedChange, 'action' | 'before' | 'after' | 'subject'>>;
 
 interface PendingEntry {
   at_ms: number;

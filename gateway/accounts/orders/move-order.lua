@@ -1,4 +1,4 @@
--- Changes the state of an order: pending -> paid | failed | cancelled, paid -> refunded. Idempotent.
+-- Changes the state of an order by hand: pending -> paid | failed | cancelled, paid -> refunded. Idempotent.
 -- `paid` grants the order's credits, `refunded` takes them back down to a balance of zero.
 --
 -- KEYS, all with the account's hash tag
@@ -44,6 +44,8 @@ elseif to == 'refunded' then
   redis.call('HINCRBY', account, 'paid', -1)
 end
 
+-- Decided by hand, not by reports of the payment provider; see settle-order.lua.
+redis.call('HDEL', order, 'settled')
 redis.call('HSET', order, 'state', to, to .. '_at_ms', now_ms, 'shortfall', shortfall)
 if delta ~= 0 then
   balance = redis.call('HINCRBY', account, 'balance', delta)

@@ -19,7 +19,9 @@ import { expectOpenAccount } from '../validation.ts';
 
 const CREATE_ORDER = readScript(import.meta.url, 'create-order.lua', 3);
 const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 3);
+const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 3);
 
+const SESSION_FIELD = 'session:';
 const ID_LENGTH = 16;
 const READ_BATCH = 200;
 
@@ -36,6 +38,29 @@ export interface OrderMove {
   balance: number;
   /** False when the order was already in that state. */
   changed: boolean;
+}
+
+/** What the payment provider reports: about a session (`open` when it starts), or the full refund of a payment. */
+export interface PaymentReport {
+  kind: 'open' | 'expired' | 'failed' | 'paid' | 'refunded';
+  /** Empty for `refunded`. */
+  session_id: string;
+  /** Empty if the provider names none. */
+  payment_id: string;
+}
+
+/** A payment session of an order. */
+export interface PaymentSession {
+  session_id: string;
+  state: 'open' | 'expired' | 'failed' | 'paid';
+}
+
+export interface Settlement extends OrderMove {
+  before: OrderState;
+  /** False if the report was known already. */
+  isNew: boolean;
+  /** Payments that were not refunded; more than one means that the order was paid twice. */
+  payments: number;
 }
 
 interface Dependencies extends StoreDependencies {
@@ -82,7 +107,7 @@ export class OrderStore {
     return this.get(order_id);
   }
 
-  /** Changes the state. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
+  /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
   async move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
     const account_id = await this.#accountOf(order_id);
     const [result, detail, balance] = await this.#run(MOVE_ORDER, [
@@ -99,6 +124,47 @@ export class OrderStore {
       throw new AccountError('order_state', `An order that is ${String(detail)} cannot become ${to}.`);
     }
     return { order: await this.get(order_id), balance: Number(balance), changed: result === 'changed' };
+  }
+
+  /**
+   * Records a report and moves the order to the state that follows from all reports, whatever their sequence.
+   * Idempotent. @throws {AccountError} `order_state` for a session that starts when the order is not pending,
+   * `order_unknown`, `too_large`
+   */
+  async settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+    const account_id = await this.#accountOf(order_id);
+    const [result, state, balance, payments, before] = await this.#run(SETTLE_ORDER, [
+      redisKeys.account(account_id),
+      redisKeys.ledger(account_id),
+      redisKeys.order(account_id, order_id),
+      this.#deps.now(),
+      ...[order_id, kind, session_id, payment_id],
+    ]);
+    if (result === 'unknown') throw unknownOrder(order_id);
+    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
+    if (result === 'refused')
+      throw new AccountError('order_state', `An order that is ${String(state)} cannot be paid.`);
+    return {
+      order: await this.get(order_id),
+      balance: Number(balance),
+      changed: result === 'changed',
+      isNew: result !== 'unchanged',
+      payments: Number(payments),
+      before: before as OrderState,
+    };
+  }
+
+  /** The payment sessions that are known of an order. */
+  async sessions({ account_id, order_id }: OrderRecord): Promise<PaymentSession[]> {
+    const hash = await this.#deps.redis
+      .hgetall(redisKeys.order(account_id, order_id))
+      .catch(throwUnavailable);
+    return Object.entries(hash)
+      .filter(([field]) => field.startsWith(SESSION_FIELD))
+      .map(([field, state]) => ({
+        session_id: field.slice(SESSION_FIELD.length),
+        state: state as PaymentSession['state'],
+      }));
   }
 
   /** @throws {AccountError} `order_unknown` */

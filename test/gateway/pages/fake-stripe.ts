@@ -22,7 +22,9 @@ export interface Session {
   url: string;
   amount_total: number;
   currency: string;
+  status: 'open' | 'complete' | 'expired';
   payment_status: string;
+  payment_intent: string;
   metadata: Record<string, string>;
 }
 
@@ -65,30 +67,43 @@ export class FakeStripe {
         body: '<!doctype html><title>Pay</title><h1>Stand-in for Stripe</h1>',
       };
     if (this.failing !== null) return json(this.failing, { error: { type: 'api_error', message: 'away' } });
+    const id = /^\/v1\/checkout\/sessions\/(\w+)$/.exec(request.url ?? '')?.[1];
+    if (id !== undefined) {
+      const session = [...this.sessions.values()].find((one) => one.id === id);
+      return session ? json(200, session) : json(404, { error: { message: 'no such session' } });
+    }
     if (request.url !== '/v1/checkout/sessions') return json(404, { error: { message: 'no such route' } });
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(parts).toString()));
     const idempotencyKey = String(request.headers['idempotency-key']);
     this.calls.push({ authorization: String(request.headers.authorization), idempotencyKey, form });
     const known = this.sessions.get(idempotencyKey);
     if (known) return json(200, known);
-    const id = `cs_test_${this.sessions.size}`;
+    const name = `cs_test_${this.sessions.size}`;
     const session: Session = {
-      id,
+      id: name,
       object: 'checkout.session',
-      url: `${this.url}/pay/${id}`,
+      url: `${this.url}/pay/${name}`,
       amount_total: Number(form['line_items[0][price_data][unit_amount]']),
       currency: form['line_items[0][price_data][currency]'] ?? '',
+      status: 'open',
       payment_status: 'unpaid',
+      payment_intent: `pi_test_${this.sessions.size}`,
       metadata: { order_id: form['metadata[order_id]'] ?? '' },
     };
     this.sessions.set(idempotencyKey, session);
     return json(200, session);
   }
 
+  /** The newest session of an order. */
   sessionOf(order_id: string): Session {
-    const session = this.sessions.get(order_id);
+    const session = this.sessionsOf(order_id).at(-1);
     if (!session) throw new Error(`no session for ${order_id}`);
     return session;
+  }
+
+  /** Oldest first. */
+  sessionsOf(order_id: string): Session[] {
+    return [...this.sessions.values()].filter(({ metadata }) => metadata.order_id === order_id);
   }
 
   stop(): void {
