@@ -8,12 +8,11 @@
  * The manifest carries a digest of itself, which detects a changed or shortened one.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { CommandError } from '../runtime/command-error.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 export const BACKUP_FORMAT = 1;
@@ -36,20 +35,12 @@ const manifestSchema = z.object({
   ),
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
-export type FileDigest = BackupManifest['files'][string];
 
 const digestOf = (manifest: unknown): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 
 export const manifestText = (manifest: BackupManifest): string =>
   `${JSON.stringify({ sha256: digestOf(manifest), manifest })}\n`;
-
-/** Size and SHA-256 of a file; reads it as a stream. */
-export async function hashFile(path: string): Promise<FileDigest> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-  return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
-}
 
 /** @throws {CommandError} when the manifest is missing, damaged or of another format. */
 async function readManifest(directory: string): Promise<BackupManifest> {

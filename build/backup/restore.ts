@@ -11,7 +11,8 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { syncDirectory, syncFiles } from '../runtime/durable-files.ts';
-import { type BackupManifest, hashFile, REDIS_FILE, verifyBackup } from './format.ts';
+import { hashFile } from '../runtime/hash-file.ts';
+import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
 import { assertSeparate, Copier, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
 

@@ -3,13 +3,13 @@
  * thread pool, a few files at a time. `flush` syncs all files at the end.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { ENCODING_SUFFIX, type Manifest } from '../../data/schema/snapshot.ts';
 import { syncFiles } from '../runtime/durable-files.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 
 const asyncBrotli = promisify(brotliCompress);
@@ -102,15 +102,4 @@ export class FileWriter {
       this.files[path] = { bytes, sha256, ...(hash === undefined ? {} : { inputs: hash }) };
     });
   }
-}
-
-/** Size and SHA-256 of a file on disk. */
-export async function hashFile(path: string): Promise<{ bytes: number; sha256: string }> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const block of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    hash.update(block);
-    bytes += block.length;
-  }
-  return { bytes, sha256: hash.digest('hex') };
 }

@@ -13,7 +13,7 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { Published } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import { hashFile } from './file-writer.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 
 const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');

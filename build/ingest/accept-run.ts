@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { ProviderLake, RUN_DATA } from '../lake/lake.ts';
+import { type LakeRun, OBSERVATIONS, ProviderLake, REVISIONS, RUN_DATA } from '../lake/lake.ts';
+import { changedSeries, writeRevisions } from '../lake/revisions.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
@@ -29,20 +30,24 @@ export async function acceptRun(
     const { id, directory } = await lake.begin(dependencies.now());
     const instant = formatTimestamp(dependencies.now());
     const reason = `Accepted by an operator. ${held.record.reason ?? ''}`.trim();
-    const record: RunRecord = {
-      ...held.record,
+    const { revisions: _, sources, ...rest } = held.record;
+    const started: RunRecord = {
+      ...rest,
       run_id: id,
       status: 'succeeded',
       started_at: instant,
       finished_at: instant,
       reason,
       accepted_run: runId,
+      ...(sources ? { sources: { ...sources, run_id: id } } : {}),
     };
+    let record = started;
     try {
       const present = await readdir(held.directory);
-      for (const name of RUN_DATA.filter((one) => present.includes(one))) {
+      for (const name of RUN_DATA.filter((one) => one !== REVISIONS && present.includes(one))) {
         await link(join(held.directory, name), join(directory, name));
       }
+      record = { ...started, ...(await revise(lake, held, directory)) };
       lock.signal.throwIfAborted();
       await lake.finish(directory, record);
     } catch (error) {
@@ -54,4 +59,23 @@ export async function acceptRun(
   } finally {
     await lock.release();
   }
+}
+
+/** Compares the accepted rows with the current run, which may be newer than the one that the held run was compared with. */
+async function revise(
+  lake: ProviderLake,
+  held: LakeRun,
+  directory: string,
+): Promise<Pick<RunRecord, 'base_run' | 'revisions'>> {
+  const base = await lake.current();
+  if (!base) return { base_run: null };
+  const changed = changedSeries(await lake.series(base), await lake.series(held));
+  const revisions = await writeRevisions({
+    lake,
+    base,
+    changed,
+    current: join(directory, OBSERVATIONS),
+    file: join(directory, REVISIONS),
+  });
+  return { base_run: base.record.run_id, revisions };
 }

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { RunRecord } from '../../data/schema/lake.ts';
+import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
 import { changedSeries, writeRevisions } from '../lake/revisions.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
-import { DuckSession } from '../runtime/duckdb.ts';
+import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
 import { writeFlushed } from '../runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import type { ProviderReader } from './provider-reader.ts';
@@ -34,6 +34,7 @@ export async function readFetches(run: LakeRun): Promise<Fetches | null> {
 }
 
 export interface CompletedRead {
+  runId: string;
   definition: ProviderDefinition;
   lake: ProviderLake;
   directory: string;
@@ -43,6 +44,8 @@ export interface CompletedRead {
   previous: LakeRun | null;
   bytes: number;
   fetches: Fetches;
+  /** The upstream files that were read. */
+  sources: readonly SourceFile[];
 }
 
 interface PreviousRun {
@@ -52,7 +55,7 @@ interface PreviousRun {
 
 /** Writes the files of a run and compares it with the last good one. */
 export async function finishRun(reading: CompletedRead): Promise<Outcome> {
-  const { lake, directory, reader, writer, previous, fetches } = reading;
+  const { lake, directory, reader, writer, previous, fetches, sources } = reading;
   const before = previous && { run: previous, series: await lake.series(previous) };
   const carried = before ? await carryOver(reading, before) : [];
   await writer.finish(
@@ -63,13 +66,14 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   );
   await lake.describe(directory, reader.catalogue, reader.series);
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
+  await writeSources(directory, sources, join(lake.directory, '.scratch-sources'));
   const facts = factsOf(reading, carried);
-  return before ? compare(reading, before, facts) : { ...facts, status: 'succeeded' };
+  return before ? compare(reading, before, facts) : { ...facts, base_run: null, status: 'succeeded' };
 }
 
 type Facts = ReturnType<typeof factsOf>;
 
-function factsOf({ reader, bytes, fetches }: CompletedRead, carried: string[]) {
+function factsOf({ runId, reader, bytes, fetches, sources }: CompletedRead, carried: string[]) {
   const rowsOf = (slugs: readonly string[]): number =>
     slugs.reduce((sum, slug) => sum + (reader.series[slug]?.rows ?? 0), 0);
   return {
@@ -82,6 +86,7 @@ function factsOf({ reader, bytes, fetches }: CompletedRead, carried: string[]) {
     rejects: reader.rejects.summary(),
     failed_indicators: [...reader.failed].map(([slug, failed]) => ({ slug, ...failed })),
     newest_year: reader.newestYear,
+    sources: summariseSources(runId, sources),
     ...(carried.length > 0 ? { carried_indicators: carried, rows_carried: rowsOf(carried) } : {}),
   } satisfies Partial<RunRecord>;
 }
@@ -105,31 +110,24 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
   const { definition, directory, lake, reader } = reading;
   const changed = changedSeries(before.series, reader.series);
   if (changed.length === 0 && (await addsNothing(reading, before))) {
-    return { ...facts, ...unchanged(before.run, facts.bytes) };
+    const known = await knownSources(lake, before.run);
+    const sources = known?.digest === facts.sources.digest ? known : facts.sources;
+    return { ...facts, ...unchanged(before.run, facts.bytes, sources) };
   }
-  const duck = await DuckSession.open({
-    scratch: join(lake.directory, '.scratch-revisions'),
-    memoryMb: MEMORY_MB,
+  const revisions = await writeRevisions({
+    lake,
+    changed,
+    base: before.run,
+    current: join(directory, OBSERVATIONS),
+    file: join(directory, REVISIONS),
   });
-  try {
-    const revisions = await writeRevisions(
-      duck,
-      {
-        previous: before.run.observations,
-        current: join(directory, OBSERVATIONS),
-        file: join(directory, REVISIONS),
-      },
-      changed,
-    );
-    const reason = holdReason(
-      definition.gates,
-      { record: before.run.record, series: before.series },
-      { record: facts, series: reader.series },
-    );
-    return { ...facts, revisions, reason, status: reason === null ? 'succeeded' : 'suspicious' };
-  } finally {
-    await duck.close();
-  }
+  const reason = holdReason(
+    definition.gates,
+    { record: before.run.record, series: before.series },
+    { record: facts, series: reader.series },
+  );
+  const status = reason === null ? 'succeeded' : 'suspicious';
+  return { ...facts, base_run: before.run.record.run_id, revisions, reason, status };
 }
 
 /**
@@ -149,7 +147,7 @@ const bySlug = <Item extends { slug: string }>(items: readonly Item[]): Item[] =
   items.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 
 /** The outcome of an unchanged run repeats the counts of the last good one. */
-export function unchanged(previous: LakeRun, bytes: number): Outcome {
+export function unchanged(previous: LakeRun, bytes: number, sources: RunSources): Outcome {
   const { rows_written, indicators, countries, vintage, newest_year } = previous.record;
   return {
     status: 'unchanged',
@@ -158,6 +156,7 @@ export function unchanged(previous: LakeRun, bytes: number): Outcome {
     countries,
     vintage,
     bytes,
+    sources,
     ...(newest_year === undefined ? {} : { newest_year }),
   };
 }

@@ -15,20 +15,23 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { RunRecord } from '../../data/schema/lake.ts';
+import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA } from '../lake/lake.ts';
+import { completeRuns } from '../lake/complete-runs.ts';
+import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA, SOURCES } from '../lake/lake.ts';
 import { LakeWriter } from '../lake/lake-writer.ts';
+import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import {
   openUpstream,
+  originUrl,
   type ResolvedSource,
   resolveSource,
   type UpstreamOptions,
 } from '../upstream/open-upstream.ts';
-import type { TrackedUpstream } from '../upstream/upstream.ts';
+import type { FetchedFile, TrackedUpstream } from '../upstream/upstream.ts';
 import { finishRun, MEMORY_MB, type Outcome, readFetches, unchanged } from './finish-run.ts';
 import { ProviderReader } from './provider-reader.ts';
 
@@ -69,6 +72,9 @@ export async function ingestProvider(
   try {
     for (const interrupted of await lake.recover(dependencies.now()))
       dependencies.observer?.onRun?.(interrupted);
+    await completeRuns(lake).catch((error: unknown) =>
+      dependencies.log.error({ err: error, provider: providerId }, 'older runs cannot be completed'),
+    );
     const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake);
     const record = await run.run(options.force ?? false);
     await lake.prune(dependencies.settings.LAKE_KEEP);
@@ -86,6 +92,7 @@ class ProviderRun {
   #log: Logger;
   readonly #signal: AbortSignal;
   readonly #source: ResolvedSource;
+  #runId = '';
   #directory = '';
 
   constructor(deps: IngestDependencies, definition: ProviderDefinition, lake: ProviderLake) {
@@ -101,6 +108,7 @@ class ProviderRun {
   async run(force: boolean): Promise<RunRecord> {
     const startedAt = this.#deps.now();
     const { id, directory } = await this.#lake.begin(startedAt);
+    this.#runId = id;
     this.#directory = directory;
     const started = emptyRecord(id, this.#definition.id, startedAt);
     this.#deps.observer?.onRun?.(started);
@@ -119,7 +127,8 @@ class ProviderRun {
    * can be written.
    */
   async #end(started: RunRecord, record: RunRecord): Promise<RunRecord> {
-    if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
+    if (record.status === 'unchanged') await this.#dropData(record.sources?.run_id === record.run_id);
+    else if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
     try {
       await this.#lake.finish(this.#directory, record);
       this.#deps.observer?.onRun?.(record);
@@ -140,7 +149,10 @@ class ProviderRun {
   }
 
   async #attempt(force: boolean): Promise<Outcome> {
-    const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, this.#deps.upstream);
+    const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, {
+      now: this.#deps.now,
+      ...this.#deps.upstream,
+    });
     let isComplete = false;
     try {
       const outcome = await this.#ingest(upstream, force);
@@ -162,8 +174,9 @@ class ProviderRun {
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
     const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
     const previous = await this.#lastGood();
-    if (previous && !force && (await this.#isUnchanged(previous, upstream, inputs))) {
-      return unchanged(previous, upstream.bytes);
+    const confirmed = previous && !force ? await this.#confirm(previous, upstream, inputs) : null;
+    if (previous && confirmed) {
+      return unchanged(previous, upstream.bytes, await this.#confirmedSources(previous, upstream, confirmed));
     }
     const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
     try {
@@ -189,6 +202,7 @@ class ProviderRun {
       const { length: done } = reader.catalogue;
       this.#progress('writing', done, done, reader.rows, upstream.bytes);
       return await finishRun({
+        runId: this.#runId,
         definition: this.#definition,
         lake: this.#lake,
         directory: this.#directory,
@@ -197,6 +211,7 @@ class ProviderRun {
         previous,
         bytes: upstream.bytes,
         fetches: { inputs, files: upstream.fetched() },
+        sources: await this.#sources(upstream),
       });
     } finally {
       await writer.close();
@@ -213,16 +228,46 @@ class ProviderRun {
     }
   }
 
-  async #isUnchanged(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
+  /** The files of the last good run, when neither they nor the inputs have changed; null otherwise. */
+  async #confirm(
+    previous: LakeRun,
+    upstream: TrackedUpstream,
+    inputs: string,
+  ): Promise<readonly FetchedFile[] | null> {
     const known = await readFetches(previous);
-    if (known?.inputs !== inputs) return false;
+    if (known?.inputs !== inputs) return null;
     this.#progress('checking upstream', 0, null, 0, 0);
-    return upstream.unchanged(known.files);
+    return (await upstream.unchanged(known.files)) ? known.files : null;
+  }
+
+  /** The list of confirmed files; made now when an earlier version read them. */
+  async #confirmedSources(
+    previous: LakeRun,
+    upstream: TrackedUpstream,
+    confirmed: readonly FetchedFile[],
+  ): Promise<RunSources> {
+    const known = await knownSources(this.#lake, previous);
+    if (known) return known;
+    const sources = await this.#sources(upstream, confirmed);
+    await writeSources(this.#directory, sources, join(this.#lake.directory, '.scratch-sources'));
+    return summariseSources(this.#runId, sources);
+  }
+
+  async #sources(upstream: TrackedUpstream, confirmed?: readonly FetchedFile[]): Promise<SourceFile[]> {
+    const files = await upstream.hashes(confirmed);
+    return Promise.all(
+      files.map(async ({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
+        url: await originUrl(this.#definition, this.#source, reference),
+        ...{ reference, sha256, bytes },
+        fetched_at: formatTimestamp(fetched_ms),
+        confirmed_at: formatTimestamp(confirmed_ms),
+      })),
+    );
   }
 
   /** Removes the data of a run that is kept only as a record. */
-  async #dropData(): Promise<void> {
-    for (const name of RUN_DATA) {
+  async #dropData(keepsSources = false): Promise<void> {
+    for (const name of RUN_DATA.filter((one) => !(keepsSources && one === SOURCES))) {
       await rm(join(this.#directory, name), { force: true });
     }
   }

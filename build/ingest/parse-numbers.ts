@@ -12,15 +12,15 @@ const WHOLE = /^-?\d{1,5}$/;
 const FIRST_YEAR = -20_000;
 const LAST_YEAR = 3_000;
 
-/** Returns a finite double, null for a gap (null or an empty text), or `BAD`. */
+/** Returns a finite double (0 for -0), null for a gap (null or an empty text), or `BAD`. */
 export function readFigure(raw: number | string | null | undefined): number | null | typeof BAD {
   if (raw === null || raw === undefined) return null;
-  if (typeof raw === 'number') return Number.isFinite(raw) ? raw : BAD;
+  if (typeof raw === 'number') return Number.isFinite(raw) ? raw + 0 : BAD;
   const text = raw.trim();
   if (text === '') return null;
   if (!DECIMAL.test(text)) return BAD;
   const value = Number(text);
-  return Number.isFinite(value) ? value : BAD;
+  return Number.isFinite(value) ? value + 0 : BAD;
 }
 
 /** Returns a calendar year, or `BAD` for ranges, months and fractions. */

@@ -10,22 +10,34 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { draftReplacement, replaceFile, syncDirectory, writeFlushed } from '../runtime/durable-files.ts';
+import {
+  draftReplacement,
+  replaceFile,
+  syncDirectory,
+  syncFiles,
+  writeFlushed,
+} from '../runtime/durable-files.ts';
+import { HISTORY, RunHistory } from './run-history.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 
 export const OBSERVATIONS = 'observations.parquet';
 export const REVISIONS = 'revisions.parquet';
+export const SOURCES = 'sources.parquet';
 export const FETCHES = 'fetches.json';
 const CATALOGUE = 'catalogue.json';
 const SERIES = 'series.json';
 const RUN = 'run.json';
 /** The files of a run besides its record. */
-export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS] as const;
+export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS, SOURCES] as const;
+/** The files that outlive LAKE_KEEP. */
+const KEPT_FILES = [RUN, REVISIONS, SOURCES] as const;
 const POINTER = 'current';
 const UNFINISHED = '.running-';
 /** Occupies space during a run, so that a failure on a full disk can be recorded. */
 const RESERVE = '.reserve';
 const RESERVE_BYTES = 64 * 1024;
+/** Names of what is being written or removed; a crash leaves it. */
+const SCRATCH = '.scratch';
 /** Runs without data (failed, unchanged) that are kept. */
 const RECORDS_KEPT = 100;
 
@@ -35,6 +47,7 @@ export const compactTime = (instant: number): string =>
 
 export interface LakeRun {
   directory: string;
+  /** Absent in the history, except for a run without `base_run`. */
   observations: string;
   record: RunRecord;
 }
@@ -42,26 +55,28 @@ export interface LakeRun {
 export class ProviderLake {
   readonly directory: string;
   readonly providerId: string;
+  readonly #history: RunHistory;
 
   constructor(lakeDir: string, providerId: string) {
     this.directory = join(lakeDir, providerId);
     this.providerId = providerId;
+    this.#history = new RunHistory(this.directory);
   }
 
   get lockFile(): string {
     return join(this.directory, '.lock');
   }
 
-  /** Ids of all finished runs, oldest first. */
+  /** Ids of the finished runs within LAKE_KEEP, oldest first. */
   async runIds(): Promise<string[]> {
     const names = await readdir(this.directory, { withFileTypes: true }).catch(() => []);
     return names
-      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+      .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== HISTORY)
       .map((entry) => entry.name)
       .sort();
   }
 
-  /** Records of all finished runs, oldest first. */
+  /** Records of the finished runs within LAKE_KEEP, oldest first. */
   async records(): Promise<RunRecord[]> {
     const ids = await this.runIds();
     const records = await Promise.all(ids.map((id) => this.record(id).catch(() => null)));
@@ -69,7 +84,7 @@ export class ProviderLake {
   }
 
   async record(runId: string): Promise<RunRecord> {
-    return runRecord.parse(JSON.parse(await readFile(join(this.directory, runId, RUN), 'utf8')));
+    return (await readRun(join(this.directory, runId))).record;
   }
 
   /** The last good run, or null. */
@@ -79,8 +94,21 @@ export class ProviderLake {
   }
 
   async run(id: string): Promise<LakeRun> {
-    const directory = join(this.directory, id);
-    return { directory, observations: join(directory, OBSERVATIONS), record: await this.record(id) };
+    return readRun(join(this.directory, id));
+  }
+
+  /** Every run that the lake has had, oldest first; of those that LAKE_KEEP removed, what is kept for ever. */
+  async history(): Promise<LakeRun[]> {
+    // A run moves from the one to the other: listed in this order, it is in one of them.
+    const ids = new Set([...(await this.runIds()), ...(await this.#history.runIds())]);
+    const runs = await Promise.all(
+      [...ids].sort().map((id) =>
+        this.run(id)
+          .catch(() => readRun(join(this.#history.directory, id)))
+          .catch(() => null),
+      ),
+    );
+    return runs.filter((run) => run !== null);
   }
 
   async catalogue(run: LakeRun): Promise<CatalogueEntry[]> {
@@ -94,7 +122,7 @@ export class ProviderLake {
   /** Starts a run: returns an unused id and the hidden directory to fill. */
   async begin(now: number): Promise<{ id: string; directory: string }> {
     await mkdir(this.directory, { recursive: true });
-    const taken = new Set(await this.runIds());
+    const taken = new Set([...(await this.runIds()), ...(await this.#history.runIds())]);
     const first = compactTime(now);
     let id = first;
     for (let number = 2; taken.has(id); number += 1) id = `${first}-${number}`;
@@ -121,6 +149,7 @@ export class ProviderLake {
    */
   async finish(directory: string, record: RunRecord): Promise<void> {
     await rm(join(directory, RESERVE), { force: true });
+    await syncFiles((await readdir(directory)).map((name) => join(directory, name)));
     const isGood = record.status === 'succeeded';
     const pointer = isGood ? await draftReplacement(join(this.directory, POINTER), record.run_id) : null;
     try {
@@ -153,7 +182,7 @@ export class ProviderLake {
       records.push(record);
     }
     for (const name of names.filter(
-      (one) => one.endsWith('.tmp') || one.startsWith('.lock.') || one.startsWith('.scratch'),
+      (one) => one.endsWith('.tmp') || one.startsWith('.lock.') || one.startsWith(SCRATCH),
     )) {
       await rm(join(this.directory, name), { recursive: true, force: true });
     }
@@ -182,7 +211,21 @@ export class ProviderLake {
     };
   }
 
-  /** Removes old runs. Keeps the current one and the newest `keep` with data. */
+  /**
+   * Replaces the record and the revisions of a run that an earlier version wrote.
+   * @param revisions the new file; null when the run has none
+   */
+  async complete(record: RunRecord, revisions: string | null): Promise<void> {
+    const directory = join(this.directory, record.run_id);
+    if (revisions === null) await rm(join(directory, REVISIONS), { force: true });
+    else await rename(revisions, join(directory, REVISIONS));
+    await replaceFile(join(directory, RUN), JSON.stringify(record, null, 2));
+  }
+
+  /**
+   * Removes old runs. Keeps the current one and the newest `keep` with data; what is kept for ever of the others goes to
+   * the history first.
+   */
   async prune(keep: number): Promise<void> {
     const current = (await this.current())?.record.run_id;
     const records = (await this.records()).toReversed().filter((record) => record.run_id !== current);
@@ -191,8 +234,23 @@ export class ProviderLake {
       ...records.filter(hasData).slice(Math.max(0, keep - 1)),
       ...records.filter((record) => !hasData(record)).slice(RECORDS_KEPT),
     ];
-    for (const { run_id: id } of old) await rm(join(this.directory, id), { recursive: true, force: true });
+    for (const record of old) await this.#remove(record);
   }
+
+  async #remove(record: RunRecord): Promise<void> {
+    const directory = join(this.directory, record.run_id);
+    const isFirst = record.base_run === null;
+    const kept = isFirst ? [...KEPT_FILES, OBSERVATIONS] : KEPT_FILES;
+    if (RunHistory.includes(record)) await this.#history.keep(directory, record.run_id, kept);
+    const removed = join(this.directory, `${SCRATCH}-${record.run_id}`);
+    await rename(directory, removed);
+    await rm(removed, { recursive: true, force: true });
+  }
+}
+
+async function readRun(directory: string): Promise<LakeRun> {
+  const record = runRecord.parse(JSON.parse(await readFile(join(directory, RUN), 'utf8')));
+  return { directory, observations: join(directory, OBSERVATIONS), record };
 }
 
 /** The record of a run that has just started. */

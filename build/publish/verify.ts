@@ -10,7 +10,6 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
-import { hashFile } from '../editions/file-writer.ts';
 import {
   batchIndicators,
   filesOf,
@@ -24,6 +23,7 @@ import type { IndicatorCoverage } from '../editions/summary-tables.ts';
 import { loadCountrySeries, readCoverage } from '../editions/summary-tables.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');

@@ -3,10 +3,10 @@
  *
  * References that leave the directory (`..`, an absolute path, a symbolic link) are refused.
  */
-import { createReadStream } from 'node:fs';
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type HashedFile, HashLog, type StoredFile } from './hash-log.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
 /** @throws {UpstreamError} for a reference that is no relative path. */
@@ -34,6 +34,7 @@ function decodeReference(reference: string): string {
 interface DirectoryOptions {
   maxFileBytes: number;
   signal: AbortSignal;
+  now?: () => number;
 }
 
 /** The validator of a requested file that does not exist. */
@@ -43,13 +44,14 @@ export class DirectoryUpstream implements TrackedUpstream {
   readonly #root: string;
   readonly #options: DirectoryOptions;
   readonly #log = new FetchLog();
+  readonly #hashes = new HashLog();
 
   constructor(root: string, options: DirectoryOptions) {
     this.#root = root;
     this.#options = options;
   }
 
-  async #locate(reference: string): Promise<{ path: string; file: FetchedFile }> {
+  async #locate(reference: string): Promise<{ stored: StoredFile; file: FetchedFile }> {
     this.#options.signal.throwIfAborted();
     const wanted = join(this.#root, decodeReference(reference));
     try {
@@ -61,7 +63,9 @@ export class DirectoryUpstream implements TrackedUpstream {
       if (size > this.#options.maxFileBytes)
         throw new UpstreamError(`"${reference}" has ${size} bytes: too large`);
       const validator = `${size}-${mtime.getTime()}`;
-      return { path, file: { reference, validator, last_modified: mtime.toISOString(), bytes: size } };
+      const read_ms = (this.#options.now ?? Date.now)();
+      const stored = { path, fetched_ms: read_ms, confirmed_ms: read_ms };
+      return { stored, file: { reference, validator, last_modified: mtime.toISOString(), bytes: size } };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       this.#log.add({ reference, validator: ABSENT, last_modified: null, bytes: 0 });
@@ -70,15 +74,15 @@ export class DirectoryUpstream implements TrackedUpstream {
   }
 
   async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    const { path, file } = await this.#locate(reference);
+    const { stored, file } = await this.#locate(reference);
     this.#log.add(file);
-    return createReadStream(path, { signal: this.#options.signal, highWaterMark: 1 << 18 });
+    return this.#hashes.stream(reference, stored, this.#options.signal);
   }
 
   async text(reference: string): Promise<string> {
-    const { path, file } = await this.#locate(reference);
+    const { stored, file } = await this.#locate(reference);
     this.#log.add(file);
-    return readFile(path, { encoding: 'utf8', signal: this.#options.signal });
+    return this.#hashes.text(reference, stored, this.#options.signal);
   }
 
   fetched(): FetchedFile[] {
@@ -91,6 +95,14 @@ export class DirectoryUpstream implements TrackedUpstream {
       if ((now?.file.validator ?? ABSENT) !== known.validator) return false;
     }
     return files.length > 0;
+  }
+
+  async hashes(confirmed: readonly FetchedFile[] = []): Promise<HashedFile[]> {
+    for (const { reference } of confirmed.filter(({ validator }) => validator !== ABSENT)) {
+      const { stored } = await this.#locate(reference);
+      this.#hashes.add(reference, stored);
+    }
+    return this.#hashes.list();
   }
 
   get bytes(): number {

@@ -5,7 +5,6 @@
  * revalidates the cached copies and reads them again after a 304. A run that was interrupted is resumed for an hour.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
@@ -15,6 +14,7 @@ import { replaceFile } from '../runtime/durable-files.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
 import { guardedConnect } from './address-guard.ts';
 import { type DownloadOptions, download, EXCESS_BYTES_MESSAGE } from './download.ts';
+import { type HashedFile, HashLog, type StoredFile } from './hash-log.ts';
 import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
@@ -37,9 +37,12 @@ const cachedCopy = z.object({
   etag: z.string().nullable(),
   last_modified: z.string().nullable(),
   bytes: z.int(),
+  /** Unix milliseconds. Absent in old caches, where the file's own time tells it. */
+  fetched_ms: z.number().optional(),
 });
 type CachedCopy = z.infer<typeof cachedCopy>;
-type FetchedCopy = CachedCopy & { path: string; changed: boolean };
+type DatedCopy = CachedCopy & Pick<StoredFile, 'fetched_ms'>;
+type FetchedCopy = DatedCopy & StoredFile & { changed: boolean };
 
 /** Requests in flight to one provider. */
 const MAX_CONCURRENT_REQUESTS = 4;
@@ -55,6 +58,8 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #agent: Agent;
   readonly #limit = pLimit(MAX_CONCURRENT_REQUESTS);
   readonly #log = new FetchLog();
+  readonly #hashes = new HashLog();
+  readonly #now: () => number;
   readonly #resumableRun: ResumableRun;
   /** Connections on which a server sent bytes beyond the end of a response. */
   #excessResponses = 0;
@@ -66,7 +71,8 @@ export class HttpUpstream implements TrackedUpstream {
   constructor(options: HttpOptions) {
     this.#base = new URL(options.base);
     this.#cache = options.cache;
-    this.#resumableRun = new ResumableRun(options.cache, options.now ?? Date.now);
+    this.#now = options.now ?? Date.now;
+    this.#resumableRun = new ResumableRun(options.cache, this.#now);
     this.#agent = new Agent({ connect: guardedConnect(this.#base) });
     this.#agent.on('disconnect', (_origin, _targets, error) => {
       if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#excessResponses += 1;
@@ -118,30 +124,33 @@ export class HttpUpstream implements TrackedUpstream {
     const path = join(this.#cache, createHash('sha256').update(url.href).digest('hex'));
     const known = await this.#readCopy(path, url);
     const isOfResumedRun = await this.#resumableRun.includes(path);
-    if (known && isOfResumedRun) return { ...known, path, changed: true };
+    if (known && isOfResumedRun) return { ...known, path, changed: true, confirmed_ms: known.fetched_ms };
     const draft = `${path}.part`;
     const result = await download(url, draft, known, this.#options);
     if (result.kind === 'unchanged') {
-      if (known) return { ...known, path, changed: false };
+      if (known) return { ...known, path, changed: false, confirmed_ms: this.#now() };
       throw new UpstreamError(`${url.href}: not modified, but there is no cached copy`);
     }
     const { etag, last_modified, bytes } = result;
-    const copy: CachedCopy = { url: url.href, etag, last_modified, bytes };
+    const fetched_ms = this.#now();
+    const copy: CachedCopy = { url: url.href, etag, last_modified, bytes, fetched_ms };
     // The old record is removed first, so that a crash in between leaves no body under the validators of another.
     await rm(`${path}.json`, { force: true });
     await rename(draft, path);
     await replaceFile(`${path}.json`, JSON.stringify(copy));
-    return { ...copy, path, changed: true };
+    return { ...copy, path, changed: true, fetched_ms, confirmed_ms: fetched_ms };
   }
 
-  async #readCopy(path: string, url: URL): Promise<CachedCopy | null> {
+  async #readCopy(path: string, url: URL): Promise<DatedCopy | null> {
     const text = await readFile(`${path}.json`, 'utf8').catch(() => null);
     if (text === null) return null;
     const parsed = cachedCopy.safeParse(JSON.parse(text));
-    return parsed.success && parsed.data.url === url.href ? parsed.data : null;
+    if (!parsed.success || parsed.data.url !== url.href) return null;
+    const fetched_ms = parsed.data.fetched_ms ?? Math.round((await stat(path)).mtimeMs);
+    return { ...parsed.data, fetched_ms };
   }
 
-  async #fetchLogged(reference: string): Promise<string> {
+  async #fetchLogged(reference: string): Promise<StoredFile> {
     const copy = await this.#fetch(reference).catch((error: unknown) => {
       // Without a validator the file counts as changed, so the next run requests it again.
       this.#log.add({ reference, validator: null, last_modified: null, bytes: 0 });
@@ -149,17 +158,15 @@ export class HttpUpstream implements TrackedUpstream {
     });
     const { etag, last_modified, bytes } = copy;
     this.#log.add({ reference, validator: etag ?? last_modified, last_modified, bytes });
-    return copy.path;
+    return copy;
   }
 
   async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    const path = await this.#fetchLogged(reference);
-    return createReadStream(path, { signal: this.#options.signal, highWaterMark: 1 << 18 });
+    return this.#hashes.stream(reference, await this.#fetchLogged(reference), this.#options.signal);
   }
 
   async text(reference: string): Promise<string> {
-    const path = await this.#fetchLogged(reference);
-    return readFile(path, { encoding: 'utf8', signal: this.#options.signal });
+    return this.#hashes.text(reference, await this.#fetchLogged(reference), this.#options.signal);
   }
 
   fetched(): FetchedFile[] {
@@ -179,6 +186,11 @@ export class HttpUpstream implements TrackedUpstream {
       if (copy.changed && (copy.etag ?? copy.last_modified) !== file.validator) isSame = false;
     });
     return isSame;
+  }
+
+  async hashes(confirmed: readonly FetchedFile[] = []): Promise<HashedFile[]> {
+    for (const { reference } of confirmed) this.#hashes.add(reference, await this.#fetch(reference));
+    return this.#hashes.list();
   }
 
   get bytes(): number {

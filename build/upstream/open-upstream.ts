@@ -5,7 +5,9 @@
  * `/<path>/`. A mirror directory holds files; where its layout differs from the origin's, the definition's `mirror`
  * names the connector or the settings that read it.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import { DirectoryUpstream, PACKAGES_ROOT } from './directory-upstream.ts';
@@ -16,7 +18,7 @@ import type { TrackedUpstream } from './upstream.ts';
 const MAX_FILE_BYTES = 1_000_000_000;
 
 export type UpstreamOptions = Partial<
-  Pick<HttpOptions, 'maxFileBytes' | 'retry' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'minThroughput'>
+  Pick<HttpOptions, 'maxFileBytes' | 'retry' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'minThroughput' | 'now'>
 >;
 
 export interface ResolvedSource {
@@ -53,6 +55,36 @@ export function resolveSource(
     : { connector: mirror.connector, source: mirror.source, base };
 }
 
+/**
+ * The URL of a file at its origin, whatever mirror served it. A mirror in a layout of its own holds files that the origin
+ * does not have: they get the URL of the origin itself. A file of an npm package gets the package URL.
+ * @param version finds the installed version of a package
+ */
+export async function originUrl(
+  { origin, mirror }: Pick<ProviderDefinition, 'origin' | 'mirror'>,
+  { base }: Pick<ResolvedSource, 'base'>,
+  reference: string,
+  version: (packageName: string) => Promise<string> = installedVersion,
+): Promise<string> {
+  if (origin === undefined) return packageUrl(reference, version);
+  const hasOwnLayout = base.kind === 'directory' && typeof mirror === 'object';
+  return hasOwnLayout ? withSlash(origin) : new URL(reference, withSlash(origin)).href;
+}
+
+/** A package URL (purl): `pkg:npm/%40scope/name@1.2.3#data/file.json`. */
+async function packageUrl(reference: string, version: (name: string) => Promise<string>): Promise<string> {
+  const segments = reference.split('/');
+  const name = segments.splice(0, reference.startsWith('%40') ? 2 : 1).join('/');
+  return `pkg:npm/${name}@${await version(decodeURIComponent(name))}#${segments.join('/')}`;
+}
+
+const packageJson = z.looseObject({ version: z.string() });
+
+async function installedVersion(packageName: string): Promise<string> {
+  const text = await readFile(join(PACKAGES_ROOT, packageName, 'package.json'), 'utf8');
+  return packageJson.parse(JSON.parse(text)).version;
+}
+
 /** Opens a resolved source. `providerDirectory` holds the cache of HTTP downloads. */
 export function openUpstream(
   { base }: ResolvedSource,
@@ -60,8 +92,10 @@ export function openUpstream(
   signal: AbortSignal,
   { maxFileBytes = MAX_FILE_BYTES, ...http }: UpstreamOptions = {},
 ): TrackedUpstream {
-  if (base.kind === 'directory') return new DirectoryUpstream(base.path, { maxFileBytes, signal });
-  if (base.kind === 'none') return new DirectoryUpstream(PACKAGES_ROOT, { maxFileBytes, signal });
+  if (base.kind !== 'url') {
+    const root = base.kind === 'none' ? PACKAGES_ROOT : base.path;
+    return new DirectoryUpstream(root, { maxFileBytes, signal, ...(http.now && { now: http.now }) });
+  }
   const cache = join(providerDirectory, '.copies');
   return new HttpUpstream({ base: base.url, cache, maxFileBytes, signal, ...http });
 }

@@ -1,5 +1,6 @@
 /** The interface to a provider's files, and the record of what a run has read, which tells whether anything changed. */
 import { z } from 'zod';
+import type { HashedFile } from './hash-log.ts';
 
 /**
  * Reads upstream files from the origin or from PROVIDER_MIRROR. A reference is a URL relative to the provider's origin:
@@ -52,6 +53,11 @@ export interface TrackedUpstream extends Upstream {
   fetched(): FetchedFile[];
   /** Whether none of these files has changed. */
   unchanged(files: readonly FetchedFile[]): Promise<boolean>;
+  /**
+   * The files read so far with the hashes of what was read, each once.
+   * @param confirmed further files, which `unchanged` found to be as they were
+   */
+  hashes(confirmed?: readonly FetchedFile[]): Promise<HashedFile[]>;
   /** Bytes read so far. */
   readonly bytes: number;
   /**

@@ -5,11 +5,18 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
  *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           fetched files, for conditional requests
- *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      figures that differ from the last good run, if any
+ *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      REVISION_COLUMNS: rows that differ from `base_run`, if any
+ *   <VAR_DIR>/lake/<provider>/<run id>/sources.parquet        SOURCE_COLUMNS: the upstream files that were read
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
+ *   <VAR_DIR>/lake/<provider>/history/<run id>/               what stays of a run that LAKE_KEEP removed
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
  *
  * A run directory never changes once it has `run.json`. A failed, held or cancelled run never becomes current.
+ *
+ * `history/` keeps for ever, of every run but failed and cancelled ones, `run.json`, `revisions.parquet` and
+ * `sources.parquet`, and of a run without `base_run` also `observations.parquet`: all its rows are new. So the rows of
+ * any good run are those of the first run of its chain with the revisions of the later ones applied in order. Runs
+ * written before revisions were kept are completed by the next ingestion, as far as LAKE_KEEP has left them.
  */
 import { z } from 'zod';
 import { timestamp } from './records.ts';
@@ -42,6 +49,49 @@ export const LAKE_COLUMNS = {
   status: 'VARCHAR', // what upstream says of the figure: estimated, provisional, break, ...
 } as const;
 
+/**
+ * Sorted by indicator, iso3, year. `old_` is the base run, `new_` this one. A figure is a row with a value; a row without
+ * one counts as none in `kind`, but is kept, so that nothing is lost.
+ */
+export const REVISION_COLUMNS = {
+  indicator: 'VARCHAR',
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  kind: 'VARCHAR', // added, changed, withdrawn, restored; gap: only a row without a value came, went or changed
+  old_row: 'BOOLEAN', // whether the base run has the row
+  new_row: 'BOOLEAN',
+  old_value: 'DOUBLE',
+  new_value: 'DOUBLE',
+  old_ci_lo: 'DOUBLE',
+  new_ci_lo: 'DOUBLE',
+  old_ci_hi: 'DOUBLE',
+  new_ci_hi: 'DOUBLE',
+  old_projected: 'BOOLEAN',
+  new_projected: 'BOOLEAN',
+  old_status: 'VARCHAR',
+  new_status: 'VARCHAR',
+} as const;
+
+/** Sorted by url and reference. */
+export const SOURCE_COLUMNS = {
+  url: 'VARCHAR', // at the origin, also when a mirror served the file; see originUrl in build/upstream
+  reference: 'VARCHAR', // what the connector asked for, relative to the origin or to the mirror's own layout
+  sha256: 'VARCHAR', // of the bytes that the connector read, after any Content-Encoding
+  bytes: 'BIGINT',
+  fetched_at: 'VARCHAR', // when these bytes came from upstream; of a mirror directory, when they were read
+  confirmed_at: 'VARCHAR', // when upstream last sent them or answered 304
+} as const;
+
+/** A row of `sources.parquet`. */
+export interface SourceFile {
+  url: string;
+  reference: string;
+  sha256: string;
+  bytes: number;
+  fetched_at: string;
+  confirmed_at: string;
+}
+
 /** Why a record was rejected. */
 export const rejectReason = z.enum([
   'unknown_place',
@@ -57,6 +107,14 @@ export const rejectReason = z.enum([
 export type RejectReason = z.infer<typeof rejectReason>;
 
 export const runStatus = z.enum(['running', 'succeeded', 'unchanged', 'suspicious', 'failed', 'cancelled']);
+
+const revisionCounts = {
+  added: z.int(),
+  changed: z.int(),
+  removed: z.int(),
+  /** Figures that an earlier run had and a later one withdrew. */
+  restored: z.int().optional(),
+};
 
 export const runRecord = z.object({
   run_id: z.string(),
@@ -91,13 +149,32 @@ export const runRecord = z.object({
   /** Series that failed in this run and kept the rows of the last good run. */
   carried_indicators: z.array(z.string()).optional(),
   rows_carried: z.int().optional(),
-  /** Against the last good run; absent when there was none. The rows are in `revisions.parquet`. */
+  /**
+   * The good run before this one, with which `revisions` compares it; null for the first of a chain. Absent for runs
+   * without data, and for those of earlier versions until they are completed.
+   */
+  base_run: z.string().nullable().optional(),
+  /** Figures against `base_run`; absent when there was none. The rows are in `revisions.parquet`. */
   revisions: z
     .object({
-      added: z.int(),
-      changed: z.int(),
-      removed: z.int(),
-      indicators: z.array(z.object({ slug: z.string(), added: z.int(), changed: z.int(), removed: z.int() })),
+      ...revisionCounts,
+      indicators: z.array(z.object({ slug: z.string(), ...revisionCounts })),
+    })
+    .optional(),
+  /**
+   * The upstream files that the run read, or confirmed to be unchanged between its start and its end. `run_id` names
+   * the run whose `sources.parquet` lists them all. The digest covers hashes and names, not times.
+   */
+  sources: z
+    .object({
+      run_id: z.string(),
+      files: z.int(),
+      bytes: z.int(),
+      digest: z.string(),
+      /** The first by URL; at most 20. */
+      first: z.array(
+        z.object({ url: z.string(), sha256: z.string(), bytes: z.int(), fetched_at: z.string() }),
+      ),
     })
     .optional(),
   /** The held run that an operator accepted with this one. */

@@ -7,14 +7,22 @@ import { verifyFiles } from '../../build/publish/verify.ts';
 import { query } from './parquet-readers.ts';
 
 const HAS_DATA = ['succeeded', 'suspicious'];
-const DATA = ['catalogue.json', 'fetches.json', 'observations.parquet', 'run.json', 'series.json'];
+const DATA = [
+  'catalogue.json',
+  'fetches.json',
+  'observations.parquet',
+  'run.json',
+  'series.json',
+  'sources.parquet',
+];
 
 async function checkProvider(lake: ProviderLake): Promise<void> {
   for (const id of await lake.runIds()) {
     const record = await lake.record(id);
     if (record.finished_at === null || record.status === 'running') throw new Error(`${id} has not ended`);
     const names = (await readdir(join(lake.directory, id))).filter((name) => name !== 'revisions.parquet');
-    const expected = HAS_DATA.includes(record.status) ? DATA : ['run.json'];
+    const ownSources = record.sources?.run_id === id ? ['run.json', 'sources.parquet'] : ['run.json'];
+    const expected = HAS_DATA.includes(record.status) ? DATA : ownSources;
     if (names.sort().join() !== expected.join()) throw new Error(`${id} (${record.status}) holds ${names}`);
     if (!HAS_DATA.includes(record.status)) continue;
     const run = await lake.run(id);

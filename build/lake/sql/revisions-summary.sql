@@ -1,9 +1,11 @@
--- Added, changed and removed observations by series.
+-- Figures added, changed, removed and restored by series.
 SELECT
   indicator,
-  count(*) FILTER (change = 'added')::INTEGER AS added,
-  count(*) FILTER (change = 'changed')::INTEGER AS changed,
-  count(*) FILTER (change = 'removed')::INTEGER AS removed
+  count(*) FILTER (kind = 'added')::INTEGER AS added,
+  count(*) FILTER (kind = 'changed')::INTEGER AS changed,
+  count(*) FILTER (kind = 'withdrawn')::INTEGER AS removed,
+  count(*) FILTER (kind = 'restored')::INTEGER AS restored
 FROM read_parquet($file)
+WHERE kind <> 'gap'
 GROUP BY indicator
 ORDER BY indicator;

@@ -97,16 +97,17 @@ describe('a run', () => {
       added: 10,
       changed: 1,
       removed: 1,
-      indicators: [{ slug: 'one', added: 10, changed: 1, removed: 1 }],
+      restored: 0,
+      indicators: [{ slug: 'one', added: 10, changed: 1, removed: 1, restored: 0 }],
     });
     const run = await world.lake('atlas').run(record.run_id);
     expect(
       await query(
-        `SELECT * FROM read_parquet('${join(run.directory, 'revisions.parquet')}') WHERE change <> 'added' ORDER BY iso3`,
+        `SELECT * FROM read_parquet('${join(run.directory, 'revisions.parquet')}') WHERE kind <> 'added' ORDER BY iso3`,
       ),
     ).toMatchObject([
-      { indicator: 'one', iso3: 'AFG', year: 2000, change: 'changed', old_value: 0, new_value: 1 },
-      { indicator: 'one', iso3: 'NZL', year: 2000, change: 'removed', old_value: 1, new_value: null },
+      { indicator: 'one', iso3: 'AFG', year: 2000, kind: 'changed', old_value: 0, new_value: 1 },
+      { indicator: 'one', iso3: 'NZL', year: 2000, kind: 'withdrawn', old_value: 1, new_value: null },
     ]);
   });
 

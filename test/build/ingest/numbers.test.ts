@@ -15,6 +15,8 @@ describe('numbers', () => {
     ['0.1', 0.1],
     ['9007199254740993', 9007199254740992],
     [' 12 ', 12],
+    ['-0', 0],
+    [-0, 0],
     [7.25, 7.25],
     [Number.MIN_VALUE, Number.MIN_VALUE],
   ])('%j is the double %d', (raw, value) => {

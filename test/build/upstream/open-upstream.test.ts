@@ -1,6 +1,6 @@
-/** Where a provider is read from, and with which connector, under each PROVIDER_MIRROR. */
+/** Where a provider is read from, with which connector, under each PROVIDER_MIRROR, and the origin of its files. */
 import { expect, it } from 'vitest';
-import { resolveSource } from '../../../build/upstream/open-upstream.ts';
+import { originUrl, resolveSource } from '../../../build/upstream/open-upstream.ts';
 
 const provider = {
   id: 'acme',
@@ -57,4 +57,36 @@ it.each([
   const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
   const settings = { PROVIDER_MIRROR: mirror };
   expect(resolveSource(given as never, settings as never)).toEqual({ ...expected, base });
+});
+
+it.each([
+  ['no mirror', provider, undefined, 'a%20b/c.csv?page=2', 'https://acme.example/v2/a%20b/c.csv?page=2'],
+  ['a URL', provider, 'http://m:1', 'c.csv', 'https://acme.example/v2/c.csv'],
+  ['a directory', { ...provider, mirror: 'x' }, '/m', 'c.csv', 'https://acme.example/v2/c.csv'],
+  [
+    'a directory in another layout',
+    { ...provider, mirror: instead },
+    '/m',
+    'c.csv',
+    'https://acme.example/v2/',
+  ],
+  [
+    'data inside an npm package',
+    { ...provider, origin: undefined },
+    '/m',
+    'figures/dist/a%20b.json',
+    'pkg:npm/figures@1.2.3#dist/a%20b.json',
+  ],
+  [
+    'data inside a scoped npm package',
+    { ...provider, origin: undefined },
+    undefined,
+    '%40acme/figures/a.csv',
+    'pkg:npm/%40acme/figures@1.2.3#a.csv',
+  ],
+])('names the origin of a file for %s, never the mirror', async (_, definition, mirror, reference, url) => {
+  const { origin, mirror: own, ...rest } = definition;
+  const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
+  const resolved = resolveSource(given as never, { PROVIDER_MIRROR: mirror } as never);
+  expect(await originUrl(given as never, resolved, reference, async () => '1.2.3')).toBe(url);
 });

@@ -1,0 +1,3 @@
+COPY (
+  SELECT * FROM sources ORDER BY url, reference
+) TO $file (FORMAT parquet, COMPRESSION zstd);

@@ -1,0 +1,136 @@
+/** The property of the lake's history: it rebuilds every run, whatever runs there were. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { RunRecord } from '../../../data/schema/lake.ts';
+import {
+  figure,
+  kindsOf,
+  type LakeRow,
+  PLACES,
+  type Rows,
+  replay,
+  ScriptedProvider,
+  SLUGS,
+  sorted,
+} from './scripted-provider.ts';
+
+const keys = SLUGS.flatMap((slug) =>
+  PLACES.flatMap((place) => [2000, 2001, 2002].map((year) => `${slug} ${place} ${year}`)),
+);
+/** Small, so that values return to what they were. */
+const number = fc.constantFrom(0, 1, 0.1, -2.5, 1e300, 5e-324);
+const bound = fc.option(number, { freq: 2 });
+const row = fc.record<LakeRow>({
+  value: fc.option(number, { freq: 4 }),
+  ci_lo: bound,
+  ci_hi: bound,
+  projected: fc.constantFrom(null, true, false),
+  status: fc.constantFrom(null, 'estimated', 'break'),
+});
+type Step =
+  | { kind: 'change'; cells: [string, LakeRow | null][] }
+  | { kind: 'rename'; from: string; to: string }
+  | { kind: 'nothing' }
+  | { kind: 'accept' };
+const slug = fc.constantFrom(...SLUGS);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('change' as const),
+      cells: fc.array(fc.tuple(fc.constantFrom(...keys), fc.option(row, { freq: 2 })), { minLength: 1 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rename' as const), from: slug, to: slug }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'nothing' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'accept' as const }) },
+);
+
+/** The rows after a step; never none. */
+function after(rows: Rows, one: Step): Rows {
+  if (one.kind === 'rename') return renamed(rows, one.from, one.to);
+  const next = new Map(rows);
+  for (const [key, cell] of one.kind === 'change' ? one.cells : []) {
+    if (cell) next.set(key, cell);
+    else next.delete(key);
+  }
+  return next.size > 0 ? next : new Map([['one DEU 2000', figure(1)]]);
+}
+
+const renamed = (rows: Rows, from: string, to: string): Rows =>
+  new Map([
+    ...[...rows].filter(([key]) => !key.startsWith(`${from} `)),
+    ...[...rows].flatMap(([key, one]): [string, LakeRow][] =>
+      key.startsWith(`${from} `) ? [[key.replace(from, to), one]] : [],
+    ),
+  ]);
+
+/** What the kinds of a run must be, from the rows of all good runs before it. */
+function expectedKinds(earlier: readonly Rows[], now: Rows): Record<string, string> {
+  const before = earlier.at(-1) ?? new Map<string, LakeRow>();
+  const kinds: Record<string, string> = {};
+  for (const key of new Set([...before.keys(), ...now.keys()])) {
+    const [old, current] = [before.get(key), now.get(key)];
+    if (JSON.stringify(old) === JSON.stringify(current)) continue;
+    const [had, has] = [old?.value ?? null, current?.value ?? null].map((value) => value !== null);
+    const everHad = earlier.some((rows) => (rows.get(key)?.value ?? null) !== null);
+    if (!had && !has) kinds[key] = 'gap';
+    else if (!has) kinds[key] = 'withdrawn';
+    else if (had) kinds[key] = 'changed';
+    else kinds[key] = everHad ? 'restored' : 'added';
+  }
+  return kinds;
+}
+
+interface PublishedRun {
+  id: string;
+  rows: Rows;
+}
+
+/** Carries out the steps. Returns the good runs with the rows that were published. */
+async function carryOut(mine: ScriptedProvider, steps: readonly Step[]): Promise<PublishedRun[]> {
+  const good: PublishedRun[] = [];
+  const held: PublishedRun[] = [];
+  const note = ({ run_id: id, status }: RunRecord, rows: Rows): void => {
+    if (status === 'succeeded') good.push({ id, rows });
+    else if (status === 'suspicious') held.push({ id, rows });
+    else expect(status).toBe('unchanged');
+  };
+  let rows: Rows = new Map(keys.slice(0, 9).map((key, index) => [key, figure(index)]));
+  note(await mine.night(rows), rows);
+  for (const one of steps) {
+    if (one.kind === 'accept') {
+      const kept = await mine.lake.runIds();
+      const waiting = held.findLast(({ id }) => kept.includes(id));
+      if (waiting) note(await mine.accept(waiting.id), waiting.rows);
+      continue;
+    }
+    rows = after(rows, one);
+    note(await mine.night(rows), rows);
+  }
+  return good;
+}
+
+/** Compares the history of a provider with what was published. */
+async function expectHistory(steps: readonly Step[]): Promise<void> {
+  const mine = await ScriptedProvider.create();
+  try {
+    const good = await carryOut(mine, steps);
+    const replayed = await replay(mine.lake);
+    expect([...replayed.keys()]).toEqual(good.map(({ id }) => id));
+    for (const { id, rows } of good) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
+    for (const [index, { id, rows }] of good.entries()) {
+      const earlier = good.slice(0, index).map((one) => one.rows);
+      if (index > 0) expect(await kindsOf(mine, id)).toEqual(expectedKinds(earlier, rows));
+    }
+  } finally {
+    await mine.world.remove();
+  }
+}
+
+/** Checks the histories of so many random sequences of runs. */
+export async function expectHistories(sequences: number): Promise<void> {
+  const steps = fc.array(step, { minLength: 6, maxLength: 12 });
+  const options = { seed: 15, numRuns: sequences, endOnFailure: true };
+  await fc.assert(fc.asyncProperty(steps, expectHistory), options);
+}

@@ -1,0 +1,242 @@
+/** The history of figures: what each run changed, kept for ever, enough to rebuild every run. */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Copier, copyConsistently, treesOf } from '../../../build/backup/trees.ts';
+import { ProviderLake, REVISIONS } from '../../../build/lake/lake.ts';
+import { REVISION_COLUMNS } from '../../../data/schema/lake.ts';
+import { settingsIn } from '../backup/backup-fixture.ts';
+import { query } from '../parquet-readers.ts';
+import { expectHistories } from './history-property.ts';
+import {
+  figure,
+  kindsOf,
+  type LakeRow,
+  type Rows,
+  replay,
+  ScriptedProvider,
+  sorted,
+} from './scripted-provider.ts';
+
+let provider: ScriptedProvider;
+beforeEach(async () => {
+  provider = await ScriptedProvider.create();
+});
+afterEach(() => provider.world.remove());
+
+const rowsOf = (rows: Record<string, LakeRow>): Rows => new Map(Object.entries(rows));
+/** Enough equal rows that a change of a few holds no run. */
+const REST = Object.fromEntries(
+  Array.from({ length: 20 }, (_, index) => [`one USA ${1990 + index}`, figure(5)]),
+);
+
+describe('the revisions of a run', () => {
+  it('tell added, changed, withdrawn and restored figures, and lose no gap', async () => {
+    const bounded = figure(2, { ci_lo: 1, ci_hi: 3 });
+    await provider.night(
+      rowsOf({
+        ...REST,
+        'one DEU 2000': figure(1),
+        'one DEU 2001': bounded,
+        'one DEU 2002': bounded,
+        'one DEU 2003': figure(3),
+        'one DEU 2004': figure(4, { projected: false }),
+        'one DEU 2005': figure(5),
+        'one DEU 2006': figure(6),
+        'one DEU 2007': figure(null),
+        'one DEU 2008': figure(null),
+        'one DEU 2009': figure(9),
+      }),
+    );
+    const second = rowsOf({
+      ...REST,
+      'one DEU 2000': figure(1.5),
+      'one DEU 2001': figure(2, { ci_lo: 1, ci_hi: 3.5 }),
+      'one DEU 2002': bounded,
+      'one DEU 2003': figure(3, { status: 'provisional' }),
+      'one DEU 2004': figure(4, { projected: true }),
+      'one DEU 2006': figure(null),
+      'one DEU 2007': figure(7),
+      'one DEU 2009': figure(9),
+      'one FRA 2000': figure(10),
+      'one FRA 2001': figure(null),
+    });
+    const changed = await provider.night(second);
+    expect(await kindsOf(provider, changed.run_id)).toEqual({
+      'one DEU 2000': 'changed',
+      'one DEU 2001': 'changed',
+      'one DEU 2003': 'changed',
+      'one DEU 2004': 'changed',
+      'one DEU 2005': 'withdrawn',
+      'one DEU 2006': 'withdrawn',
+      'one DEU 2007': 'added',
+      'one DEU 2008': 'gap',
+      'one FRA 2000': 'added',
+      'one FRA 2001': 'gap',
+    });
+    expect(changed.revisions).toMatchObject({ added: 2, changed: 4, removed: 2, restored: 0 });
+    const columns = await query(
+      `DESCRIBE SELECT * FROM read_parquet('${join(provider.lake.directory, changed.run_id, REVISIONS)}')`,
+    );
+    expect(Object.fromEntries(columns.map((one) => [one.column_name, one.column_type]))).toEqual(
+      REVISION_COLUMNS,
+    );
+    // Withdrawn two runs ago, by a row without a value and by no row.
+    await provider.night(new Map([...second, ['one FRA 2002', figure(1)]]));
+    const third = new Map([...second, ['one DEU 2005', figure(5)], ['one DEU 2006', figure(6)]]);
+    const restored = await provider.night(third);
+    expect(await kindsOf(provider, restored.run_id)).toEqual({
+      'one DEU 2005': 'restored',
+      'one DEU 2006': 'restored',
+      'one FRA 2002': 'withdrawn',
+    });
+    expect(restored.revisions).toMatchObject({ added: 0, changed: 0, removed: 1, restored: 2 });
+  });
+
+  it('of an accepted run start from the run that it replaces, which may be newer than when it was held', async () => {
+    const first = rowsOf({ ...REST, 'one DEU 2000': figure(1) });
+    await provider.night(first);
+    const fewer = rowsOf({ 'one DEU 2000': figure(1), 'one USA 2009': figure(5) });
+    const held = await provider.night(fewer);
+    expect(held.status).toBe('suspicious');
+    const newer = new Map([...first, ['one FRA 2000', figure(2)]]);
+    const good = await provider.night(newer);
+    const accepted = await provider.accept(held.run_id);
+    expect(accepted).toMatchObject({ base_run: good.run_id, revisions: { removed: 20 } });
+    expect((await kindsOf(provider, accepted.run_id))['one FRA 2000']).toBe('withdrawn');
+    expect(sorted((await replay(provider.lake)).get(accepted.run_id))).toEqual(sorted(fewer));
+    expect(await kindsOf(provider, held.run_id)).not.toHaveProperty('one FRA 2000');
+  });
+});
+
+describe('the history of a provider', () => {
+  it('rebuilds exactly the rows of every run, in whatever order runs change, hold, accept and repeat', async () => {
+    await expectHistories(2);
+  }, 60_000);
+
+  const nights = async (count: number): Promise<Map<string, Rows>> => {
+    const published = new Map<string, Rows>();
+    for (let night = 0; night < count; night += 1) {
+      const rows = rowsOf({ ...REST, 'one DEU 2000': figure(night), [`one FRA ${1990 + night}`]: figure(1) });
+      published.set((await provider.night(rows)).run_id, rows);
+    }
+    return published;
+  };
+  const expectWhole = async (lake: ProviderLake, published: Map<string, Rows>): Promise<void> => {
+    const replayed = await replay(lake);
+    expect([...replayed.keys()]).toEqual([...published.keys()]);
+    for (const [id, rows] of published) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
+  };
+
+  it('outlives LAKE_KEEP in small files: all rows of the first run, of the others what changed', async () => {
+    const published = await nights(6);
+    await expectWhole(provider.lake, published);
+    const history = join(provider.lake.directory, 'history');
+    const [first = '', second = '', third = ''] = published.keys();
+    expect(await readdir(history)).toEqual([first, second, third]);
+    expect((await readdir(join(history, first))).sort()).toEqual([
+      'observations.parquet',
+      'run.json',
+      'sources.parquet',
+    ]);
+    for (const id of [second, third])
+      expect((await readdir(join(history, id))).sort()).toEqual([
+        'revisions.parquet',
+        'run.json',
+        'sources.parquet',
+      ]);
+  });
+
+  it('is part of a backup', async () => {
+    const published = await nights(5);
+    const copy = join(provider.world.directory, 'backup');
+    const tree = treesOf({
+      ...settingsIn(provider.world.directory),
+      LAKE_DIR: provider.world.settings.LAKE_DIR,
+    }).find(({ name }) => name === 'lake');
+    if (!tree) throw new Error('a backup has no lake');
+    await copyConsistently(tree, copy, new Copier());
+    await expectWhole(new ProviderLake(copy, 'atlas'), published);
+  });
+
+  it('survives a crash while LAKE_KEEP removes a run', async () => {
+    const published = await nights(5);
+    const { directory } = provider.lake;
+    const [first = '', second = '', third = ''] = published.keys();
+    // The three stages: half a draft, kept but not removed, half removed.
+    await mkdir(join(directory, 'history', `.draft-${third}`), { recursive: true });
+    await writeFile(join(directory, 'history', `.draft-${third}`, 'run.json'), '{');
+    await mkdir(join(directory, second));
+    await writeFile(
+      join(directory, second, 'run.json'),
+      await readFile(join(directory, 'history', second, 'run.json')),
+    );
+    await mkdir(join(directory, `.scratch-${first}`));
+    await provider.ingest();
+    provider.world.tomorrow();
+    const rows = rowsOf({ ...REST, 'one DEU 2000': figure(99) });
+    published.set((await provider.night(rows)).run_id, rows);
+    await expectWhole(provider.lake, published);
+    const names = await readdir(directory);
+    expect(names.filter((name) => name.startsWith('.') || name === second)).toEqual([]);
+    expect((await readdir(join(directory, 'history'))).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('shows nothing of a run that fails while it is written', async () => {
+    const published = await nights(2);
+    const { id, directory } = await provider.lake.begin(provider.world.clock);
+    await writeFile(join(directory, REVISIONS), 'half');
+    expect((await provider.lake.history()).map(({ record }) => record.run_id)).not.toContain(id);
+    await expectWhole(provider.lake, published);
+  });
+});
+
+describe('a lake of an earlier version', () => {
+  /** Rewrites the runs as they were before revisions were kept: `change` instead of `kind`, no base, no sources. */
+  async function age(): Promise<void> {
+    for (const id of await provider.lake.runIds()) {
+      const directory = join(provider.lake.directory, id);
+      const { base_run: _, sources: __, revisions, ...record } = await provider.lake.record(id);
+      await rm(join(directory, 'sources.parquet'), { force: true });
+      if (revisions) {
+        const file = join(directory, REVISIONS);
+        await query(
+          `COPY (SELECT indicator, iso3, year, replace(kind, 'withdrawn', 'removed') AS change, old_value, new_value,
+             old_ci_lo, new_ci_lo, old_ci_hi, new_ci_hi FROM read_parquet('${file}')) TO '${file}.old' (FORMAT parquet)`,
+        );
+        await writeFile(file, await readFile(`${file}.old`));
+        await rm(`${file}.old`);
+      }
+      const counts = revisions && { ...revisions, restored: undefined };
+      await writeFile(join(directory, 'run.json'), JSON.stringify({ ...record, revisions: counts }));
+    }
+  }
+
+  it('is completed by the next ingestion from the runs that it still holds', async () => {
+    const published = new Map<string, Rows>();
+    for (let night = 0; night < 3; night += 1) {
+      const status = night === 1 ? 'estimated' : null;
+      const rows = rowsOf({
+        ...REST,
+        'one DEU 2000': figure(1, { status }),
+        [`one FRA ${2000 + night}`]: figure(1),
+      });
+      published.set((await provider.night(rows)).run_id, rows);
+    }
+    await age();
+    const repeated = await provider.ingest();
+    expect(repeated.status).toBe('unchanged');
+    provider.world.tomorrow();
+    const replayed = await replay(provider.lake);
+    for (const [id, rows] of published) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
+    const [, second = ''] = published.keys();
+    expect(await kindsOf(provider, second)).toEqual({
+      'one DEU 2000': 'changed',
+      'one FRA 2000': 'withdrawn',
+      'one FRA 2001': 'added',
+    });
+    // The files of the old runs are unknown, but the ones that were confirmed are on disk.
+    expect(repeated.sources).toMatchObject({ run_id: repeated.run_id, files: 1 });
+    expect((await provider.ingest()).sources).toEqual(repeated.sources);
+  });
+});

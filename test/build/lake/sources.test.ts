@@ -1,0 +1,179 @@
+/** The upstream files of every run: where each came from, its hash, size and times, kept for ever. */
+import { createHash } from 'node:crypto';
+import { readFile, rm, utimes } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
+import { SOURCES } from '../../../build/lake/lake.ts';
+import { type RunRecord, SOURCE_COLUMNS } from '../../../data/schema/lake.ts';
+import { query } from '../parquet-readers.ts';
+import { cells, ddfFiles, type Series, World } from '../world.ts';
+
+const FIRST = '2026-11-20T12:00:00+00:00';
+const SECOND = '2026-11-21T12:00:00+00:00';
+const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+let world: World;
+afterEach(() => world.remove());
+
+/** The list of files that a run names, wherever it is kept. */
+async function sourcesOf({ sources }: RunRecord): Promise<Record<string, unknown>[]> {
+  const run = (await world.lake('atlas').history()).find(({ record }) => record.run_id === sources?.run_id);
+  return query(`SELECT * FROM read_parquet('${join(run?.directory ?? 'none', SOURCES)}')`);
+}
+
+describe('from a mirror', () => {
+  const ONE = { one: { cells: cells(3) } };
+  beforeEach(async () => {
+    world = await World.create();
+  });
+
+  it('every file is listed with its origin, size and hash', async () => {
+    await world.publish('atlas', ONE);
+    const record = await world.ingest('atlas');
+    const expected = Object.entries(ddfFiles(ONE)).map(([reference, text]) => ({
+      url: `https://atlas.example/${reference}`,
+      reference,
+      sha256: sha256(text),
+      bytes: String(Buffer.byteLength(text)),
+      fetched_at: FIRST,
+      confirmed_at: FIRST,
+    }));
+    expect(await sourcesOf(record)).toEqual(expected.sort((a, b) => (a.url < b.url ? -1 : 1)));
+    expect(record.sources).toMatchObject({ run_id: record.run_id, files: 3 });
+    expect(record.sources?.first.map((file) => file.sha256)).toEqual(expected.map((file) => file.sha256));
+    expect(JSON.stringify([record, await sourcesOf(record)])).not.toContain(world.directory);
+    const file = join(world.lake('atlas').directory, record.run_id, SOURCES);
+    const columns = await query(`DESCRIBE SELECT * FROM read_parquet('${file}')`);
+    expect(Object.fromEntries(columns.map((one) => [one.column_name, one.column_type]))).toEqual(
+      SOURCE_COLUMNS,
+    );
+  });
+
+  it('an unchanged run names the files that it confirmed, and LAKE_KEEP leaves the lists', async () => {
+    const runs: RunRecord[] = [];
+    for (let night = 1; night <= 5; night += 1) {
+      await world.publish('atlas', { one: { cells: cells(night) } });
+      runs.push(await world.ingest('atlas'));
+      world.tomorrow();
+      const confirmed = await world.ingest('atlas');
+      expect(confirmed.status).toBe('unchanged');
+      expect(confirmed.sources).toEqual(runs.at(-1)?.sources);
+      world.tomorrow();
+    }
+    expect(await world.lake('atlas').runIds()).not.toContain(runs[0]?.run_id);
+    for (const [index, run] of runs.entries()) {
+      const files = ddfFiles({ one: { cells: cells(index + 1) } });
+      const hashes = (await sourcesOf(run)).map((file) => file.sha256);
+      expect(hashes.sort()).toEqual(Object.values(files).map(sha256).sort());
+    }
+  });
+
+  it('a run that read other bytes with the same figures lists them though it is unchanged', async () => {
+    await world.publish('atlas', ONE);
+    const first = await world.ingest('atlas');
+    const file = join(world.directory, 'mirror/atlas/datapackage.json');
+    // Same size and time, so that nothing but the bytes tells; --force reads them.
+    const text = (await readFile(file, 'utf8')).replace('"1.0.0"', '"1.0.1"');
+    await world.write('mirror/atlas/datapackage.json', text);
+    await utimes(file, new Date(world.clock), new Date(world.clock));
+    world.tomorrow();
+    expect((await world.ingest('atlas')).sources).toEqual(first.sources);
+    const second = await ingestProvider(await world.dependencies(), 'atlas', { force: true });
+    expect(second).toMatchObject({ status: 'unchanged', sources: { run_id: second.run_id } });
+    expect((await sourcesOf(second)).map((one) => one.sha256)).toContain(sha256(text));
+  });
+
+  it('a file in a package gets the URL of the package, with its version', async () => {
+    const text = await readFile('node_modules/vega-datasets/package.json', 'utf8');
+    const { version } = JSON.parse(text) as { version: string };
+    await world.define('atlas', {
+      origin: undefined,
+      connector: 'package',
+      places: ['names'],
+      source: {
+        package: 'vega-datasets',
+        tables: [{ file: 'data/gapminder.json', format: 'json', year: 'year' }],
+        place: 'country',
+        values: { population: { column: 'pop', name: 'Population' } },
+      },
+    });
+    const urls = (await sourcesOf(await world.ingest('atlas'))).map(({ url }) => url);
+    const name = `pkg:npm/vega-datasets@${version}`;
+    expect(urls).toEqual([`${name}#data/gapminder.json`, `${name}#package.json`]);
+  });
+});
+
+describe('from the origin', () => {
+  let server: Server;
+  let files: Record<string, string> = {};
+  let base = '';
+  beforeEach(async () => {
+    server = createServer((request, response) => {
+      const content = files[(request.url ?? '').slice(1)];
+      const etag = `"${sha256(content ?? '')}"`;
+      if (content === undefined) response.writeHead(404).end();
+      else if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
+      else response.writeHead(200, { etag }).end(content);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    world = await World.create({ atlas: { origin: base } });
+    delete world.settings.PROVIDER_MIRROR;
+  });
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const night = async (series: Record<string, Series>): Promise<RunRecord> => {
+    files = ddfFiles(series);
+    const record = await world.ingest('atlas');
+    world.tomorrow();
+    return record;
+  };
+
+  it('a file that is read from the cache after a 304 keeps its hash and its time, and is confirmed', async () => {
+    await night({ one: { cells: cells(3) }, two: { cells: cells(2) } });
+    const second = await night({ one: { cells: cells(4) }, two: { cells: cells(2) } });
+    const listed = await sourcesOf(second);
+    expect(listed).toHaveLength(4);
+    for (const { reference, ...file } of listed) {
+      const content = files[String(reference)] ?? '';
+      expect(file).toEqual({
+        url: `${base}${reference}`,
+        sha256: sha256(content),
+        bytes: String(content.length),
+        fetched_at: String(reference).includes('--one--') ? SECOND : FIRST,
+        confirmed_at: SECOND,
+      });
+    }
+    const third = await night({ one: { cells: cells(4) }, two: { cells: cells(2) } });
+    expect(third).toMatchObject({ status: 'unchanged', sources: second.sources });
+  });
+
+  it('files in the cache of an earlier version are hashed and dated', async () => {
+    const first = await night({ one: { cells: cells(3) } });
+    const { directory } = world.lake('atlas');
+    const { base_run: _, sources: __, ...old } = await world.lake('atlas').record(first.run_id);
+    await world.write(`lake/atlas/${first.run_id}/run.json`, JSON.stringify(old));
+    await rm(join(directory, first.run_id, SOURCES));
+    for (const reference of Object.keys(files)) {
+      const copy = join(directory, '.copies', sha256(base + reference));
+      const { fetched_ms: ___, ...facts } = JSON.parse(await readFile(`${copy}.json`, 'utf8')) as Record<
+        string,
+        unknown
+      >;
+      await world.write(`lake/atlas/.copies/${sha256(base + reference)}.json`, JSON.stringify(facts));
+      await utimes(copy, 1_000_000, 1_000_000);
+    }
+    const second = await night({ one: { cells: cells(3) } });
+    expect(second).toMatchObject({ status: 'unchanged', sources: { run_id: second.run_id, files: 3 } });
+    for (const { reference, sha256: hash, fetched_at, confirmed_at } of await sourcesOf(second)) {
+      expect(hash).toBe(sha256(files[String(reference)] ?? ''));
+      expect([fetched_at, confirmed_at]).toEqual(['1970-01-12T13:46:40+00:00', SECOND]);
+    }
+  });
+});
