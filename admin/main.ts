@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
-import { connectRedis, isReady, whenReady } from '../data/runtime/redis.ts';
+import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
@@ -18,6 +18,7 @@ import { installHealth } from '../gateway/http/health.ts';
 import { createRequestIds } from '../gateway/http/request.ts';
 import { requestObserver } from '../gateway/http/request-log.ts';
 import { createHttpServer } from '../gateway/http/server.ts';
+import { redisFault } from '../gateway/metering/redis-health.ts';
 import { installStylesheet } from '../gateway/pages/shared/stylesheet.ts';
 import {
   resolveRedisUrl,
@@ -58,7 +59,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     observe: requestObserver(log, null),
   });
   installErrorHandlers(app, ['/healthz', '/readyz'], log);
-  installHealth(app, snapshots, { ready: () => isReady(redis) });
+  installHealth(app, snapshots, { fault: () => redisFault(redis) });
   installStylesheet(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());

@@ -27,6 +27,7 @@ import type { ParameterReading } from './operations/parameters.ts';
 import type { ValidationDetail } from './operations/validation.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
+import { SnapshotUnreadable } from './snapshot/snapshot-files.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
 /** What an adapter asks for, and how it renders the result. */
@@ -228,7 +229,7 @@ export class Executor {
     return { key_id, environment, scopes, tier, balance, now_ms: now(), usage };
   }
 
-  /** Queue-full and metering errors are not logged: under load, a line for each would add to it. */
+  /** Transient faults other than timeouts are not logged: under load, a line for each would add to it. */
   #faultOf(error: unknown, { requestId, route }: Call<unknown>): ApiError {
     if (TRANSIENT.some((kind) => error instanceof kind)) {
       if (error instanceof QueryTimeout) this.#log(error, requestId, route);
@@ -243,7 +244,7 @@ export class Executor {
   }
 }
 
-const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull] as const;
+const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
 type Admitted = Verdict & { kind: 'admitted' };
 type About = ResultContext & { snapshot: Snapshot };

@@ -135,6 +135,6 @@ export interface Metering {
   readonly uncounted: number;
   /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
   usage(accountId: string, days: number): Promise<UsageReport>;
-  /** False while Redis is unreachable. */
-  ready(): boolean;
+  /** Why keyed calls cannot be served, as a sentence; null while they can. Asks Redis. */
+  fault(): Promise<string | null>;
 }

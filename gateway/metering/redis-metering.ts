@@ -35,6 +35,7 @@ import {
   type UsageReport,
   type Verdict,
 } from './metering.ts';
+import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
@@ -96,6 +97,7 @@ export class RedisMetering implements Metering {
   readonly #runner: ScriptRunner;
   readonly #resolver: KeyResolver;
   readonly #standings = new KeyStandings();
+  #probe: Promise<string | null> | null = null;
   readonly #addresses: AddressMeter;
   readonly #reversals: DebitReversals;
   readonly #totals: UsageTotals;
@@ -205,8 +207,12 @@ export class RedisMetering implements Metering {
     }
   }
 
-  ready(): boolean {
-    return this.#redis.status === 'ready';
+  /** Concurrent callers share one probe, so that a flood of health checks asks Redis once at a time. */
+  fault(): Promise<string | null> {
+    this.#probe ??= redisFault(this.#redis).finally(() => {
+      this.#probe = null;
+    });
+    return this.#probe;
   }
 
   /** Writes pending reversals and totals. Call before the connection closes. */

@@ -4,7 +4,6 @@
  * A filtered request for a cold indicator reads only its rows. The second request loads all columns and keeps them,
  * unless that would evict an indicator that is asked for more often. An unfiltered request always loads all columns.
  */
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
@@ -19,6 +18,7 @@ import {
 } from './indicator-columns.ts';
 import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
+import type { SnapshotFiles } from './snapshot-files.ts';
 
 /** How an encoder writes a row. Text is cached by the format's name and must be ASCII. */
 export interface RowFormat {
@@ -68,12 +68,9 @@ export class ObservationTable {
 }
 
 export interface ObservationSource {
-  /** Directory of the snapshot. */
-  directory: string;
+  files: SnapshotFiles;
   queries: QueryRunner;
   hotBytesMax: number;
-  /** Size of an indicator's Parquet file. */
-  fileBytes: (indicator: string) => number;
   /** Number of indicators. */
   indicators: number;
 }
@@ -98,14 +95,14 @@ export class Observations {
     return this.#hot.bytes;
   }
 
-  /** The rows of one indicator that pass the filter. @throws {QueryTimeout} {QueueFull} */
+  /** The rows of one indicator that pass the filter. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
   async select(indicator: string, filter: RowFilter): Promise<ObservationTable> {
     const found = this.#find(indicator, filter);
     const hot = found instanceof Promise ? await found : found;
     return new ObservationTable(hot.columns.select(filter), (format) => this.#format(indicator, hot, format));
   }
 
-  /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} */
+  /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
   async year(indicator: string, year: number): Promise<IndicatorColumns> {
     const found = this.#find(indicator, { from: year, to: year });
     return (found instanceof Promise ? await found : found).columns;
@@ -123,17 +120,22 @@ export class Observations {
       return hot;
     }
     this.counts.misses += 1;
-    const { directory, queries } = this.#source;
-    const file = join(directory, observationsFile(indicator));
+    const { files, queries } = this.#source;
+    const name = observationsFile(indicator);
+    const path = files.path(name);
     const isFiltered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
     const keep = requests > 1 && this.#isWorthKeeping(indicator, requests);
-    if (isFiltered && !keep) return readFilteredColumns(queries, file, filter).then(asHot);
-    return this.#hot.getOrMake(indicator, () => readAllColumns(queries, file).then(asHot), keep);
+    if (isFiltered && !keep) {
+      return files.guard(name, readFilteredColumns(queries, path, filter)).then(asHot);
+    }
+    const readAll = () => files.guard(name, readAllColumns(queries, path)).then(asHot);
+    return this.#hot.getOrMake(indicator, readAll, keep);
   }
 
   /** It fits, or it is asked for more often than what it would evict. */
   #isWorthKeeping(indicator: string, requests: number): boolean {
-    if (this.#hot.hasRoom(this.#source.fileBytes(indicator) * MEMORY_PER_FILE_BYTE)) return true;
+    const bytes = this.#source.files.sizeOf(observationsFile(indicator));
+    if (this.#hot.hasRoom(bytes * MEMORY_PER_FILE_BYTE)) return true;
     const evicted = this.#hot.nextEvicted();
     return evicted !== undefined && requests > this.#popularity.of(evicted);
   }

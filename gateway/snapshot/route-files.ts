@@ -4,10 +4,9 @@
  * An entity tag is the SHA-256 of the bytes sent, taken from the manifest: strong, different for each coding, and known
  * without opening the file. The five complete lists stay in memory; details are cached within a budget.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ENCODING_SUFFIX, type Manifest, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
+import type { SnapshotFiles } from './snapshot-files.ts';
 
 export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';
 const ENCODINGS: readonly Encoding[] = ['br', 'zstd', 'gzip', 'identity'];
@@ -18,32 +17,32 @@ const DETAIL_BUDGET_BYTES = 12 * 1024 * 1024;
 const TAG_HEX_DIGITS = 33;
 
 export class RouteFiles {
-  readonly #directory: string;
+  readonly #files: SnapshotFiles;
   readonly #manifest: Manifest;
   /** The whole lists in each coding, by file name. */
   readonly #resident: ReadonlyMap<string, Buffer>;
   readonly #details: ByteCache<Buffer>;
 
   private constructor(
-    directory: string,
+    files: SnapshotFiles,
     manifest: Manifest,
     resident: ReadonlyMap<string, Buffer>,
     processCount: number,
   ) {
-    this.#directory = directory;
+    this.#files = files;
     this.#manifest = manifest;
     this.#resident = resident;
     this.#details = new ByteCache(DETAIL_BUDGET_BYTES / processCount, ({ byteLength }) => byteLength);
   }
 
   /** @param processCount how many processes have the budget for details together. */
-  static async open(directory: string, manifest: Manifest, processCount: number): Promise<RouteFiles> {
+  static async open(files: SnapshotFiles, manifest: Manifest, processCount: number): Promise<RouteFiles> {
     const names = Object.values(ROUTE_FILES).flatMap((path) =>
       ENCODINGS.map((encoding) => path + suffixOf(encoding)),
     );
-    const read = async (name: string) => [name, await readFile(join(directory, name))] as const;
+    const read = async (name: string) => [name, await files.read(name)] as const;
     const resident = new Map(await Promise.all(names.map(read)));
-    return new RouteFiles(directory, manifest, resident, processCount);
+    return new RouteFiles(files, manifest, resident, processCount);
   }
 
   /** Whether a body is always in memory. */
@@ -51,12 +50,10 @@ export class RouteFiles {
     return this.#resident.has(path);
   }
 
-  /** The bytes of one coding of a body; at once when they are in memory. */
+  /** The bytes of one coding of a body; at once when they are in memory. @throws {SnapshotUnreadable} */
   bytes(path: string, encoding: Encoding): Buffer | Promise<Buffer> {
     const name = path + suffixOf(encoding);
-    return (
-      this.#resident.get(name) ?? this.#details.getOrMake(name, () => readFile(join(this.#directory, name)))
-    );
+    return this.#resident.get(name) ?? this.#details.getOrMake(name, () => this.#files.read(name));
   }
 
   /** The strong entity tag of one coding of a body. @throws when the snapshot has no such file. */

@@ -4,13 +4,14 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CATALOGUE, countryFile, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
+import { CATALOGUE, countryFile, type Manifest } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
 import { Observations } from './observations.ts';
 import { QueryRunner } from './query-runner.ts';
 import { RouteFiles } from './route-files.ts';
+import { SnapshotFiles } from './snapshot-files.ts';
 import { readManifest, verifyFiles } from './verify.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
@@ -35,6 +36,7 @@ interface Parts {
   id: string;
   manifest: Manifest;
   catalogue: Catalogue;
+  source: SnapshotFiles;
   files: RouteFiles;
   observations: Observations;
   queries: QueryRunner;
@@ -47,10 +49,12 @@ export class Snapshot {
   readonly catalogue: Catalogue;
   readonly files: RouteFiles;
   readonly observations: Observations;
+  readonly #source: SnapshotFiles;
   readonly #queries: QueryRunner;
   readonly #countries: ByteCache<CountryItems>;
   /** By indicator and year. */
   readonly rankings: ByteCache<RankingDocument>;
+  #wasMissing = false;
   #users = 0;
   #retired = false;
 
@@ -60,6 +64,7 @@ export class Snapshot {
     this.catalogue = parts.catalogue;
     this.files = parts.files;
     this.observations = parts.observations;
+    this.#source = parts.source;
     this.#queries = parts.queries;
     this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / parts.processCount, ({ json }) => json.byteLength);
@@ -72,16 +77,16 @@ export class Snapshot {
     const manifest = await readManifest(directory, id);
     await verifyFiles(directory, manifest);
     const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
-    const files = await RouteFiles.open(directory, manifest, processCount);
+    const source = new SnapshotFiles(directory, manifest);
+    const files = await RouteFiles.open(source, manifest, processCount);
     const queries = await QueryRunner.open(options.queryTimeoutMs, processCount);
     const observations = new Observations({
-      directory,
+      files: source,
       queries,
       hotBytesMax: (options.hotCacheMb * MEGABYTE) / processCount,
-      fileBytes: (indicator) => manifest.files[observationsFile(indicator)]?.bytes ?? 0,
       indicators: catalogue.indicators.size,
     });
-    return new Snapshot({ id, manifest, catalogue, files, observations, queries, processCount });
+    return new Snapshot({ id, manifest, catalogue, source, files, observations, queries, processCount });
   }
 
   /** One country's topic items, parsed for filtering. */
@@ -90,6 +95,23 @@ export class Snapshot {
       const bytes = await this.files.bytes(countryFile(iso3), 'identity');
       return parseCountryItems(bytes.toString('utf8'));
     });
+  }
+
+  /** Why it cannot answer every call any more, as a sentence; null while it can. Looks for the files. */
+  async fault(): Promise<string | null> {
+    const isPresent = await this.isPresent();
+    this.#wasMissing ||= !isPresent;
+    if (!isPresent) return `The files of snapshot ${this.id} are missing.`;
+    const { unreadable } = this.#source;
+    if (unreadable !== null) return `The file ${unreadable} of snapshot ${this.id} cannot be read.`;
+    return this.#wasMissing
+      ? `The files of snapshot ${this.id} were missing and are not verified yet.`
+      : null;
+  }
+
+  /** Whether its directory is there. */
+  isPresent(): Promise<boolean> {
+    return this.#source.isPresent();
   }
 
   /** Whether a newer snapshot has taken its place. */

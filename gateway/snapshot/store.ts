@@ -2,7 +2,8 @@
  * Follows the pointer to the published snapshot: opens a new one beside the old and switches between two requests.
  *
  * A snapshot that does not match its manifest is refused and logged, and the old one stays. The pointer is polled, because
- * file watching does not work on every file system.
+ * file watching does not work on every file system. An open snapshot whose files disappeared is verified and opened again
+ * once they are back.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,6 +17,8 @@ const POLLS_UNTIL_RETRY = 60;
 export interface Snapshots {
   /** The snapshot that is served, or null while there is none. A caller that waits retains it. */
   current(): Snapshot | null;
+  /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
+  fault(): Promise<string | null>;
   /** Stops polling and retires the current snapshot. */
   close(): Promise<void>;
 }
@@ -34,6 +37,7 @@ export class SnapshotStore implements Snapshots {
   #current: Snapshot | null = null;
   /** The snapshot refused last, so that it is not hashed at every poll. */
   #refused: { id: string; pollsLeft: number } | null = null;
+  #loggedFault: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #closed = false;
@@ -52,6 +56,10 @@ export class SnapshotStore implements Snapshots {
 
   current(): Snapshot | null {
     return this.#current;
+  }
+
+  async fault(): Promise<string | null> {
+    return this.#current === null ? 'No snapshot is open.' : this.#current.fault();
   }
 
   /** Checks the pointer now; concurrent callers share one check. Never rejects. */
@@ -78,8 +86,9 @@ export class SnapshotStore implements Snapshots {
 
   async #checkPointer(): Promise<void> {
     const { directory, log } = this.#options;
+    const isCurrentSound = await this.#isCurrentSound();
     const id = await readPointer(directory);
-    if (id === null || id === this.#current?.id || this.#isRefused(id)) return;
+    if (id === null || (id === this.#current?.id && isCurrentSound) || this.#isRefused(id)) return;
     try {
       this.#switchTo(await Snapshot.open(directory, id, this.#options));
       this.#refused = null;
@@ -87,6 +96,16 @@ export class SnapshotStore implements Snapshots {
       this.#refused = { id, pollsLeft: POLLS_UNTIL_RETRY };
       log.error({ snapshot: id, err: error, serving: this.#current?.id ?? null }, 'snapshot refused');
     }
+  }
+
+  /** False once files that were missing or unreadable can be looked at again. Logs each new fault. */
+  async #isCurrentSound(): Promise<boolean> {
+    if (this.#current === null) return true;
+    const fault = await this.#current.fault();
+    if (fault !== null && fault !== this.#loggedFault)
+      this.#options.log.error({ fault }, 'snapshot is incomplete');
+    this.#loggedFault = fault;
+    return fault === null || !(await this.#current.isPresent());
   }
 
   #isRefused(id: string): boolean {

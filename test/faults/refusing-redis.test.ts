@@ -1,6 +1,6 @@
 /**
  * A Redis that answers with errors: out of memory, busy, read-only, short of replicas or without a master. Keyed calls
- * get 503, the catalogue stays available, nothing is charged, and the service recovers by itself.
+ * get 503, the catalogue stays available, nothing is charged, /readyz tells the cause, and the service recovers by itself.
  */
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,6 +15,8 @@ interface Refusal {
   name: string;
   /** The error code of Redis. */
   says: string;
+  /** What /readyz says. */
+  cause: string;
   begin(control: Redis): Promise<unknown>;
   end(control: Redis): Promise<unknown>;
 }
@@ -23,24 +25,28 @@ const REFUSALS: Refusal[] = [
   {
     name: 'out of memory',
     says: 'OOM',
+    cause: 'Redis is full and refuses writes.',
     begin: (control) => control.config('SET', 'maxmemory', 1),
     end: (control) => control.config('SET', 'maxmemory', 0),
   },
   {
     name: 'a read-only replica',
     says: 'READONLY',
+    cause: 'Redis is a read-only replica.',
     begin: (control) => control.replicaof('127.0.0.1', 1),
     end: (control) => control.replicaof('NO', 'ONE'),
   },
   {
     name: 'short of replicas',
     says: 'NOREPLICAS',
+    cause: 'Redis has too few replicas to accept writes.',
     begin: (control) => control.config('SET', 'min-replicas-to-write', 1),
     end: (control) => control.config('SET', 'min-replicas-to-write', 0),
   },
   {
     name: 'busy with a script',
     says: 'BUSY',
+    cause: 'Redis is busy with a script.',
     begin: async (control) => {
       await control.config('SET', 'busy-reply-threshold', 1);
       const stuck = control.duplicate();
@@ -55,6 +61,7 @@ const REFUSALS: Refusal[] = [
   {
     name: 'denied by ACL',
     says: 'NOPERM',
+    cause: 'Redis denies access.',
     begin: (control) => control.acl('SETUSER', 'default', '-@scripting', '-get'),
     end: (control) => control.acl('SETUSER', 'default', '+@all'),
   },
@@ -78,7 +85,9 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe.each(REFUSALS)('Redis is $name', ({ says, begin, end }) => {
+const ready = () => service.get('/readyz');
+
+describe.each(REFUSALS)('Redis is $name', ({ says, cause, begin, end }) => {
   const paid = () => service.get('/v1/countries/KEN', { key: owner.key });
 
   test(`${says}: keyed calls get 503 and Retry-After, the catalogue goes on, nothing is charged`, async () => {
@@ -99,9 +108,23 @@ describe.each(REFUSALS)('Redis is $name', ({ says, begin, end }) => {
     expect((await paid()).status).toBe(200);
     expect(await service.balance(owner)).toBe(before - 1);
   });
+
+  test(`${says}: /readyz is 503 and tells the cause while it lasts, /healthz is 200`, async () => {
+    expect((await ready()).status).toBe(200);
+    await begin(control);
+    const [unready, health] = [await ready(), await service.get('/healthz')];
+    await end(control);
+    expect(unready.status).toBe(503);
+    expect(unready.json).toMatchObject({ status: 'not ready', redis: false, causes: [cause] });
+    expect(health.status).toBe(200);
+    const { status, json } = await ready();
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ status: 'ready', redis: true });
+    expect(json).not.toHaveProperty('causes');
+  });
 });
 
-test('CLUSTERDOWN: paid calls are refused while slots have no master, free of charge, and served when it is back', async () => {
+test('CLUSTERDOWN: every master is asked whether it takes writes; paid calls are refused while slots have no master, free of charge, and served when it is back', async () => {
   const cluster = await startRedisCluster({ persistent: true, nodeTimeoutMs: 3_000 });
   try {
     const redis = await cluster.connect();
@@ -109,9 +132,16 @@ test('CLUSTERDOWN: paid calls are refused while slots have no master, free of ch
     const customer = await world.customer();
     const pay = () => world.metering.admit(admissionOf(customer.apiKey));
     const place = await cluster.masterOf(redisKeys.account(customer.account_id));
+    expect(await world.metering.fault()).toBeNull();
+    const [, full] = redis instanceof Cluster ? redis.nodes('master') : [];
+    await full?.config('SET', 'maxmemory', 1);
+    expect(await world.metering.fault()).toBe('Redis is full and refuses writes.');
+    await full?.config('SET', 'maxmemory', 0);
+    expect(await world.metering.fault()).toBeNull();
     expect(await pay()).toMatchObject({ kind: 'admitted', balance: 99 });
     await cluster.kill(place);
     await expect(pay()).rejects.toThrow(MeteringUnavailable);
+    expect(await world.metering.fault()).toBe('Redis is unreachable.');
     await cluster.restart(place);
     await expect.poll(() => pay().catch(() => null)).toMatchObject({ kind: 'admitted' });
     await world.metering.flush();
@@ -119,6 +149,7 @@ test('CLUSTERDOWN: paid calls are refused while slots have no master, free of ch
     expect(credits.balance).toBe(98);
     expect(redis).toBeInstanceOf(Cluster);
     expect(await whenReady(redis, 60_000)).toBe(true);
+    await expect.poll(() => world.metering.fault()).toBeNull();
   } finally {
     await cluster.stop();
   }

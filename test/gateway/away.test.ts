@@ -41,7 +41,11 @@ describe('while Redis is unreachable', () => {
     expect((await service.get('/healthz')).status).toBe(200);
     const answer = await service.get('/readyz');
     expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ status: 'not ready', redis: false });
+    expect(answer.json).toMatchObject({
+      status: 'not ready',
+      redis: false,
+      causes: ['Redis is unreachable.'],
+    });
   });
 });
 

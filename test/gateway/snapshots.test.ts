@@ -206,7 +206,12 @@ describe('without a snapshot', () => {
     expect((await running.get('/healthz')).status).toBe(200);
     const ready = await running.get('/readyz');
     expect(ready.status).toBe(503);
-    expect(ready.json).toEqual({ status: 'not ready', snapshot: null, redis: true });
+    expect(ready.json).toEqual({
+      status: 'not ready',
+      snapshot: null,
+      redis: true,
+      causes: ['No snapshot is open.'],
+    });
     expect(await running.balance(owner)).toBe(1000);
   });
 

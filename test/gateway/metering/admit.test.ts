@@ -295,5 +295,5 @@ it('a keyed call fails at once without Redis', async () => {
   await expect(call()).rejects.toThrow(MeteringUnavailable);
   await expect(world.metering.usage(apiKey.account_id, 1)).rejects.toThrow(MeteringUnavailable);
   await ended;
-  expect(world.metering.ready()).toBe(false);
+  expect(await world.metering.fault()).toBe('Redis is unreachable.');
 });

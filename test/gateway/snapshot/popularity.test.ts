@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { Observations, type RowFormat } from '../../../gateway/snapshot/observations.ts';
 import { Popularity } from '../../../gateway/snapshot/popularity.ts';
 import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
+import { SnapshotFiles } from '../../../gateway/snapshot/snapshot-files.ts';
 import { writeFixture } from '../fixture-snapshot.ts';
 
 describe('Popularity', () => {
@@ -40,8 +42,11 @@ describe('the cache of hot indicators', () => {
 
   const LONG = 'beta.long_series';
   const SMALL = 'alpha.life_expectancy';
-  const open = (hotBytesMax: number, bytes: number): Observations =>
-    new Observations({ directory, queries, hotBytesMax, fileBytes: () => bytes, indicators: 13 });
+  const open = (hotBytesMax: number, bytes: number): Observations => {
+    const entries = [LONG, SMALL].map((id) => [observationsFile(id), { bytes, sha256: '' }]);
+    const files = new SnapshotFiles(directory, { files: Object.fromEntries(entries) });
+    return new Observations({ files, queries, hotBytesMax, indicators: 13 });
+  };
   const ROWS: RowFormat = {
     name: 'test',
     separator: ',',
