@@ -1,4 +1,4 @@
-/** Reads the curated providers and tells whether each is as fresh as its cadence requires. */
+/** Reads the curated providers and tells whether runs and figures of each are as fresh as its cadence requires. */
 import { loadCurated } from '../data/curated/curated.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
@@ -6,6 +6,8 @@ import type { StoredRun } from '../data/schema/jobs.ts';
 import { DAY_MS } from '../data/schema/redis-keys.ts';
 
 const MAX_RUNS = 50;
+/** Statistics of a year appear one to two years later; figures that end earlier than this are outdated. */
+const MAX_DATA_AGE_YEARS = 3;
 
 /** Days that a provider may go without a successful run; the first pattern that its cadence matches counts. */
 const CADENCE_DAYS: readonly [RegExp, number][] = [
@@ -13,21 +15,39 @@ const CADENCE_DAYS: readonly [RegExp, number][] = [
   [/week/i, 9],
   [/month/i, 35],
   [/quarter/i, 100],
-  [/fixed|once/i, Number.POSITIVE_INFINITY],
 ];
 /** Yearly or unknown cadence. */
 const DEFAULT_DAYS = 380;
+/** Never published again, so neither runs nor figures can be too old. */
+const FIXED_EDITION = /fixed|once/i;
+
+/** `late`: no good run for too long. `outdated`: the runs are good, but the newest figure is too old. */
+export type FreshnessState = 'fresh' | 'late' | 'outdated' | 'never';
 
 export interface ProviderFreshness {
   id: string;
   name: string;
   cadence: string | null;
-  state: 'fresh' | 'late' | 'never';
+  state: FreshnessState;
   last_ok_ms: number | null;
   age_ms: number | null;
   rows: number | null;
   newest_year: number | null;
   running: StoredRun | null;
+}
+
+/** A provider with its newest runs. */
+export interface ProviderRuns {
+  definition: ProviderDefinition;
+  /** Newest first. */
+  runs: StoredRun[];
+  freshness: ProviderFreshness;
+}
+
+/** The oldest year in which figures may end; null when they may end in any. */
+export function oldestFreshYear(cadence: string | null, now_ms: number): number | null {
+  if (FIXED_EDITION.test(cadence ?? '')) return null;
+  return new Date(now_ms).getUTCFullYear() - MAX_DATA_AGE_YEARS;
 }
 
 /** Returns a reader that loads the curated definitions once and again only after a failure. */
@@ -45,40 +65,63 @@ export function providerReader(curatedDir: string): () => Promise<ReadonlyMap<st
   };
 }
 
-export async function freshness(
-  { id, name, cadence }: ProviderDefinition,
-  runs: RunStore,
+/** When figures that end in this year became outdated. */
+export const outdatedSince_ms = (newest_year: number): number =>
+  Date.UTC(newest_year + MAX_DATA_AGE_YEARS + 1, 0, 1);
+
+function stateOf(
+  cadence: string | null,
+  age_ms: number | null,
+  newest_year: number | null,
   now_ms: number,
-): Promise<ProviderFreshness> {
-  const { runs: latest } = await runs.list({ subject: id, limit: MAX_RUNS });
-  const good = latest.find(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
+): FreshnessState {
+  if (age_ms === null) return 'never';
+  const oldest = oldestFreshYear(cadence, now_ms);
+  if (oldest === null) return 'fresh';
+  const days = CADENCE_DAYS.find(([words]) => words.test(cadence ?? ''))?.[1] ?? DEFAULT_DAYS;
+  if (age_ms > days * DAY_MS) return 'late';
+  return newest_year !== null && newest_year < oldest ? 'outdated' : 'fresh';
+}
+
+function freshnessOf(
+  { id, name, cadence }: ProviderDefinition,
+  runs: readonly StoredRun[],
+  now_ms: number,
+): ProviderFreshness {
+  const good = runs.find(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
   const last_ok_ms = good?.finished_at ? Date.parse(good.finished_at) : null;
   const age_ms = last_ok_ms === null ? null : now_ms - last_ok_ms;
-  const days = CADENCE_DAYS.find(([words]) => words.test(cadence ?? ''))?.[1] ?? DEFAULT_DAYS;
+  const newest_year = good?.record?.newest_year ?? null;
   return {
-    id,
-    name,
-    cadence,
-    state: age_ms === null ? 'never' : age_ms > days * DAY_MS ? 'late' : 'fresh',
-    last_ok_ms,
-    age_ms,
+    ...{ id, name, cadence, last_ok_ms, age_ms, newest_year },
+    state: stateOf(cadence, age_ms, newest_year, now_ms),
     rows: good?.record?.rows_written ?? null,
-    newest_year: good?.record?.newest_year ?? null,
-    running: latest.find(({ status }) => status === 'running') ?? null,
+    running: runs.find(({ status }) => status === 'running') ?? null,
   };
 }
 
-/** Freshness of all enabled providers; of samples only while no other provider was ever read. */
-export async function listProviderFreshness(
+/** All enabled providers with their runs; samples only while no other provider was ever read. */
+export async function listProviderRuns(
   providers: ReadonlyMap<string, ProviderDefinition>,
-  runs: RunStore,
+  store: RunStore,
   now_ms: number,
-): Promise<ProviderFreshness[]> {
+): Promise<ProviderRuns[]> {
   const enabled = [...providers.values()].filter((provider) => provider.enabled);
   const all = await Promise.all(
-    enabled.map(async (provider) => ({ provider, facts: await freshness(provider, runs, now_ms) })),
+    enabled.map(async (definition): Promise<ProviderRuns> => {
+      const { runs } = await store.list({ subject: definition.id, limit: MAX_RUNS });
+      return { definition, runs, freshness: freshnessOf(definition, runs, now_ms) };
+    }),
   );
-  const isReal = ({ provider, facts }: (typeof all)[number]) => !provider.sample && facts.state !== 'never';
-  const shown = all.some(isReal) ? all.filter(({ provider }) => !provider.sample) : all;
-  return shown.map(({ facts }) => facts);
+  const isReal = ({ definition, freshness }: ProviderRuns) =>
+    !definition.sample && freshness.state !== 'never';
+  return all.some(isReal) ? all.filter(({ definition }) => !definition.sample) : all;
+}
+
+export async function listProviderFreshness(
+  providers: ReadonlyMap<string, ProviderDefinition>,
+  store: RunStore,
+  now_ms: number,
+): Promise<ProviderFreshness[]> {
+  return (await listProviderRuns(providers, store, now_ms)).map(({ freshness }) => freshness);
 }

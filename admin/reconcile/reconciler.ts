@@ -79,6 +79,7 @@ export class Reconciler {
   readonly #sources: ReconcileSources;
   readonly #log: Logger;
   #last: Reconciliation | null = null;
+  #failed_at_ms: number | null = null;
   #running: Promise<void> | null = null;
   #progress: ReconcileProgress = { what: 'accounts', done: 0, total: 0 };
   /** Number of reconciliations so far. */
@@ -94,6 +95,11 @@ export class Reconciler {
     return this.#last;
   }
 
+  /** When the newest reconciliation ended with an error; null when it did not. */
+  get failed_at_ms(): number | null {
+    return this.#failed_at_ms;
+  }
+
   /** Progress of the running reconciliation; null when none runs. */
   get progress(): ReconcileProgress | null {
     return this.#running ? this.#progress : null;
@@ -102,7 +108,10 @@ export class Reconciler {
   /** Starts a reconciliation, or joins the running one. Waits at most `timeout_ms`; the work goes on after that. */
   async refresh(timeout_ms: number): Promise<void> {
     this.#running ??= this.#run()
-      .catch((error: unknown) => this.#log.error({ err: error }, 'reconciliation failed'))
+      .catch((error: unknown) => {
+        this.#failed_at_ms = this.#sources.now();
+        this.#log.error({ err: error }, 'reconciliation failed');
+      })
       .finally(() => {
         this.#running = null;
       });
@@ -119,6 +128,7 @@ export class Reconciler {
     });
     try {
       this.#last = await this.#reconcile(engine);
+      this.#failed_at_ms = null;
     } finally {
       await engine.close();
     }

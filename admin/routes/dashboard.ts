@@ -1,9 +1,12 @@
-/** The operator area's first page: alarms, running jobs, and today's traffic compared with the last 30 days. */
+/** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
 import type { FastifyInstance } from 'fastify';
+import { SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import type { AttentionItem } from '../attention/item.ts';
+import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import type { AdminArea } from '../context.ts';
-import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
+import { listProviderRuns, type ProviderFreshness } from '../provider-freshness.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
 import { type SnapshotSummary, summariseSnapshot } from '../snapshots.ts';
 import { type RunSummary, summariseRun } from './runs.ts';
@@ -13,13 +16,15 @@ const DAYS = 30;
 /** An older reconciliation is repeated. */
 const MAX_RECONCILIATION_AGE_MS = 600_000;
 const RECONCILE_WAIT_MS = 500;
-const MAX_AFFECTED = 5;
 const MAX_RUNS = 50;
 
 interface DashboardPage {
+  now_ms: number;
+  /** Worst first. */
+  attention: AttentionItem[];
+  /** What was looked for, in the plural. */
+  checked: readonly string[];
   reconciliation: Reconciliation | null;
-  /** The first few accounts with discrepancies. */
-  affected: string[];
   openRequests: number;
   snapshot: SnapshotSummary | null;
   providers: ProviderFreshness[];
@@ -44,24 +49,26 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   }
 
   scope.get('/', async (_request, reply) => {
-    const [usage, accounts, orders, reconciliation, open] = await Promise.all([
+    const now_ms = now();
+    const [usage, accounts, orders, reconciliation, open, providers, builds] = await Promise.all([
       readTotalUsage(redis, now(), DAYS),
       countPerDay(redis, redisKeys.accounts, now(), DAYS),
       countPerDay(redis, redisKeys.orders, now(), DAYS),
       recentReconciliation(),
       requests.listOpen(),
+      listProviderRuns(await area.providers(), area.runs, now_ms),
+      area.runs.list({ subject: SNAPSHOT_SUBJECT, limit: MAX_RUNS }),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
-    const affected = new Set(
-      reconciliation?.discrepancies.map(({ email, account_id }) => email || account_id),
-    );
     return view(reply, 'Dashboard', {
+      now_ms,
+      attention: await needsAttention({ area, now_ms, providers, builds: builds.runs, reconciliation }),
+      checked: CHECKED,
       reconciliation,
-      affected: [...affected].slice(0, MAX_AFFECTED),
       openRequests: open.length,
       snapshot: summariseSnapshot(snapshots.current(), now()),
-      providers: await listProviderFreshness(await area.providers(), area.runs, now()),
+      providers: providers.map(({ freshness }) => freshness),
       runs: await runningRuns(),
       charts: [
         barChart('requests', 'Requests', daily('requests')),

@@ -22,6 +22,7 @@ const STATES = [
   'disabled',
   'edited',
   'unpublished',
+  'featured',
   'display only',
   ...EXCLUSION_REASONS,
 ] as const;
@@ -76,10 +77,11 @@ function matches(one: Listed, { q, topic, provider, state }: Filters): boolean {
     .every((token) => searched.includes(token));
 }
 
-const statesOf = ({ enabled, edited, published, displayOnly }: AdminIndicator): string[] => [
+const statesOf = ({ enabled, edited, published, featured, displayOnly }: AdminIndicator): string[] => [
   enabled ? 'enabled' : 'disabled',
   ...(edited ? ['edited'] : []),
   ...(published ? [] : ['unpublished']),
+  ...(featured ? ['featured'] : []),
   ...(displayOnly ? ['display only'] : []),
 ];
 

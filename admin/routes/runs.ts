@@ -21,8 +21,9 @@ import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { type ListedJob, listGivenUpJobs } from './given-up-jobs.ts';
+import { indicatorPath } from './indicator.ts';
+import { RUNS_PATH as PATH, runPath } from './run-path.ts';
 
-const PATH = '/admin/runs';
 const MAX_EXPORTED = 2_000;
 const REFRESH_S = 3;
 
@@ -43,6 +44,10 @@ export interface RunSummary {
   isBuild: boolean;
   run_id: string;
   status: StoredRun['status'];
+  /** The status as pages show it: `succeeded with 12 failed series`. */
+  label: string;
+  /** Number of series that failed although the run went on. */
+  failedSeries: number;
   started_at_ms: number;
   duration_ms: number | null;
   rows: number | null;
@@ -74,10 +79,23 @@ interface RunsPage {
   csv: string;
 }
 
+/** A series that failed in a run. */
+interface FailedSeries {
+  slug: string;
+  reason: string;
+  /** Its rows that were read and not published. */
+  rows: number;
+  /** Whether the values of the last good run are still published. */
+  isCarried: boolean;
+  /** Its page; null when it is not published. */
+  path: string | null;
+}
+
 interface RunPage {
   summary: RunSummary;
   run: StoredRun;
   refresh: AutoRefresh;
+  failed: FailedSeries[];
   rejects: { reason: string; rows: number; distinct: number; samples: string[] }[];
   log: RunLogLine[];
 }
@@ -118,6 +136,16 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     return run;
   }
 
+  function failedSeriesOf({ subject, record }: StoredRun): FailedSeries[] {
+    const carried = new Set(record?.carried_indicators);
+    const published = area.snapshots.current()?.catalogue.indicators;
+    return (record?.failed_indicators ?? []).map(({ slug, reason, rows = 0 }) => {
+      const id = `${subject}.${slug}`;
+      const path = published?.has(id) ? indicatorPath(id) : null;
+      return { slug, reason, rows, isCarried: carried.has(slug), path };
+    });
+  }
+
   scope.get<RunParams>('/runs/:subject/:run', async (request, reply) => {
     const { subject, run: id } = request.params;
     const run = await findRun(subject, id);
@@ -126,6 +154,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       summary: summariseRun(run, now()),
       run,
       refresh: autoRefresh(reply, runPath(subject, id), follow, run.status === 'running'),
+      failed: failedSeriesOf(run),
       rejects: Object.entries(run.record?.rejects ?? {}).map(([reason, reject]) => ({ reason, ...reject })),
       log: await runs.log(subject, id),
     });
@@ -210,11 +239,9 @@ function queueNotice(provider: string, { state }: EnqueueResult): string {
   return `${provider} is already running; nothing was started.`;
 }
 
-const runPath = (subject: string, runId: string): string =>
-  `${PATH}/${encodeURIComponent(subject)}/${encodeURIComponent(runId)}`;
-
 export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
   const { subject, run_id, status, record } = run;
+  const failedSeries = record?.failed_indicators.length ?? 0;
   const started_at_ms = Date.parse(run.started_at);
   const ended_ms = run.finished_at ? Date.parse(run.finished_at) : status === 'running' ? now_ms : null;
   return {
@@ -223,6 +250,8 @@ export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
     isBuild: subject === SNAPSHOT_SUBJECT,
     run_id,
     status,
+    label: labelOf(status, failedSeries),
+    failedSeries,
     started_at_ms,
     duration_ms: ended_ms === null ? null : ended_ms - started_at_ms,
     rows: record?.rows_written ?? run.build?.counts?.observations ?? null,
@@ -231,6 +260,12 @@ export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
     reason: run.reason ?? '',
     progress: progressOf(run),
   };
+}
+
+function labelOf(status: StoredRun['status'], failedSeries: number): string {
+  const word = status === 'suspicious' ? 'held' : status;
+  if (failedSeries === 0) return word;
+  return `${word} with ${numbers.format(failedSeries)} failed series`;
 }
 
 const numbers = new Intl.NumberFormat('en');
@@ -251,10 +286,20 @@ function autoRefresh(reply: FastifyReply, path: string, follow: '' | 'yes', isRu
   return { isOn, every_s: REFRESH_S, start, stop: path };
 }
 
-const COLUMNS = ['subject', 'run_id', 'status', 'started_at', 'duration_s', 'rows', 'rejected', 'reason'];
+const COLUMNS = [
+  'subject',
+  'run_id',
+  'status',
+  'started_at',
+  'duration_s',
+  'rows',
+  'rejected',
+  'reason',
+  'failed_series',
+];
 
 const row = (run: RunSummary): Cell[] => [
   ...[run.subject, run.run_id, run.status, new Date(run.started_at_ms).toISOString()],
   run.duration_ms === null ? null : run.duration_ms / 1000,
-  ...[run.rows, run.rejected, run.reason],
+  ...[run.rows, run.rejected, run.reason, run.failedSeries],
 ];

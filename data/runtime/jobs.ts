@@ -6,7 +6,8 @@
  * Redis a call fails at once and queues nothing.
  */
 import { randomUUID } from 'node:crypto';
-import { type JobsOptions, Queue } from 'bullmq';
+import { type Job, type JobsOptions, Queue } from 'bullmq';
+import { z } from 'zod';
 import {
   INGEST_QUEUE,
   JOBS,
@@ -30,6 +31,17 @@ export interface EnqueueResult {
   run: string | null;
 }
 
+/** A job that ended with an unexpected error. */
+export interface FailedJob {
+  id: string;
+  name: string;
+  /** The provider; null for jobs of no single one. */
+  subject: string | null;
+  reason: string;
+  failed_at_ms: number;
+}
+
+const JOBS_READ = 100;
 const KEPT = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
 
 export class JobService {
@@ -82,6 +94,12 @@ export class JobService {
     }
   }
 
+  /** Failed jobs that have not succeeded since, newest first. */
+  async listFailed(): Promise<FailedJob[]> {
+    const found = await Promise.all([...this.#queues.values()].map(listFailedIn));
+    return found.flat().sort((a, b) => b.failed_at_ms - a.failed_at_ms);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
   }
@@ -111,6 +129,36 @@ export class JobService {
     if (!queue) throw new RangeError(`no queue for ${name}`);
     return queue;
   }
+}
+
+async function listFailedIn(queue: Queue): Promise<FailedJob[]> {
+  // A job that is removed meanwhile is undefined, against its type.
+  const [failed, completed]: (Job | undefined)[][] = await Promise.all([
+    queue.getFailed(0, JOBS_READ - 1),
+    queue.getCompleted(0, JOBS_READ - 1),
+  ]);
+  const newest = new Map<string, FailedJob>();
+  for (const job of failed ?? []) {
+    const found = job && failedJob(job);
+    const known = found && newest.get(jobKey(found));
+    if (found && (known?.failed_at_ms ?? 0) < found.failed_at_ms) newest.set(jobKey(found), found);
+  }
+  for (const job of completed ?? []) {
+    const done = job && failedJob(job);
+    const known = done && newest.get(jobKey(done));
+    if (done && known && done.failed_at_ms > known.failed_at_ms) newest.delete(jobKey(done));
+  }
+  return [...newest.values()];
+}
+
+const jobKey = ({ name, subject }: FailedJob): string => `${name} ${subject ?? ''}`;
+
+function failedJob({ id = '', name, data, failedReason, finishedOn, timestamp }: Job): FailedJob {
+  const { provider } = z.object({ provider: z.string().optional() }).parse(data);
+  return {
+    ...{ id, name, subject: provider ?? null, reason: failedReason ?? '' },
+    failed_at_ms: finishedOn ?? timestamp,
+  };
 }
 
 function openQueue(name: string, redis: RedisClient): Queue {

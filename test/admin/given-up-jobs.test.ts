@@ -69,6 +69,9 @@ it('are listed with reason and account; Retry queues them again, and both action
   );
   expect(page.html).toContain(`href="/admin/users/${account_id}"`);
   expect(page.html).not.toContain('ada@example.org');
+  expect(wordsOf(await operator.get('/admin/'))).toContain(
+    'Preparation of a privacy request was given up after 5 attempts: 550 (address) has no mailbox',
+  );
   const stored = await Promise.all(
     (await keysMatching(service.client, '{jobs}:account:*')).map((key) =>
       service.client.hgetall(key).catch(() => key),

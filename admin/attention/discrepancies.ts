@@ -1,0 +1,45 @@
+/** Books that disagree: faults of the archive, and accounts that do not reconcile. */
+import { type AttentionItem, type AttentionSource, counted, listNames } from './item.ts';
+
+const PATH = '/admin/reconcile';
+const ACTION = 'See the reconciliation';
+
+export const discrepancies: AttentionSource = {
+  finds: 'books that disagree',
+  find({ area, reconciliation }) {
+    const { failed_at_ms } = area.reconciler;
+    const failure: AttentionItem = {
+      severity: 'critical',
+      what: 'The books cannot be compared. The service log says why.',
+      since_ms: failed_at_ms,
+      path: PATH,
+      action: 'Compare them again',
+    };
+    const failed = failed_at_ms === null ? [] : [failure];
+    if (reconciliation === null) return failed;
+    const { problems, discrepancies: found, finished_at_ms } = reconciliation;
+    const [problem] = problems;
+    const others = problems.length > 1 ? ` and ${problems.length - 1} more` : '';
+    const emails = [...new Set(found.map(({ email, account_id }) => email || account_id))];
+    const starts = found.flatMap(({ since_ms }) => (since_ms === null ? [] : [since_ms]));
+    const archive: AttentionItem = {
+      severity: 'critical',
+      what: `The archive has problems: ${problem ?? ''}${others}.`,
+      since_ms: finished_at_ms,
+      path: PATH,
+      action: ACTION,
+    };
+    const accounts: AttentionItem = {
+      severity: 'critical',
+      what: `Accounts do not reconcile: ${counted(found.length, 'discrepancy', 'discrepancies')} (${listNames(emails)}).`,
+      since_ms: starts.length === 0 ? finished_at_ms : Math.min(...starts),
+      path: PATH,
+      action: ACTION,
+    };
+    return [
+      ...failed,
+      ...(problem === undefined ? [] : [archive]),
+      ...(found.length === 0 ? [] : [accounts]),
+    ];
+  },
+};

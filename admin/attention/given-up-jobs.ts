@@ -1,0 +1,22 @@
+/** Account jobs that failed five times: mails, exports and erasures. */
+import { listGivenUpJobs } from '../routes/given-up-jobs.ts';
+import { type AttentionItem, type AttentionSource, capped, counted } from './item.ts';
+
+const MAX_SHOWN = 10;
+
+export const givenUpJobs: AttentionSource = {
+  finds: 'account jobs given up',
+  async find({ area }) {
+    const jobs = (await listGivenUpJobs(area)).sort((a, b) => a.failed_at_ms - b.failed_at_ms);
+    const items = jobs.map(
+      ({ what, account_id, attempts, reason, failed_at_ms, canRetry }): AttentionItem => ({
+        severity: 'warning',
+        what: `${what}${account_id === null ? '' : ` for ${account_id}`} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
+        since_ms: failed_at_ms,
+        path: '/admin/runs#given-up',
+        action: canRetry ? 'Retry it' : 'Dismiss it',
+      }),
+    );
+    return capped(items, MAX_SHOWN, (rest) => `${counted(rest, 'more job was', 'more jobs were')} given up.`);
+  },
+};

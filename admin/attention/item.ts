@@ -1,0 +1,64 @@
+/** What the dashboard's list "Needs attention" consists of. Each kind of finding has a file in this folder. */
+import type { StoredRun } from '../../data/schema/jobs.ts';
+import type { AdminArea } from '../context.ts';
+import type { ProviderRuns } from '../provider-freshness.ts';
+import type { Reconciliation } from '../reconcile/reconciler.ts';
+
+/** Worst first. */
+export const SEVERITIES = ['critical', 'warning', 'notice'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export interface AttentionItem {
+  severity: Severity;
+  /** A sentence that says what is wrong and with what. */
+  what: string;
+  /** Null when it is not known. */
+  since_ms: number | null;
+  /** The page where it is dealt with. */
+  path: string;
+  /** What the operator does there; the text of the link. */
+  action: string;
+}
+
+/** What several sources look at, read once. */
+export interface AttentionContext {
+  area: AdminArea;
+  now_ms: number;
+  providers: readonly ProviderRuns[];
+  /** Builds of snapshots, newest first. */
+  builds: readonly StoredRun[];
+  /** Null before the first reconciliation has finished. */
+  reconciliation: Reconciliation | null;
+}
+
+export interface AttentionSource {
+  /** What it looks for, in the plural: `failed series`. */
+  finds: string;
+  find(context: AttentionContext): AttentionItem[] | Promise<AttentionItem[]>;
+}
+
+const SHOWN_NAMES = 5;
+
+/** The first few names, and how many more there are. */
+export function listNames(names: readonly string[]): string {
+  const rest = names.length - SHOWN_NAMES;
+  const shown = names.slice(0, SHOWN_NAMES).join(', ');
+  return rest > 0 ? `${shown} and ${rest.toLocaleString('en')} more` : shown;
+}
+
+export const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/**
+ * The oldest items, and one that stands for the rest.
+ * @param items oldest first
+ */
+export function capped(
+  items: readonly AttentionItem[],
+  limit: number,
+  rest: (count: number) => string,
+): AttentionItem[] {
+  const [next] = items.slice(limit);
+  const shown = items.slice(0, limit);
+  return next ? [...shown, { ...next, what: rest(items.length - limit) }] : shown;
+}

@@ -1,0 +1,61 @@
+/** Collects what needs an operator's attention, worst first. A further kind of finding is a file and a line here. */
+import { discrepancies } from './discrepancies.ts';
+import { failedJobs } from './failed-jobs.ts';
+import { failedRuns } from './failed-runs.ts';
+import { failedSeries } from './failed-series.ts';
+import { givenUpJobs } from './given-up-jobs.ts';
+import { heldRuns } from './held-runs.ts';
+import { type AttentionContext, type AttentionItem, type AttentionSource, SEVERITIES } from './item.ts';
+import { openInvoices } from './open-invoices.ts';
+import { privacyRequests } from './privacy-requests.ts';
+import { rejectedRows } from './rejected-rows.ts';
+import { staleProviders } from './stale-providers.ts';
+import { staleSeries } from './stale-series.ts';
+
+const SOURCES: readonly AttentionSource[] = [
+  failedRuns,
+  discrepancies,
+  failedJobs,
+  givenUpJobs,
+  failedSeries,
+  heldRuns,
+  staleProviders,
+  staleSeries,
+  privacyRequests,
+  openInvoices,
+  rejectedRows,
+];
+
+/** What was looked for, in the plural. */
+export const CHECKED: readonly string[] = SOURCES.map(({ finds }) => finds);
+
+/** Worst first, and of equal severity the oldest first. */
+export async function needsAttention(context: AttentionContext): Promise<AttentionItem[]> {
+  const found = await Promise.all(SOURCES.map((source) => findSafely(source, context)));
+  return found.flat().sort(compare);
+}
+
+/** A source that cannot be read hides no other one, and is no reason to believe that all is well. */
+async function findSafely(source: AttentionSource, context: AttentionContext): Promise<AttentionItem[]> {
+  try {
+    return await source.find(context);
+  } catch (error) {
+    context.area.log.error({ err: error, finds: source.finds }, 'cannot check what needs attention');
+    return [
+      {
+        severity: 'critical',
+        what: `It cannot be checked whether there are ${source.finds}. The service log says why.`,
+        since_ms: context.now_ms,
+        path: '/admin/',
+        action: 'Check again',
+      },
+    ];
+  }
+}
+
+function compare(a: AttentionItem, b: AttentionItem): number {
+  const bySeverity = SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
+  return (
+    bySeverity || (a.since_ms ?? Number.POSITIVE_INFINITY) - (b.since_ms ?? Number.POSITIVE_INFINITY) || 0
+  );
+}
