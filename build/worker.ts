@@ -1,11 +1,12 @@
 /**
  * The worker: `npm run worker`, and a child process of the gateway with `npm start`. It runs the operators' jobs,
  * starts the nightly run by its schedule, and reports runs to Redis. Any number of workers may run: the lake's locks
- * exclude each other, and the schedule fires once.
+ * exclude each other, and the schedule fires once. `--nightly` also queues a nightly run at the start.
  *
  * SIGINT, SIGTERM and the end of the parent process cancel running jobs and end the worker.
  */
 import { constants, setPriority } from 'node:os';
+import { parseArgs } from 'node:util';
 import { CuratedError, loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
 import { createLog, flushLog } from '../data/runtime/log.ts';
@@ -18,6 +19,7 @@ import { createHandlers } from './jobs/job-handlers.ts';
 import { startJobWorker } from './jobs/job-worker.ts';
 import { recoverRuns } from './jobs/recover-runs.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
+import { serveWorkerHealth } from './jobs/worker-health.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
@@ -25,7 +27,7 @@ import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
 const NIGHTLY_SLOTS = 1;
 
 /** Starts the worker and returns a function that stops it. */
-async function start(settings: Settings): Promise<() => Promise<void>> {
+async function start(settings: Settings, runsNightlyNow: boolean): Promise<() => Promise<void>> {
   const connection = await openRedis(settings, createLog(settings), 'tool');
   const { redis } = connection;
   const reporter = new RunReporter(redis, Date.now);
@@ -54,8 +56,12 @@ async function start(settings: Settings): Promise<() => Promise<void>> {
     onLost: recover,
   });
   await jobs.schedule(settings.NIGHTLY_CRON === 'off' ? null : settings.NIGHTLY_CRON);
+  if (runsNightlyNow) await jobs.nightly();
+  const { HEALTH_PORT: port, HOST: host } = settings;
+  const stopHealth = port === undefined ? () => {} : await serveWorkerHealth(redis, { port, host });
   log.info({ nightly: settings.NIGHTLY_CRON }, 'worker ready');
   return async () => {
+    stopHealth();
     await worker.stop();
     await jobs.close();
     await reporter.close();
@@ -88,7 +94,8 @@ const stopRequested = new Promise<void>((resolve) => {
 
 try {
   lowerPriority();
-  const stop = await start(readSettings());
+  const { nightly = false } = parseArgs({ options: { nightly: { type: 'boolean' } } }).values;
+  const stop = await start(readSettings(), nightly);
   await flushLog();
   // The parent may be gone by now.
   process.send?.('ready', undefined, {}, () => {});

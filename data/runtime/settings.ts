@@ -37,6 +37,7 @@ const schema = z.object({
     .optional()
     .describe('Separate port of the operator area (`npm run admin`); with it the gateway serves no `/admin`'),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
+  HEALTH_PORT: port.optional().describe("Port of the worker's `/healthz`; without it there is none"),
   REDIS_URL: z
     .string()
     .regex(/^(rediss?|unix):\/\//, 'a redis://, rediss:// or unix:// address')
