@@ -13,7 +13,8 @@ import type { Settings } from '../data/runtime/settings.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
 import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
-import { hashPassword, PASSWORD_LENGTH, verifyPassword } from '../gateway/accounts/sign-in/passwords.ts';
+import { passwordProblem } from '../gateway/accounts/sign-in/password-policy.ts';
+import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
 import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
 import type { LoginRecord } from '../gateway/accounts/sign-in/sign-in.ts';
 import { validateEmail } from '../gateway/accounts/validation.ts';
@@ -30,23 +31,25 @@ export interface OperatorRecord {
 export class OperatorStore {
   readonly #redis: RedisClient;
   readonly #now: () => number;
-  readonly #hash: (password: string) => Promise<string>;
+  readonly #passwords: PasswordHasher;
 
-  /** @param hash how new passwords are hashed */
-  constructor(redis: RedisClient, now: () => number, hash = hashPassword) {
+  constructor(
+    redis: RedisClient,
+    now: () => number,
+    passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator }),
+  ) {
     this.#redis = redis;
     this.#now = now;
-    this.#hash = hash;
+    this.#passwords = passwords;
   }
 
   /** Creates an operator, or sets role and password of an existing one and ends its sessions. */
   async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
     const address = validateEmail(email);
-    const { least, most } = PASSWORD_LENGTH;
-    if (password.length < least || password.length > most)
-      throw new AccountError('bad_input', `A password has ${least} to ${most} characters.`);
+    const problem = await passwordProblem(password, address);
+    if (problem !== null) throw new AccountError('bad_input', problem);
     const key = redisKeys.operator(address);
-    const hashed = await this.#hash(password);
+    const hashed = await this.#passwords.hash(password);
     const now_ms = this.#now();
     await this.#redis.hset(key, { email: address, role, password: hashed });
     await this.#redis.hsetnx(key, 'created_at_ms', now_ms);
@@ -89,6 +92,12 @@ export class OperatorStore {
       role: operator.role,
       canWrite: operator.role === 'operator',
     };
+  }
+
+  /** Whether the credentials are right. */
+  async accepts({ email, password }: SignIn): Promise<boolean> {
+    const login = await this.findLogin(email);
+    return this.#passwords.verify(password, login?.password ?? null);
   }
 
   async endSessions(subject: string): Promise<void> {
@@ -136,9 +145,8 @@ export async function ensureFirstOperator(
   if (existing.length > 0) {
     // The file is outdated once the password has been changed.
     const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
-    const candidate = await operators.findLogin(TRIAL_EMAIL);
-    const opens = stored !== '' && candidate !== null && (await verifyPassword(stored, candidate.password));
-    return opens ? { email: TRIAL_EMAIL, password: stored } : null;
+    const known = { email: TRIAL_EMAIL, password: stored };
+    return stored !== '' && (await operators.accepts(known)) ? known : null;
   }
   const created = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
   await writeFile(file, `${created.password}\n`, { mode: 0o600 });

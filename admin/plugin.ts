@@ -10,6 +10,8 @@ import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
+import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
+import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
@@ -56,12 +58,14 @@ const NAV = [
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
-  const operators = new OperatorStore(redis, now);
+  const passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator });
+  const operators = new OperatorStore(redis, now, passwords);
   const pages: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
     cookie: 'almanac_admin',
     sessions,
+    browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'operator'),
     submissions: new FormSubmissions(redis, log),
     findUser: (session) => operators.findUser(session),
     nav: NAV,
@@ -90,7 +94,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
       signInRoutes(scope, pages, {
         realm: 'operator',
         throttle: area.throttle,
-        findCandidate: (address) => operators.findLogin(address),
+        passwords,
+        findLogin: (address) => operators.findLogin(address),
         endSessions: (subject) => operators.endSessions(subject),
         signedOutPath: `${ADMIN_ROOT}/`,
       });

@@ -11,6 +11,7 @@ const PAGE = '/admin/runs';
 const WHAT: Readonly<Record<string, string>> = {
   'sign-up': 'Mail after a sign-up',
   reset: 'Mail to reset a password',
+  'sign-in-link': 'Mail with a sign-in link',
   'low-balance': 'Mail about a low balance',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',

@@ -34,7 +34,7 @@
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
  *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
  *   form:MAC:page             string  encrypted page that answered it; expires after minutes
- *   throttle:SCOPE:WHO        hash    failures, last_ms: delay of the next attempt
+ *   throttle:SCOPE:WHO        hash    failures, last_ms, since_ms (of the decay): delay of the next attempt
  *   {audit}:log               stream  every change: by, action, subject, before, after, request id
  *   {audit}:of:SUBJECT        stream  the same entries, of one subject
  *   {audit}:begun             hash    note -> JSON: changes in progress, or interrupted by a crash
@@ -47,6 +47,7 @@
  *   alerts                    zset    account ids with a notification of a low balance
  *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
+ *   secret:browsers           string  signing key of the cookies of known browsers
  *   {jobs}:account:*                  BullMQ's own: mail to send, requests to carry out, jobs given up
  *   {jobs}:ingest:*, :publish:*       BullMQ's own: see jobs.ts
  *   {runs}:all                        zset    SUBJECT/RUN of all runs that are kept, by start
@@ -125,6 +126,7 @@ export const redisKeys = {
   alerts: 'alerts',
   link: (digest: string) => `link:${digest}`,
   linkSecret: 'secret:links',
+  browserSecret: 'secret:browsers',
   jobs: '{jobs}',
   runs: '{runs}:all',
   runsOf: (subject: string) => `{runs}:of:${encodeURIComponent(subject)}`,

@@ -38,7 +38,11 @@ export class IdentityStore {
 
   /** Null if nobody can sign in with the address. @param email in lower case */
   async findLogin(email: string): Promise<LoginRecord | null> {
-    const account_id = (await this.#redis.get(redisKeys.email(email))) ?? DUMMY_ID;
+    return this.findLoginOf((await this.#redis.get(redisKeys.email(email))) ?? DUMMY_ID);
+  }
+
+  /** Null if nobody can sign in to the account. */
+  async findLoginOf(account_id: string): Promise<LoginRecord | null> {
     const { account, password, epoch } = await this.#read(account_id);
     // A password is only set through a mailed link. Closing an account does not keep its address verified.
     if (!account || password === null || !(account.verified || account.state === 'closed')) return null;
@@ -63,22 +67,30 @@ export class IdentityStore {
     return { account: accountFrom(account_id, hash), password, epoch: epoch ?? '' };
   }
 
+  /** Raised by every change of the password and by signing out everywhere; links and sessions of an earlier one end. */
+  async epochOf(account_id: string): Promise<string> {
+    return (await this.#redis.hget(redisKeys.login(account_id), 'epoch')) ?? '';
+  }
+
   /** The password hash of an account, or null if it has none. */
   async passwordOf(account_id: string): Promise<string | null> {
     return this.#redis.hget(redisKeys.login(account_id), 'password');
   }
 
   /**
-   * Sets the password and ends all sessions. With `only_first`, an existing password is kept and the result is false.
+   * Sets the password and ends all sessions. False, and nothing is changed, if a condition does not hold.
+   * @param conditions `only_unconfirmed`: nobody could sign in so far; `epoch`: it was not raised since it was read
    * @throws {AccountError} `account_unknown`, `account_state`
    */
   async setPassword(
     account_id: string,
     hashed: string,
-    { only_first = false }: { only_first?: boolean } = {},
+    conditions: { only_unconfirmed?: boolean; epoch?: string } = {},
   ): Promise<boolean> {
     const names = [redisKeys.account(account_id), redisKeys.login(account_id)];
-    const [result] = await this.#run(SET_PASSWORD, [...names, hashed, only_first ? '1' : '0']);
+    const { only_unconfirmed = false, epoch } = conditions;
+    const values = [hashed, only_unconfirmed ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
+    const [result] = await this.#run(SET_PASSWORD, [...names, ...values]);
     expectOpenAccount(result, account_id);
     return result === 'set';
   }

@@ -1,8 +1,9 @@
 /**
- * Sign-up with a confirmed e-mail address, and reset of a lost password.
+ * What mailed links do: sign-up with a confirmed e-mail address, reset of a lost password, and sign-in without one.
  *
- * - Confirming an address creates the account, with the password of the confirmed sign-up. Nobody can prepare an
- *   account for an address of somebody else.
+ * - The password is chosen after the link was opened, by whoever reads the mails of the address. A stranger who signs up
+ *   with the address of somebody else never gets access. Links of earlier versions carry a password, which is ignored.
+ * - Links of an account end when its password changes or it signs out everywhere, and after the use of any reset link.
  * - The free credits are granted once per account, even if the confirmation is repeated or raced.
  * - Pages answer the same whether or not an address has an account; only the mail differs.
  */
@@ -13,10 +14,12 @@ import type { Mailer } from './mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from './mail/signed-links.ts';
 import * as templates from './mail/templates.ts';
 import { AccountError, type AccountRecord } from './records.ts';
+import type { LoginRecord } from './sign-in/sign-in.ts';
 import { nullIfUnknown, validateEmail } from './validation.ts';
 
 const SIGN_UP_TTL_MS = 24 * 3_600_000;
 const RESET_TTL_MS = 3_600_000;
+export const SIGN_IN_LINK_TTL_MS = 30 * 60_000;
 const BY = 'sign-up';
 
 type SignUp = LinkPayload<'sign-up'>;
@@ -40,9 +43,9 @@ export class Onboarding {
     this.#deps = dependencies;
   }
 
-  /** Queues the sign-up mail. @param signUp with the hashed password @throws {AccountError} `bad_input` */
-  async signUp(signUp: SignUp): Promise<void> {
-    await this.#deps.jobs.add('sign-up', { ...signUp, email: validateEmail(signUp.email) });
+  /** Queues the sign-up mail. @throws {AccountError} `bad_input` */
+  async signUp({ email, name }: SignUp): Promise<void> {
+    await this.#deps.jobs.add('sign-up', { email: validateEmail(email), name });
   }
 
   /** Queues the password mail. @throws {AccountError} `bad_input` */
@@ -50,51 +53,91 @@ export class Onboarding {
     await this.#deps.jobs.add('reset', { email: validateEmail(email) });
   }
 
+  /** Queues the mail with a sign-in link. @throws {AccountError} `bad_input` */
+  async requestSignInLink(email: string): Promise<void> {
+    await this.#deps.jobs.add('sign-in-link', { email: validateEmail(email) });
+  }
+
   /** Job: mails a confirmation link, or that the account exists already. */
-  async sendSignUpMail(signUp: SignUp): Promise<void> {
+  async sendSignUpMail({ email, name }: SignUp): Promise<void> {
     const { links, mailer, publicUrl } = this.#deps;
-    const account = await this.#find(signUp.email);
+    const account = await this.#find(email);
     if (account?.verified) {
       await mailer.send(templates.accountExists(account.email, `${publicUrl()}/account/sign-in`));
       return;
     }
-    const token = await links.create('sign-up', signUp, SIGN_UP_TTL_MS);
-    await mailer.send(templates.confirmAddress(signUp.email, `${publicUrl()}/account/confirm/${token}`));
+    const token = await links.create('sign-up', { email, name }, SIGN_UP_TTL_MS);
+    await mailer.send(templates.confirmAddress(email, `${publicUrl()}/account/confirm/${token}`));
   }
 
   /** Job: mails a reset link; sends nothing to an address without an account. */
   async sendResetMail(email: string): Promise<void> {
-    const { links, mailer, publicUrl } = this.#deps;
+    const { links, identities, mailer, publicUrl } = this.#deps;
     const account = await this.#find(email);
     if (!account) return;
-    const token = await links.create('reset', { account_id: account.account_id }, RESET_TTL_MS);
+    const { account_id } = account;
+    const epoch = await identities.epochOf(account_id);
+    const token = await links.create('reset', { account_id, epoch }, RESET_TTL_MS);
     await mailer.send(templates.resetPassword(account.email, `${publicUrl()}/account/reset/${token}`));
+  }
+
+  /** Job: mails a sign-in link; sends nothing to an address to whose account nobody can sign in. */
+  async sendSignInLink(email: string): Promise<void> {
+    const { links, identities, mailer, publicUrl } = this.#deps;
+    const login = await identities.findLogin(email);
+    if (!login) return;
+    const { subject: account_id, epoch } = login;
+    const token = await links.create('sign-in', { account_id, epoch }, SIGN_IN_LINK_TTL_MS);
+    await mailer.send(templates.signInLink(email, `${publicUrl()}/account/sign-in-link/${token}`));
   }
 
   #find(email: string): Promise<AccountRecord | null> {
     return this.#deps.accounts.findByEmail(email).catch(nullIfUnknown);
   }
 
-  /** The sign-up behind a link, without using the link up; null if the link is invalid. */
-  peekSignUp(token: string): Promise<SignUp | null> {
-    return this.#deps.links.peek('sign-up', token);
+  /** The sign-up behind a link, without using the link up; null if the link is invalid or the address confirmed. */
+  async peekSignUp(token: string): Promise<SignUp | null> {
+    const signUp = await this.#deps.links.peek('sign-up', token);
+    return signUp === null || (await this.#find(signUp.email))?.verified ? null : signUp;
   }
 
-  async isResetLinkValid(token: string): Promise<boolean> {
-    return (await this.#deps.links.peek('reset', token)) !== null;
+  /** The account of a reset link, without using the link up; null if the link is invalid. */
+  async peekReset(token: string): Promise<AccountRecord | null> {
+    const link = await this.#deps.links.peek('reset', token);
+    if (link === null || (await this.#deps.identities.epochOf(link.account_id)) !== link.epoch) return null;
+    return this.#deps.accounts.get(link.account_id);
+  }
+
+  /** Whether a sign-in link is valid, without using it up. */
+  async isSignInLinkValid(token: string): Promise<boolean> {
+    return (await this.#loginOf(await this.#deps.links.peek('sign-in', token))) !== null;
+  }
+
+  /** Uses up a sign-in link. Null if it is invalid. */
+  async redeemSignInLink(token: string): Promise<{ login: LoginRecord; email: string } | null> {
+    const login = await this.#loginOf(await this.#deps.links.redeem('sign-in', token));
+    if (login === null) return null;
+    return { login, email: (await this.#deps.accounts.get(login.subject)).email };
+  }
+
+  async #loginOf(link: LinkPayload<'sign-in'> | null): Promise<LoginRecord | null> {
+    const login = link && (await this.#deps.identities.findLoginOf(link.account_id));
+    return login && login.epoch === link.epoch ? login : null;
   }
 
   /**
-   * Creates the account, sets its password and grants the free credits, each once. Null if the link is used or
-   * expired. An existing password is kept.
+   * Creates the account, sets its password and grants the free credits, each once. Null if the link is used or expired,
+   * or the account was confirmed before: then its password is kept.
+   * @param password already hashed
    */
-  async confirmSignUp(token: string): Promise<AccountRecord | null> {
+  async confirmSignUp(token: string, password: string): Promise<AccountRecord | null> {
     const { links, identities, accounts, freeGrant } = this.#deps;
     const signUp = await links.redeem('sign-up', token);
     if (signUp === null) return null;
     const account_id = await this.#findOrCreate(signUp);
-    await identities.setPassword(account_id, signUp.password, { only_first: true });
-    return accounts.verify(account_id, { credits: freeGrant, by: BY });
+    const isSet = await identities.setPassword(account_id, password, { only_unconfirmed: true });
+    const account = await accounts.verify(account_id, { credits: freeGrant, by: BY });
+    return isSet ? account : null;
   }
 
   async #findOrCreate({ email, name }: SignUp): Promise<string> {
@@ -108,17 +151,19 @@ export class Onboarding {
   }
 
   /**
-   * Sets a new password; the mailed link also verifies the address. Null if the link is used or expired.
+   * Sets a new password; the mailed link also verifies the address. Null if the link is used or expired, or the
+   * password was changed since it was sent.
    * @param password already hashed
    */
   async resetPassword(token: string, password: string): Promise<AccountRecord | null> {
     const { links, identities, accounts, freeGrant } = this.#deps;
     const payload = await links.redeem('reset', token);
     if (payload === null) return null;
-    await identities.setPassword(payload.account_id, password);
-    const account = await accounts.get(payload.account_id);
+    const { account_id, epoch } = payload;
+    if (!(await identities.setPassword(account_id, password, { epoch }))) return null;
+    const account = await accounts.get(account_id);
     // The holder of a closed account can sign in to the privacy page, but gets no credits.
     if (account.state === 'closed') return account;
-    return accounts.verify(payload.account_id, { credits: freeGrant, by: BY });
+    return accounts.verify(account_id, { credits: freeGrant, by: BY });
   }
 }

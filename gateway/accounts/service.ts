@@ -22,7 +22,7 @@ import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
 import { PrivacyService } from './privacy/privacy-service.ts';
 import { PrivacyRequestStore } from './privacy/request-store.ts';
-import { hashPassword } from './sign-in/passwords.ts';
+import { HASHES_AT_A_TIME, PasswordHasher } from './sign-in/passwords.ts';
 
 /** Longest wait for an unreachable Redis while stopping. */
 const STOP_TIMEOUT_MS = 3_000;
@@ -41,8 +41,8 @@ export interface AccountServiceDependencies {
   mailer?: Mailer;
   /** Default: from the settings; then `stop` closes it. */
   archive?: Archive;
-  /** Default: scrypt at full cost. */
-  hashPassword?: (password: string) => Promise<string>;
+  /** Default: at full cost. */
+  passwords?: PasswordHasher;
 }
 
 export interface AccountService {
@@ -64,7 +64,7 @@ export interface AccountService {
   mailer: Mailer;
   jobs: JobProducer;
   handlers: JobHandlers;
-  hashPassword: (password: string) => Promise<string>;
+  passwords: PasswordHasher;
   startWorker(): void;
   /** Schedules the periodic jobs; each run is done by one of all workers. */
   scheduleJobs(): Promise<void>;
@@ -97,7 +97,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   return {
     ...parts,
     ...{ settings, redis, now, log, packs, identities, stripe, handlers },
-    hashPassword: dependencies.hashPassword ?? hashPassword,
+    passwords: dependencies.passwords ?? new PasswordHasher({ concurrency: HASHES_AT_A_TIME.account }),
     startWorker() {
       const blocking = connectRedis(settings, log, 'jobs');
       stops.push(async () => blocking.disconnect());

@@ -2,7 +2,7 @@
  * The operator area for a test file: a real Redis, the fixture snapshot, a gateway with the area mounted on a free port,
  * and a client that keeps cookies and reads forms like a browser without scripts.
  */
-import { randomBytes, scryptSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,7 @@ import type { CreditPack } from '../../data/schema/curated.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
 import { openErasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
+import { PasswordHasher } from '../../gateway/accounts/sign-in/passwords.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { Archive } from '../../gateway/archive/archive.ts';
 import { RedisMetering } from '../../gateway/metering/redis-metering.ts';
@@ -60,13 +61,8 @@ export interface AnyAdminService {
   stop(): Promise<void>;
 }
 
-/** A password hash of the stored form with parameters that cost a test no time. */
-async function quickHash(password: string): Promise<string> {
-  const [N, r, p] = [16, 8, 1];
-  const salt = randomBytes(16);
-  const hash = scryptSync(password, salt, 32, { N, r, p });
-  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
-}
+/** Its hashes have the stored form, with parameters that cost a test no time. */
+const QUICK_HASHER = new PasswordHasher({ concurrency: 1, cost: 16 });
 
 /** The area on one Redis. */
 export async function startAdmin(
@@ -133,7 +129,7 @@ export async function startAdminOn(
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const agent = new Agent({ connections: 32 });
-  const operators = new OperatorStore(client, now, quickHash);
+  const operators = new OperatorStore(client, now, QUICK_HASHER);
   const visitor = (): Visitor => new Visitor(url, agent);
   return {
     url,

@@ -8,7 +8,6 @@ import { ensureFirstOperator, OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
-import { verifyPassword } from '../../gateway/accounts/sign-in/passwords.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 describe('operators', () => {
@@ -40,7 +39,7 @@ describe('operators', () => {
     return command.run({ redis: client }, values);
   };
   const opens = async (email: string, password: unknown): Promise<boolean> =>
-    verifyPassword(String(password), (await operators.findLogin(email))?.password ?? null);
+    operators.accepts({ email, password: String(password) });
 
   it('are created, reset, listed and removed, each with an audit entry', async () => {
     const created = await run('operator-create', { email: 'Ann@Example.org', role: 'viewer' });

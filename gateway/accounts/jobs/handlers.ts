@@ -28,6 +28,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     `low-balance-${account_id}-${await alerts.pendingCrossings(account_id)}`;
   return {
     'sign-up': (signUp) => onboarding.sendSignUpMail(signUp),
+    'sign-in-link': ({ email }) => onboarding.sendSignInLink(email),
     reset: ({ email }) => onboarding.sendResetMail(email),
     'low-balance': async ({ account_id }) => {
       // Another worker may have sent the mail since this job was queued.

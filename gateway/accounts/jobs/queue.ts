@@ -13,8 +13,9 @@ import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
 import { removePersonalData, withoutAddresses } from './given-up.ts';
 
 export interface JobData {
-  'sign-up': { email: string; name: string; password: string };
+  'sign-up': { email: string; name: string };
   reset: { email: string };
+  'sign-in-link': { email: string };
   'low-balance': { account_id: string };
   prepare: { request_id: string };
   /** Carries out one erasure. */
@@ -39,7 +40,7 @@ const MAX_GIVEN_UP = 1_000;
 /** Before the second to the fifth attempt: two hours in all, so that a restarting mail server loses no mail. */
 const RETRY_DELAYS_MS = [5_000, 60_000, 900_000, 6_300_000];
 const RETRIES = { attempts: 5, backoff: { type: 'custom' }, stackTraceLimit: 0 } as const;
-/** Finished jobs are deleted, because they contain addresses and password hashes. */
+/** Finished jobs are deleted, because they contain addresses. */
 const KEEP_GIVEN_UP = { removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } } as const;
 /** Scheduled jobs are not retried: the next one comes anyway. */
 const REMOVE = { removeOnComplete: true, removeOnFail: true } as const;

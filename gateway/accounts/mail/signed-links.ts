@@ -15,8 +15,9 @@ const ID_BYTES = 24;
 const TOKEN = /^([A-Za-z0-9_-]{32})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
 
 const PAYLOADS = {
-  'sign-up': z.object({ email: z.string(), name: z.string(), password: z.string() }),
-  reset: z.object({ account_id: z.string() }),
+  'sign-up': z.object({ email: z.string(), name: z.string() }),
+  reset: z.object({ account_id: z.string(), epoch: z.string() }),
+  'sign-in': z.object({ account_id: z.string(), epoch: z.string() }),
 } as const;
 
 export type LinkPurpose = keyof typeof PAYLOADS;
@@ -73,5 +74,8 @@ const keyOf = (id: string): string => redisKeys.link(createHash('sha256').update
 function parsePayload<P extends LinkPurpose>(purpose: P, text: string | null): LinkPayload<P> | null {
   if (text === null) return null;
   const stored = JSON.parse(text) as { purpose: string; facts: unknown };
-  return stored.purpose === purpose ? (PAYLOADS[purpose].parse(stored.facts) as LinkPayload<P>) : null;
+  if (stored.purpose !== purpose) return null;
+  // A link of an earlier version may lack facts; then it is invalid.
+  const parsed = PAYLOADS[purpose].safeParse(stored.facts);
+  return parsed.success ? (parsed.data as LinkPayload<P>) : null;
 }

@@ -38,6 +38,17 @@ export const resetPassword = (to: string, link: string): Mail => ({
   ),
 });
 
+export const signInLink = (to: string, link: string): Mail => ({
+  to,
+  subject: 'Your sign-in link',
+  link,
+  text: signed(
+    'Somebody, probably you, asked for a link to sign in to your Almanac account without a password. To sign in, open:',
+    link,
+    'The link works once, within 30 minutes. If it was not you, do nothing, and give the link to nobody.',
+  ),
+});
+
 export const lowBalance = (to: string, link: string, balance: number, low_at: number): Mail => ({
   to,
   subject: `Your balance is below ${count.format(low_at)} credits`,

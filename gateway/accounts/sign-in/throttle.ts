@@ -1,18 +1,21 @@
 /**
- * Throttling of failed attempts: the first few are free, then each failure doubles the required delay. No request
- * waits: an early attempt is rejected and told when to retry.
+ * Throttling of failed attempts: the first few are free, then each failure doubles the required delay, and failures are
+ * forgotten one by one. No request waits: an early attempt is rejected and told when to retry.
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 
 const ATTEMPT = readScript(import.meta.url, 'attempt.lua', 1);
+const REFUND = readScript(import.meta.url, 'refund.lua', 1);
 
 export interface ThrottlePolicy {
   /** Failures without a delay. */
   free_attempts: number;
   /** Upper bound of the delay. */
   max_delay_ms: number;
+  /** Time in which one failure is forgotten. */
+  decay_ms: number;
 }
 
 export class Throttle {
@@ -26,11 +29,17 @@ export class Throttle {
     this.#now = now;
   }
 
-  /** Milliseconds to wait, or 0: the attempt may proceed and counts as a failure until `reset`. */
+  /** Milliseconds to wait, or 0: the attempt may proceed and counts as a failure until `reset` or `refund`. */
   async attempt(scope: string, id: string, policy: ThrottlePolicy): Promise<number> {
-    const { free_attempts, max_delay_ms } = policy;
-    const values = [redisKeys.throttle(scope, id), this.#now(), free_attempts, max_delay_ms, DAY_MS];
+    const { free_attempts, max_delay_ms, decay_ms } = policy;
+    const limits = [free_attempts, max_delay_ms, decay_ms, DAY_MS];
+    const values = [redisKeys.throttle(scope, id), this.#now(), ...limits];
     return Number(await this.#runner.run(ATTEMPT, values));
+  }
+
+  /** Takes back one attempt that succeeded. Unlike after `reset`, earlier failures still count. */
+  async refund(scope: string, id: string): Promise<void> {
+    await this.#runner.run(REFUND, [redisKeys.throttle(scope, id)]);
   }
 
   /** Clears the failures after a success. */

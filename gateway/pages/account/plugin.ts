@@ -3,9 +3,11 @@
  *
  * A page reads and changes only the signed-in account. Keys, orders and requests of other accounts are 404.
  */
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { invoicePayment } from '../../accounts/orders/payment.ts';
 import type { AccountService } from '../../accounts/service.ts';
+import { KnownBrowsers } from '../../accounts/sign-in/known-browsers.ts';
 import { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../shared/form-submissions.ts';
@@ -16,6 +18,7 @@ import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
+import { signInLinkRoutes } from './routes/sign-in-link.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
@@ -37,6 +40,7 @@ export function createAccountContext(service: AccountService): AccountContext {
     name: 'Almanac',
     cookie: 'almanac_account',
     sessions,
+    browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'account'),
     submissions: new FormSubmissions(redis, log),
     findUser: (session) => identities.findUser(session),
     nav: NAV,
@@ -57,6 +61,7 @@ const ROUTES = [
   signUpRoutes,
   confirmRoutes,
   passwordResetRoutes,
+  signInLinkRoutes,
   homeRoutes,
   keysRoutes,
   revokeKeyRoutes,

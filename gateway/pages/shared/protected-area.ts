@@ -19,14 +19,17 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import nunjucks from 'nunjucks';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { addressDigest } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../accounts/records.ts';
+import { KNOWN_FOR_MS, type KnownBrowsers } from '../../accounts/sign-in/known-browsers.ts';
+import type { PasswordHasher } from '../../accounts/sign-in/passwords.ts';
 import {
   SESSION_LIFETIME,
   type Session,
   type SessionStore,
   type SignedInUser,
 } from '../../accounts/sign-in/sessions.ts';
-import { type LoginRecord, signIn } from '../../accounts/sign-in/sign-in.ts';
+import { type LoginRecord, normaliseEmail, signIn } from '../../accounts/sign-in/sign-in.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { parseQueryString } from '../../operations/parameters.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
@@ -58,6 +61,7 @@ export interface ProtectedArea {
   cookie: string;
   sessions: SessionStore;
   submissions: FormSubmissions;
+  browsers: KnownBrowsers;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
   nav: readonly { path: string; label: string }[];
@@ -175,6 +179,23 @@ export function clearSessionCookie(reply: FastifyReply, area: ProtectedArea): vo
   reply.clearCookie(area.cookie, cookieOptions(reply.request, area));
 }
 
+const DIGEST_LENGTH = 16;
+
+/** Each account has a cookie of its own, so that several can be used in one browser. */
+const browserCookie = (area: ProtectedArea, email: string): string =>
+  `${area.cookie}_known_${addressDigest(email).slice(0, DIGEST_LENGTH)}`;
+
+/** Makes this browser known for the account, or keeps it known; see `KnownBrowsers`. */
+export async function rememberBrowser(
+  reply: FastifyReply,
+  area: ProtectedArea,
+  { email, epoch, browser = null }: { email: string; epoch: string; browser?: string | null },
+): Promise<void> {
+  const value = await area.browsers.issue(email, epoch, browser);
+  const options = { ...cookieOptions(reply.request, area), maxAge: KNOWN_FOR_MS / 1000 };
+  reply.setCookie(browserCookie(area, email), value, options);
+}
+
 /**
  * The path when it lies below `root` and is a plain path with a query, else the root's own page. Rejects backslashes,
  * control characters and double slashes, which browsers may read as another host.
@@ -208,8 +229,11 @@ export interface SignInOptions {
   /** Separates the throttle counters of areas. */
   realm: string;
   throttle: Throttle;
-  findCandidate(email: string): Promise<LoginRecord | null>;
+  passwords: PasswordHasher;
+  findLogin(email: string): Promise<LoginRecord | null>;
   endSessions(subject: string): Promise<void>;
+  /** What else somebody can do who has to wait. */
+  throttledHint?: string;
   /** Where to go after signing out. */
   signedOutPath: string;
 }
@@ -223,24 +247,28 @@ const SIGN_OUT = { config: { allowsReadOnly: true, allowsRestricted: true } };
 
 /** The routes that sign in and out, the same in every area. */
 export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, options: SignInOptions): void {
-  const { sessions } = area;
-  const { realm, throttle, findCandidate, endSessions, signedOutPath } = options;
+  const { sessions, browsers } = area;
+  const { endSessions, signedOutPath, throttledHint = '' } = options;
 
   scope.post('/sign-in', { config: { allowsAnonymous: true } }, async (request, reply) => {
-    const { email, password, next: requested } = parseFields(signInFields, request.body);
+    const { email: typed, password, next: requested } = parseFields(signInFields, request.body);
+    const email = normaliseEmail(typed);
     const next = safeRedirectPath(requested, area.root);
-    const result = await signIn(realm, throttle, findCandidate, { email, password, address: request.ip });
+    const browser = request.cookies[browserCookie(area, email)];
+    const credentials = { email, password, address: request.ip, browser };
+    const result = await signIn({ ...options, browsers }, credentials);
     if (result.kind === 'throttled') {
-      const problem = tooManyAttempts(reply, result.wait_s);
-      return sendSignInPage(reply, area, { next, email, problem });
+      const problem = `${tooManyAttempts(reply, result.wait_s)} ${throttledHint}`.trim();
+      return sendSignInPage(reply, area, { next, email: typed, problem });
     }
     if (result.kind === 'rejected') {
       const problem = 'The e-mail address or the password is not right.';
-      return sendSignInPage(reply.code(401), area, { next, email, problem });
+      return sendSignInPage(reply.code(401), area, { next, email: typed, problem });
     }
     if (request.webSession) await sessions.end(request.webSession);
     const { subject, epoch } = result.login;
     setSessionCookie(reply, area, await sessions.begin(subject, epoch));
+    await rememberBrowser(reply, area, { email, epoch, browser: result.browser });
     return reply.redirect(next, 303);
   });
 

@@ -1,6 +1,6 @@
 /** The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, mailbox. */
 
-import { randomBytes, scryptSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
 import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
+import { PasswordHasher } from '../../../gateway/accounts/sign-in/passwords.ts';
 import { buildApp } from '../../../gateway/app.ts';
 import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import type { AccountContext } from '../../../gateway/pages/account/context.ts';
@@ -28,16 +29,8 @@ import { Mailbox } from './mailbox.ts';
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
 
-const CHEAP = { N: 16, r: 8, p: 1 };
-
 /** Hashes at the lowest cost. `accounts/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
-async function hashCheaply(password: string): Promise<string> {
-  const salt = randomBytes(16);
-  const hash = scryptSync(password, salt, 32, CHEAP);
-  return ['scrypt', CHEAP.N, CHEAP.r, CHEAP.p, salt.toString('base64url'), hash.toString('base64url')].join(
-    '$',
-  );
-}
+const cheapPasswords = () => new PasswordHasher({ concurrency: 4, cost: 16 });
 
 interface SomeRedis {
   url: string;
@@ -106,9 +99,8 @@ export class AccountPagesHarness {
     const email = this.#freshEmail();
     const visitor = this.visitor();
     const mail = this.mailbox.next(email);
-    await this.handlers['sign-up']({ email, name, password: await hashCheaply(PASSWORD) });
-    const link = this.pathOf((await mail).link);
-    await visitor.submit(link, link, {});
+    await this.handlers['sign-up']({ email, name });
+    await this.confirm(visitor, this.pathOf((await mail).link));
     const candidate = await this.context.identities.findLogin(email);
     if (!candidate) throw new Error(`${email} cannot sign in`);
     const session = await this.context.sessions.begin(candidate.subject, candidate.epoch);
@@ -120,8 +112,7 @@ export class AccountPagesHarness {
   async register(name = 'Ann'): Promise<Customer> {
     const email = this.#freshEmail();
     const visitor = this.visitor();
-    const link = await this.signUp(visitor, email, name);
-    await visitor.submit(link, link, {});
+    await this.confirm(visitor, await this.signUp(visitor, email, name));
     const page = await this.signIn(visitor, email);
     if (page.status !== 303) throw new Error(`sign-in returned ${page.status}`);
     const { account_id } = await this.accounts.findByEmail(email);
@@ -134,11 +125,16 @@ export class AccountPagesHarness {
   }
 
   /** Signs up over the page. @returns the path of the mailed link */
-  async signUp(visitor: Visitor, email: string, name = 'Ann', password = PASSWORD): Promise<string> {
+  async signUp(visitor: Visitor, email: string, name = 'Ann'): Promise<string> {
     const mail = this.mailbox.next(email);
-    const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name, password });
+    const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name });
     if (page.status !== 200) throw new Error(`sign-up returned ${page.status}`);
     return this.pathOf((await mail).link);
+  }
+
+  /** Opens a mailed link and chooses a password. */
+  confirm(visitor: Visitor, link: string, password = PASSWORD): Promise<Page> {
+    return visitor.submit(link, link, { password });
   }
 
   signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {
@@ -231,7 +227,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     log: silentLog,
     publicUrl: () => listening.url,
     ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
-    ...(!options.fullHashing && { hashPassword: hashCheaply }),
+    ...(!options.fullHashing && { passwords: cheapPasswords() }),
   });
   let requests = 0;
   const app = buildApp({

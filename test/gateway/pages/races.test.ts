@@ -9,7 +9,7 @@ import { silentLog } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from './fake-stripe.ts';
-import { type AccountPagesHarness, PASSWORD } from './harness.ts';
+import type { AccountPagesHarness } from './harness.ts';
 
 let harness: AccountPagesHarness;
 
@@ -53,7 +53,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, fc.integer({ min: 1, max: 3 }), async (s, lag, links) => {
         const email = freshEmail();
-        const sign_up = { email, name: '', password: 'scrypt$1$1$1$a$b' };
+        const sign_up = { email, name: '' };
         const tokens = await Promise.all(
           Array.from({ length: links }, async () => {
             const mail = harness.mailbox.next(email);
@@ -62,10 +62,12 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
           }),
         );
         const works = [...tokens, ...tokens].map(
-          (token) => () => harness.context.onboarding.confirmSignUp(token),
+          (token, index) => () => harness.context.onboarding.confirmSignUp(token, `scrypt$1$1$1$a$${index}`),
         );
         const outcomes = await race(s, lag, works);
-        expect(outcomes.filter((account) => account !== null)).toHaveLength(links);
+        const confirmed = outcomes.filter((account) => account !== null);
+        expect(confirmed.length).toBeGreaterThanOrEqual(1);
+        expect(confirmed.length).toBeLessThanOrEqual(links);
         const { account_id, credits } = await harness.accounts.findByEmail(email);
         expect(credits.balance).toBe(700);
         expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
@@ -176,8 +178,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     const { request_id } = await harness.context.requests.open(account_id, 'erasure');
     await harness.context.privacy.erase(request_id, 'test');
     const visitor = harness.visitor();
-    const link = await harness.signUp(visitor, email, 'Ann again', PASSWORD);
-    await visitor.submit(link, link, {});
+    await harness.confirm(visitor, await harness.signUp(visitor, email, 'Ann again'));
     const again = await harness.accounts.findByEmail(email);
     expect(again.account_id).not.toBe(account_id);
     await harness.context.privacy.erase(request_id, 'test');

@@ -2,12 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
+import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/password-policy.ts';
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { parseFields, untrimmedField } from '../../shared/forms.ts';
-import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
+import { redirectWithFlash, rememberBrowser, setSessionCookie } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
-import { passwordProblem, reauthenticate } from './sign-in.ts';
+import { reauthenticate } from './sign-in.ts';
 
 const DAYS_SHOWN = 30;
 const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
@@ -18,6 +19,8 @@ interface HomePage {
   chart: Chart;
   open_orders: number;
   isErasing: boolean;
+  /** Shortest password. */
+  least: number;
   problem: string;
 }
 
@@ -42,6 +45,7 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
       isErasing: requests.some(
         ({ kind, status }) => kind === 'erasure' && ['pending', 'ready'].includes(status),
       ),
+      least: PASSWORD_LENGTH.least,
       problem,
     });
   };
@@ -51,21 +55,22 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
   scope.post('/password', async (request, reply) => {
     const { current, password } = parseFields(passwordForm, request.body);
     const account_id = accountIdOf(request);
-    const problem = passwordProblem(password);
+    const { email } = await accountOf(context, request);
+    const problem = await passwordProblem(password, email);
     if (problem !== null) return show(request, reply.code(422), problem);
     const refused = await reauthenticate(context, request, reply, current);
     if (refused !== null) return show(request, reply, refused);
-    const hashed = await context.hashPassword(password);
+    const hashed = await context.passwords.hash(password);
     await auditedChange(context, request, { action: 'account.password' }, () =>
       context.identities.setPassword(account_id, hashed),
     );
     // The change ended every session; this browser gets a new one.
-    const { email } = await accountOf(context, request);
     const candidate = await context.identities.findLogin(email);
     if (candidate) {
       const session = await context.sessions.begin(candidate.subject, candidate.epoch);
       await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
       setSessionCookie(reply, context.site, session);
+      await rememberBrowser(reply, context.site, { email, epoch: candidate.epoch });
     }
     return redirectWithFlash(context, reply, '/account/');
   });

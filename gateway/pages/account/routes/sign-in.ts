@@ -3,41 +3,45 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { PASSWORD_LENGTH, verifyPassword } from '../../../accounts/sign-in/passwords.ts';
-import type { Throttle, ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
+import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/password-policy.ts';
+import type { ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
 import { validateEmail } from '../../../accounts/validation.ts';
-import { addressUnit } from '../../../metering/address-meter.ts';
 import { parseFields, textField, untrimmedField } from '../../shared/forms.ts';
 import {
+  rememberBrowser,
   safeRedirectPath,
   sendSignInPage,
   signInRoutes as sharedSignInRoutes,
   tooManyAttempts,
 } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, recordAction } from '../context.ts';
+import { throttleChoice, throttleMail } from '../throttles.ts';
 
-const signUpForm = z.object({
-  email: textField(254),
-  name: textField(200),
-  password: untrimmedField(1_000),
-});
+const signUpForm = z.object({ email: textField(254), name: textField(200) });
 const forgotForm = z.object({ email: textField(254) });
 const emailAddress = z.email().max(254);
-const resetForm = z.object({ password: untrimmedField(1_000) });
+const passwordForm = z.object({ password: untrimmedField(1_000) });
 
 const ANONYMOUS = { config: { allowsAnonymous: true } };
 const INVALID_LINK = 'This link is no longer valid';
 const CHECK_MAIL = 'Check your e-mail';
 
-const MAIL_PER_ADDRESS: ThrottlePolicy = { free_attempts: 10, max_delay_ms: 900_000 };
-const REAUTHENTICATION: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000 };
-const MAIL_PER_EMAIL: ThrottlePolicy = { free_attempts: 3, max_delay_ms: 3_600_000 };
+const REAUTHENTICATION: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
 
 interface SignUpPage {
   form: { email: string; name: string; problem: string };
 }
 
-export function signInRoutes(scope: FastifyInstance, { site, identities, throttle }: AccountContext): void {
+interface ChoicePage {
+  token: string;
+  email: string;
+  /** Shortest password. */
+  least: number;
+  problem: string;
+}
+
+export function signInRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const { site, identities, throttle, passwords } = context;
   const signedOutPath = `${site.root}/sign-in`;
 
   scope.get('/sign-in', ANONYMOUS, async (request, reply) =>
@@ -49,7 +53,9 @@ export function signInRoutes(scope: FastifyInstance, { site, identities, throttl
   sharedSignInRoutes(scope, site, {
     realm: 'account',
     throttle,
-    findCandidate: (email) => identities.findLogin(email),
+    passwords,
+    throttledHint: 'You can also get a sign-in link by e-mail.',
+    findLogin: (email) => identities.findLogin(email),
     endSessions: (account_id) => identities.endSessions(account_id),
     signedOutPath,
   });
@@ -65,24 +71,25 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
   );
 
   scope.post('/sign-up', ANONYMOUS, async (request, reply) => {
-    const { email, name, password } = parseFields(signUpForm, request.body);
+    const { email, name } = parseFields(signUpForm, request.body);
     const showAgain = (problem: string) => view(reply, title, { form: { email, name, problem } });
-    const problem = emailProblem(email) ?? passwordProblem(password);
+    const problem = emailProblem(email);
     if (problem !== null) {
       reply.code(422);
       return showAgain(problem);
     }
-    const wait_s = await throttleMail(context.throttle, request.ip, email);
+    const wait_s = await throttleMail(context.throttle, { address: request.ip, email });
     if (wait_s > 0) return showAgain(tooManyAttempts(reply, wait_s));
-    await context.onboarding.signUp({ email, name, password: await context.hashPassword(password) });
+    await context.onboarding.signUp({ email, name });
     return mailSent(reply, CHECK_MAIL, { email });
   });
 }
 
 export function confirmRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<{ token: string; email: string }>('confirm.njk');
+  const view = context.view<ChoicePage>('confirm.njk');
   const invalidLink = context.view<{ again: string }>('invalid-link.njk');
   const confirmed = context.view<{ account: { email: string; credits: number } }>('confirmed.njk');
+  const title = 'Confirm your address';
   const path = '/confirm/:token';
   const again = '/account/sign-up';
 
@@ -91,14 +98,24 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
     const token = tokenOf(request);
     const sign_up = await context.onboarding.peekSignUp(token);
     if (sign_up === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    return view(reply, 'Confirm your address', { token, email: sign_up.email });
+    return view(reply, title, { token, email: sign_up.email, least: PASSWORD_LENGTH.least, problem: '' });
   });
 
   scope.post(path, ANONYMOUS, async (request, reply) => {
-    const account = await context.onboarding.confirmSignUp(tokenOf(request));
+    const token = tokenOf(request);
+    const { password } = parseFields(passwordForm, request.body);
+    const sign_up = await context.onboarding.peekSignUp(token);
+    if (sign_up === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    const { email } = sign_up;
+    const problem = await choiceProblem(context, reply, { password, email, id: addressDigest(email) });
+    if (problem !== null) return view(reply, title, { token, email, least: PASSWORD_LENGTH.least, problem });
+    const hashed = await context.passwords.hash(password);
+    const account = await context.onboarding.confirmSignUp(token, hashed);
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    await recordAction(context, request, account.account_id, { action: 'account.confirm' });
-    const { email, credits } = account;
+    const { account_id, credits } = account;
+    await recordAction(context, request, account_id, { action: 'account.confirm' });
+    const epoch = await context.identities.epochOf(account_id);
+    await rememberBrowser(reply, context.site, { email, epoch });
     return confirmed(reply, 'Your address is confirmed', { account: { email, credits: credits.balance } });
   });
 }
@@ -106,7 +123,7 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
 export function passwordResetRoutes(scope: FastifyInstance, context: AccountContext): void {
   const forgot = context.view<{ form: { email: string; problem: string } }>('forgot.njk');
   const mailSent = context.view<{ email: string }>('mail-sent.njk');
-  const view = context.view<{ token: string; problem: string }>('reset.njk');
+  const view = context.view<Omit<ChoicePage, 'email'>>('reset.njk');
   const invalidLink = context.view<{ again: string }>('invalid-link.njk');
   const done = context.view<object>('reset-done.njk');
   const forgotTitle = 'Reset your password';
@@ -124,7 +141,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
       const problem = `"${email}" is not an e-mail address.`;
       return forgot(reply.code(422), forgotTitle, { form: { email, problem } });
     }
-    const wait_s = await throttleMail(context.throttle, request.ip, email);
+    const wait_s = await throttleMail(context.throttle, { address: request.ip, email });
     if (wait_s > 0) {
       const problem = tooManyAttempts(reply, wait_s);
       return forgot(reply, forgotTitle, { form: { email, problem } });
@@ -135,19 +152,25 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
 
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
-    const isValid = await context.onboarding.isResetLinkValid(token);
-    if (!isValid) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    return view(reply, title, { token, problem: '' });
+    const account = await context.onboarding.peekReset(token);
+    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    return view(reply, title, { token, least: PASSWORD_LENGTH.least, problem: '' });
   });
 
   scope.post(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
-    const { password } = parseFields(resetForm, request.body);
-    const problem = passwordProblem(password);
-    if (problem !== null) return view(reply.code(422), title, { token, problem });
-    const account = await context.onboarding.resetPassword(token, await context.hashPassword(password));
+    const { password } = parseFields(passwordForm, request.body);
+    const known = await context.onboarding.peekReset(token);
+    if (known === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    const { account_id, email } = known;
+    const problem = await choiceProblem(context, reply, { password, email, id: account_id });
+    if (problem !== null) return view(reply, title, { token, least: PASSWORD_LENGTH.least, problem });
+    const hashed = await context.passwords.hash(password);
+    const account = await context.onboarding.resetPassword(token, hashed);
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    await recordAction(context, request, account.account_id, { action: 'account.password' });
+    await recordAction(context, request, account_id, { action: 'account.password' });
+    const epoch = await context.identities.epochOf(account_id);
+    await rememberBrowser(reply, context.site, { email, epoch });
     return done(reply, 'Your password is changed', {});
   });
 }
@@ -164,11 +187,22 @@ function emailProblem(email: string): string | null {
   }
 }
 
-/** What is wrong with a new password, or null. */
-export function passwordProblem(password: string): string | null {
-  const { least, most } = PASSWORD_LENGTH;
-  if (password.length >= least && password.length <= most) return null;
-  return `A password has ${least} to ${most} characters.`;
+/**
+ * Why the password that was chosen through a valid link may not be hashed now, or null. The status of `reply` is set.
+ * @param choice `id` of the account or address, for the throttle
+ */
+async function choiceProblem(
+  { throttle }: AccountContext,
+  reply: FastifyReply,
+  { password, email, id }: { password: string; email: string; id: string },
+): Promise<string | null> {
+  const problem = await passwordProblem(password, email);
+  if (problem !== null) {
+    reply.code(422);
+    return problem;
+  }
+  const wait_s = await throttleChoice(throttle, reply.request.ip, id);
+  return wait_s > 0 ? tooManyAttempts(reply, wait_s) : null;
 }
 
 /**
@@ -176,7 +210,7 @@ export function passwordProblem(password: string): string | null {
  * @returns null when it is right, else the message for the form; the status of `reply` is set.
  */
 export async function reauthenticate(
-  { identities, throttle }: AccountContext,
+  { identities, throttle, passwords }: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
   password: string,
@@ -184,19 +218,10 @@ export async function reauthenticate(
   const account_id = accountIdOf(request);
   const wait_ms = await throttle.attempt('account-password', account_id, REAUTHENTICATION);
   if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
-  if (!(await verifyPassword(password, await identities.passwordOf(account_id)))) {
+  if (!(await passwords.verify(password, await identities.passwordOf(account_id)))) {
     reply.code(422);
     return 'The current password is not right.';
   }
   await throttle.reset('account-password', account_id);
   return null;
-}
-
-/** Seconds to wait before the next mail may be requested, or 0; the same for known and unknown addresses. */
-async function throttleMail(throttle: Throttle, address: string, email: string): Promise<number> {
-  const waits_ms = [
-    await throttle.attempt('account-mail-address', addressUnit(address), MAIL_PER_ADDRESS),
-    await throttle.attempt('account-mail-email', addressDigest(email), MAIL_PER_EMAIL),
-  ];
-  return Math.ceil(Math.max(...waits_ms) / 1000);
 }
