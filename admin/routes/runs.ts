@@ -97,7 +97,16 @@ interface RunPage {
   refresh: AutoRefresh;
   failed: FailedSeries[];
   rejects: { reason: string; rows: number; distinct: number; samples: string[] }[];
+  sources: ShownSources | null;
   log: RunLogLine[];
+}
+
+interface ShownSources {
+  files: number;
+  bytes: number;
+  first: { url: string; sha256: string; bytes: number; fetched_at_ms: number }[];
+  /** The run that read the files, when this one only confirmed them. */
+  readBy: { run_id: string; path: string } | null;
 }
 
 type RunParams = { Params: { subject: string; run: string } };
@@ -156,6 +165,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       refresh: autoRefresh(reply, runPath(subject, id), follow, run.status === 'running'),
       failed: failedSeriesOf(run),
       rejects: Object.entries(run.record?.rejects ?? {}).map(([reason, reject]) => ({ reason, ...reject })),
+      sources: shownSources(run),
       log: await runs.log(subject, id),
     });
   });
@@ -266,6 +276,17 @@ function labelOf(status: StoredRun['status'], failedSeries: number): string {
   const word = status === 'suspicious' ? 'held' : status;
   if (failedSeries === 0) return word;
   return `${word} with ${numbers.format(failedSeries)} failed series`;
+}
+
+function shownSources({ subject, run_id: id, record }: StoredRun): ShownSources | null {
+  if (!record?.sources) return null;
+  const { run_id: reader, files, bytes, first } = record.sources;
+  return {
+    files,
+    bytes,
+    first: first.map(({ fetched_at, ...file }) => ({ ...file, fetched_at_ms: Date.parse(fetched_at) })),
+    readBy: reader === id ? null : { run_id: reader, path: runPath(subject, reader) },
+  };
 }
 
 const numbers = new Intl.NumberFormat('en');

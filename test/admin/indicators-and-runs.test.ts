@@ -125,6 +125,16 @@ describe('runs', () => {
         rejects,
         failed_indicators: [{ slug: 'gii', reason: 'cut off', rows: 12 }],
         reason: 'rows fell',
+        revisions: { added: 4, changed: 3, removed: 2, restored: 1, indicators: [] },
+        sources: {
+          ...{ run_id: 'r0', files: 21, bytes: 4_200_000, digest: 'd'.repeat(64) },
+          first: [
+            {
+              url: 'https://undp.example/hdi.csv?a=<b>',
+              ...{ sha256: 'e3'.repeat(32), bytes: 1_500_000, fetched_at: finished_at },
+            },
+          ],
+        },
       }),
     );
     reporter.write(
@@ -140,7 +150,13 @@ describe('runs', () => {
     const page = await operator.get('/admin/runs/undp/r1');
     const expected = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
     expected.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
+    expected.push('4 values added, 3 changed, 2 removed, 1 restored');
+    expected.push(
+      '21 files, 4.2 MB, unchanged since run r0 . These are the first 1; all are in sources.parquet',
+    );
+    expected.push('https://undp.example/hdi.csv?a=&lt;b&gt; 1.5 MB 2026-11-21 12:00', 'e3'.repeat(32));
     for (const words of expected) expect(wordsOf(page)).toContain(words);
+    expect(page.html).toContain('href="/admin/runs/undp/r0"');
     expect(page.html).toContain('&lt;script&gt;1&lt;/script&gt;');
     expect(page.html).toContain('read &lt;b&gt;it&lt;/b&gt;');
     expect((await operator.get('/admin/runs/undp/none')).status).toBe(404);

@@ -207,6 +207,13 @@ async function seedRuns(service: AdminService): Promise<void> {
     rejects: { aggregate_place: { rows: 310, distinct: 2, samples: ['ZZK.WORLD', 'ZZA.VHHD'] } },
     failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing' }],
     reason: 'Held against the last good run: rows fell by 31.2 % (45660 to 31415; 20.0 % is allowed).',
+    sources: {
+      ...{ run_id: '20261121T110000Z', files: 23, bytes: 2_718_281, digest: '5e'.repeat(32) },
+      first: [1, 2, 3].map((number) => ({
+        url: `https://raw.example.org/open-numbers/ddf--undp--hdi/master/ddf--datapoints--hdi_${number}--by--country--year.csv`,
+        ...{ sha256: `a${number}`.repeat(32), bytes: 90_000 * number, fetched_at: formatTimestamp(NOON) },
+      })),
+    },
   };
   mirror.onRun(runRecord.parse(held));
   const line = { level: 30, run: held.run_id, provider: 'undp' };
