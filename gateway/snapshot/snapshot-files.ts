@@ -53,7 +53,7 @@ export class SnapshotFiles {
     try {
       return await reading;
     } catch (cause) {
-      if (await this.#isIntact(name)) throw cause;
+      if (!isFileError(cause) && (await this.#isIntact(name))) throw cause;
       this.#unreadable ??= name;
       throw new SnapshotUnreadable(`${name} cannot be read`, { cause });
     }
@@ -66,4 +66,9 @@ export class SnapshotFiles {
     await file.close();
     return size === this.sizeOf(name);
   }
+}
+
+/** An error of the file system or of DuckDB's access to it. The file may be back by now. */
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && ('syscall' in error || error.message.startsWith('IO Error'));
 }

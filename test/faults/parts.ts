@@ -19,6 +19,18 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./redis.ts')).redisFaults,
   },
   {
+    name: 'readiness',
+    fault: 'the directory of the snapshot moved away while it is served, and Redis filled, again and again',
+    limit_s: 120,
+    load: async () => (await import('./readiness.ts')).readinessFaults,
+  },
+  {
+    name: 'refused-keys',
+    fault: 'calls for whole indicators with keys that no longer work, as fast as they can be sent',
+    limit_s: 120,
+    load: async () => (await import('./refused-keys.ts')).refusedKeysFaults,
+  },
+  {
     name: 'replies',
     fault: 'a network between gateway and Redis that delays, drops and closes connections at random',
     limit_s: 120,

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { documentationText } from '../style/documentation.ts';
 import { clusterFaults } from './cluster.ts';
 import { gatewayFaults } from './gateway.ts';
+import { readinessFaults } from './readiness.ts';
 import { redisFaults } from './redis.ts';
+import { refusedKeysFaults } from './refused-keys.ts';
 import { repliesFaults } from './replies.ts';
 import type { Reporter } from './table.ts';
 
@@ -33,6 +35,12 @@ test('Redis replies lost: no caller is charged twice, served unpaid or left with
 
 test('gateway killed, stopped and given other snapshots: charges and responses stay correct', () =>
   holds(7, (report) => gatewayFaults(report, { kills: 2, stops: 2, publications: 1, workers: 16 })));
+
+test('snapshot directory removed, Redis full: calls are refused free of charge, and /readyz tells the cause', () =>
+  holds(4, (report) => readinessFaults(report, { rounds: 2, workers: 8 })));
+
+test('a flood of calls with keys that no longer work costs less than paid calls and causes no query', () =>
+  holds(2, (report) => refusedKeysFaults(report, { duration_ms: 1_500 })));
 
 test('cluster master killed: writes that waited for the replica survive', () =>
   holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0, costRounds: 0 })));

@@ -1,9 +1,13 @@
 /** Files of the open snapshot that disappear while it is served: 503 and a cause, nothing charged, recovery by itself. */
-import { mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { observationsFile } from '../../data/schema/snapshot.ts';
+import { readAllColumns } from '../../gateway/snapshot/indicator-columns.ts';
+import { QueryRunner } from '../../gateway/snapshot/query-runner.ts';
+import { SnapshotFiles, SnapshotUnreadable } from '../../gateway/snapshot/snapshot-files.ts';
+import { readManifest } from '../../gateway/snapshot/verify.ts';
 import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
@@ -109,6 +113,27 @@ describe.each([
     const { status, json } = await ready();
     expect(status).toBe(503);
     expect(json.causes).toEqual([`The file ${file} of snapshot ${FIXTURE_ID} cannot be read.`]);
+  });
+});
+
+describe('a read that failed while its file was away is unavailable, even when the file is back', () => {
+  const FILE = observationsFile('alpha.life_expectancy');
+  const READS: [string, (path: string, queries: QueryRunner) => Promise<unknown>][] = [
+    ['of bytes', (path) => readFile(path)],
+    ['by a query', (path, queries) => readAllColumns(queries, path)],
+  ];
+  test.each(READS)('%s', async (_name, read) => {
+    const home = join(directory, FIXTURE_ID);
+    const queries = await QueryRunner.open(10_000);
+    const files = new SnapshotFiles(home, await readManifest(home, FIXTURE_ID));
+    const restore = await moveAway(home);
+    const reading = read(files.path(FILE), queries);
+    await Promise.allSettled([reading]);
+    await restore();
+    await expect(files.guard(FILE, reading)).rejects.toThrow(SnapshotUnreadable);
+    expect(files.unreadable).toBe(FILE);
+    await files.guard(FILE, read(files.path(FILE), queries));
+    queries.close();
   });
 });
 
