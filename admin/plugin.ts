@@ -36,6 +36,7 @@ import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
+import { runActionRoutes } from './routes/run-actions.ts';
 import { runsRoutes } from './routes/runs.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
@@ -120,6 +121,7 @@ const ROUTES = [
   indicatorRoutes,
   runsRoutes,
   givenUpJobsRoutes,
+  runActionRoutes,
   usersRoutes,
   accountRoutes,
   ordersRoutes,

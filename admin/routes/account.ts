@@ -1,7 +1,7 @@
 /** One account: shows everything stored about it, suspends and restores it, adjusts its credits. */
 
 import { randomUUID } from 'node:crypto';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type AuditEntry, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import {
@@ -15,6 +15,15 @@ import { MAX_CREDITS } from '../../gateway/accounts/validation.ts';
 import type { UsageReport } from '../../gateway/metering/metering.ts';
 import { readUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import {
+  type Confirmation,
+  type ConfirmationPage,
+  confirmationView,
+  confirmedAction,
+  counted,
+  formatChange,
+  OPTIONAL_REASON,
+} from '../../gateway/pages/shared/confirmation.ts';
 import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
@@ -31,7 +40,13 @@ const query = z.object({
     .default(''),
   format: textField(20),
 });
-const creditsForm = z.object({ delta: untrimmedField(100), reason: textField(500), idem: textField(100) });
+const creditsForm = z.object({
+  delta: untrimmedField(100),
+  reason: textField(500),
+  idem: textField(100),
+  /** The account page asks; the confirmation page, and programs, act. */
+  step: z.enum(['ask', '']).default(''),
+});
 
 interface AccountPage {
   account: AccountRecord;
@@ -53,6 +68,7 @@ interface AccountPage {
 export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { accounts, redis, audit, now } = area;
   const view = area.view<AccountPage>('account.njk');
+  const confirm = confirmationView(area);
 
   async function page(
     reply: FastifyReply,
@@ -99,23 +115,48 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     return page(reply, id, freshForm(), before);
   });
 
-  for (const [move, action, becomes] of [
-    ['suspend', 'account.suspend', 'suspended'],
-    ['restore', 'account.restore', 'active'],
-  ] as const) {
-    scope.post<{ Params: { id: string } }>(`/users/:id/${move}`, async (request, reply) => {
-      const { account_id, state } = await accounts.get(request.params.id);
-      const subject = accountSubject(account_id);
-      const after = await auditedChange(
-        area,
-        request,
-        { action, subject, before: { state }, after: { state: becomes } },
-        () => accounts[move](account_id),
-        (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
-      );
-      return redirectWithFlash(area, reply, userPath(account_id), `The account is ${after.state}.`);
-    });
-  }
+  const setState = (
+    request: FastifyRequest,
+    { account_id, state }: AccountRecord,
+    move: 'suspend' | 'restore',
+    reason: string,
+  ): Promise<AccountRecord> =>
+    auditedChange(
+      area,
+      request,
+      {
+        action: `account.${move}`,
+        subject: accountSubject(account_id),
+        before: { state },
+        after: { state: move === 'suspend' ? 'suspended' : 'active' },
+        reason,
+      },
+      () => accounts[move](account_id),
+      (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
+    );
+
+  confirmedAction(scope, area, {
+    path: '/users/:id/suspend',
+    fields: z.object({}),
+    reason: () => OPTIONAL_REASON,
+    async ask(request) {
+      const account = await accounts.get(idOf(request));
+      const keys = await accounts.keys.list(account.account_id);
+      const active = keys.filter(({ state }) => state === 'active').length;
+      return suspension(account, active);
+    },
+    async act(request, _reply, { reason }) {
+      const account = await accounts.get(idOf(request));
+      const { state } = await setState(request, account, 'suspend', reason);
+      return { path: userPath(account.account_id), notice: `The account is ${state}.` };
+    },
+  });
+
+  scope.post<{ Params: { id: string } }>('/users/:id/restore', async (request, reply) => {
+    const account = await accounts.get(request.params.id);
+    const { state } = await setState(request, account, 'restore', '');
+    return redirectWithFlash(area, reply, userPath(account.account_id), `The account is ${state}.`);
+  });
 
   scope.post<{ Params: { id: string } }>('/users/:id/credits', async (request, reply) => {
     const { id } = request.params;
@@ -124,6 +165,10 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       page(reply.code(status), id, { ...sent, idem: sent.idem || randomUUID(), problem });
     const delta = checkedDelta(sent.delta);
     if (typeof delta === 'string') return refuse(422, delta);
+    if (sent.step === 'ask') {
+      if (sent.reason === '') return refuse(422, 'Give a reason.');
+      return confirm(reply, adjustment(await accounts.get(id), delta, sent));
+    }
     try {
       const notice = await adjust(id, delta, sent, request);
       return await redirectWithFlash(area, reply, userPath(id), notice);
@@ -161,7 +206,59 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   }
 }
 
+const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+
 const freshForm = (): CreditsForm => ({ delta: '', reason: '', idem: randomUUID(), problem: '' });
+
+const suspension = ({ account_id, email, name, credits }: AccountRecord, keys: number): Confirmation => ({
+  title: `Suspend ${email}`,
+  effects: [
+    `Requests with ${counted(keys, 'active key', 'active keys')} are refused from now on. The customer sees that the account is suspended.`,
+    'Balance, keys and orders stay. You can restore the account at any time.',
+  ],
+  figures: [
+    { label: 'Account', value: account_id },
+    { label: 'Name', value: name || '–' },
+    { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
+  ],
+  button: 'Suspend account',
+  isDestructive: true,
+  back: userPath(account_id),
+});
+
+/** What an adjustment will do, with the balance as it is now. */
+function adjustment(
+  { account_id, email, credits }: AccountRecord,
+  delta: number,
+  { reason, idem }: { reason: string; idem: string },
+): ConfirmationPage {
+  const after = Math.max(0, credits.balance + delta);
+  const shortfall = after - credits.balance - delta;
+  const amount = counted(Math.abs(delta), 'credit', 'credits');
+  const spent = counted(shortfall, 'credit was', 'credits were');
+  return {
+    confirmation: {
+      title: delta > 0 ? `Give ${amount} to ${email}` : `Take ${amount} from ${email}`,
+      effects: [
+        'The change becomes a permanent entry of the ledger. Another adjustment can reverse it.',
+        ...(shortfall > 0 ? [`${spent} already spent and cannot be taken back.`] : []),
+      ],
+      figures: [
+        { label: 'Account', value: account_id },
+        { label: 'Balance', value: formatChange(credits.balance, after) },
+        { label: 'Reason', value: reason },
+      ],
+      button: delta > 0 ? 'Give credits' : 'Take credits',
+      isDestructive: delta < 0,
+      values: { delta: String(delta), reason, idem: idem || randomUUID() },
+      back: userPath(account_id),
+    },
+    action: `${userPath(account_id)}/credits`,
+    reason: null,
+    asksPassword: false,
+    problem: '',
+  };
+}
 
 export interface CreditsForm {
   delta: string;

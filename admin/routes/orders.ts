@@ -1,9 +1,17 @@
 /** Lists orders of all accounts and changes their status by hand, such as for a paid invoice or a refund. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import type { OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
+import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatChange,
+  formatCount,
+  REASON,
+} from '../../gateway/pages/shared/confirmation.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import {
   formatField,
@@ -12,32 +20,40 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { TEMPLATE_FILTERS } from '../../gateway/pages/shared/template-filters.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
-/** Status changes that an operator can make, by current status, with button labels. */
-const MOVES = {
-  pending: [
-    { to: 'paid', label: 'Mark paid' },
-    { to: 'failed', label: 'Mark failed' },
-    { to: 'cancelled', label: 'Cancel' },
-  ],
-  paid: [{ to: 'refunded', label: 'Refund' }],
+type Target = Exclude<OrderState, 'pending'>;
+const LABELS = {
+  paid: 'Mark paid',
+  failed: 'Mark failed',
+  cancelled: 'Cancel order',
+  refunded: 'Refund',
+} as const satisfies Record<Target, string>;
+const TITLES = {
+  paid: 'Mark as paid: order',
+  failed: 'Mark as failed: order',
+  cancelled: 'Cancel order',
+  refunded: 'Refund order',
+} as const satisfies Record<Target, string>;
+/** Status changes that an operator can make, by current status. */
+const MOVES: Readonly<Record<OrderState, readonly Target[]>> = {
+  pending: ['paid', 'failed', 'cancelled'],
+  paid: ['refunded'],
   failed: [],
   cancelled: [],
   refunded: [],
-} as const satisfies Record<OrderState, readonly { to: OrderState; label: string }[]>;
+};
 
 const query = z.object({ status: textField(50), limit: integerField(1, 1_000, 100), format: formatField });
-const form = z.object({ to: z.enum(['paid', 'failed', 'cancelled', 'refunded']) });
 
 interface OrdersPage {
   status: string;
   states: readonly string[];
   limit: number;
-  orders: (OrderRecord & { user: string; moves: readonly { to: string; label: string }[] })[];
+  orders: (OrderRecord & { user: string; moves: { to: Target; label: string }[] })[];
   csv: string;
 }
 
@@ -81,40 +97,89 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
       orders: orders.map((order) => ({
         ...order,
         user: userPath(order.account_id),
-        moves: MOVES[order.state],
+        moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
       })),
       csv: withQuery(PATH, { status, format: 'csv' }),
     });
   });
 
-  scope.post<{ Params: { id: string } }>('/orders/:id/move', async (request, reply) => {
-    const { to } = parseFields(form, request.body);
-    const before = await area.accounts.orders.get(request.params.id);
-    const { order_id, account_id, state } = before;
-    const { order, balance } = await auditedChange(
-      area,
-      request,
-      {
-        action: `order.${to}`,
-        subject: accountSubject(account_id),
-        before: { order: order_id, state },
-        after: { order: order_id, state: to },
-      },
-      () => area.accounts.orders.move(order_id, to),
-      ({ order, balance, changed }) =>
-        changed
-          ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }
-          : null,
-    );
-    const short =
-      order.shortfall > 0
-        ? ` ${order.shortfall} credits were already spent and could not be taken back.`
-        : '';
-    return redirectWithFlash(
-      area,
-      reply,
-      PATH,
-      `Order ${order.order_id} is ${order.state}; the balance is ${balance}.${short}`,
-    );
+  confirmedAction(scope, area, {
+    path: '/orders/:id/move',
+    fields: z.object({ to: z.enum(['paid', 'failed', 'cancelled', 'refunded']) }),
+    reason: () => REASON,
+    async ask(request, { to }) {
+      const order = await area.accounts.orders.get(idOf(request));
+      return orderMove(order, await area.accounts.get(order.account_id), to);
+    },
+    async act(request, _reply, { fields: { to }, reason }) {
+      const { order_id, account_id, state } = await area.accounts.orders.get(idOf(request));
+      const { order, balance } = await auditedChange(
+        area,
+        request,
+        {
+          action: `order.${to}`,
+          subject: accountSubject(account_id),
+          before: { order: order_id, state },
+          after: { order: order_id, state: to },
+          reason,
+        },
+        () => area.accounts.orders.move(order_id, to),
+        ({ order, balance, changed }) =>
+          changed
+            ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }
+            : null,
+      );
+      const short =
+        order.shortfall > 0
+          ? ` ${counted(order.shortfall, 'credit was', 'credits were')} already spent and could not be taken back.`
+          : '';
+      const notice = `Order ${order_id} is ${order.state}; the balance is ${formatCount(balance)}.${short}`;
+      return { path: PATH, notice };
+    },
   });
+}
+
+const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+
+/** What a change of status will do, with the balance as it is now. */
+function orderMove(
+  order: OrderRecord,
+  { email, credits: { balance } }: AccountRecord,
+  to: Target,
+): Confirmation {
+  const { order_id, account_id, credits, state, payment } = order;
+  const price = TEMPLATE_FILTERS.money(order.price_minor, order.currency);
+  const after = { paid: balance + credits, refunded: Math.max(0, balance - credits) };
+  const next = to === 'paid' || to === 'refunded' ? after[to] : balance;
+  const spent = to === 'refunded' ? credits - (balance - next) : 0;
+  const effects = {
+    paid: [
+      `States that ${price} have arrived and gives ${counted(credits, 'credit', 'credits')} to ${email}.`,
+      'Check the bank account first. Only a refund reverses it.',
+    ],
+    refunded: [
+      `States that ${price} were paid back and takes the credits of the order from ${email}. It moves no money.`,
+      ...(spent > 0
+        ? [`${counted(spent, 'credit was', 'credits were')} already spent and cannot be taken back.`]
+        : []),
+      'This cannot be undone.',
+    ],
+    failed: ['States that the payment failed. No credits are given. This cannot be undone.'],
+    cancelled: ['Cancels the order. No credits are given. This cannot be undone.'],
+  } satisfies Record<Target, string[]>;
+  return {
+    title: `${TITLES[to]} ${order_id}`,
+    effects: effects[to],
+    figures: [
+      { label: 'Customer', value: `${email}, ${account_id}` },
+      { label: 'Order', value: `${order.pack_name}, ${counted(credits, 'credit', 'credits')} for ${price}` },
+      { label: 'Payment', value: payment === 'stripe' ? 'card, through Stripe' : 'invoice' },
+      { label: 'Status', value: `${state} → ${to}` },
+      { label: 'Balance', value: formatChange(balance, next) },
+    ],
+    button: LABELS[to],
+    isDestructive: to !== 'paid',
+    values: { to },
+    back: PATH,
+  };
 }

@@ -1,30 +1,33 @@
 /** Lists and closes privacy requests (exports and erasures). To close an erasure as done is to carry it out. */
 
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import { describeRemoved } from '../../gateway/accounts/privacy/erasures.ts';
-import type { PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
+import type { ErasureCounts, PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
+import type { AccountRecord } from '../../gateway/accounts/records.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  type Figure,
+  type ReasonField,
+} from '../../gateway/pages/shared/confirmation.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
 const query = z.object({ format: formatField });
-const closeForm = z.object({ status: textField(50), note: textField(2_000) });
 
-interface QueuedRequest extends Omit<PrivacyRequest, 'note'> {
+interface QueuedRequest extends PrivacyRequest {
   age_days: number;
   user: string;
-  /** The typed note when the form was refused. */
-  note: string;
 }
 
 interface QueuePage {
   requests: QueuedRequest[];
-  problem: string;
 }
 
 const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
@@ -36,47 +39,109 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     const open = await area.requests.listOpen();
     return open.map((request) => ({
       ...request,
-      note: '',
       age_days: Math.floor((area.now() - request.created_at_ms) / DAY_MS),
       user: userPath(request.account_id),
     }));
   }
 
-  async function page(reply: FastifyReply, problem = '', kept?: { id: string; note: string }) {
-    const requests = (await queue()).map((request) =>
-      request.request_id === kept?.id ? { ...request, note: kept.note } : request,
-    );
-    return view(reply, 'Privacy requests', { requests, problem });
-  }
-
   scope.get('/gdpr', async (request, reply) => {
     const { format } = parseFields(query, request.query);
     if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, (await queue()).map(row));
-    return page(reply);
+    return view(reply, 'Privacy requests', { requests: await queue() });
   });
 
-  scope.post<{ Params: { id: string } }>('/gdpr/:id/close', async (request, reply) => {
-    const { id } = request.params;
-    const { status, note } = parseFields(closeForm, request.body);
-    const before = await area.requests.get(id);
-    if (status !== 'done' && status !== 'failed')
-      return page(reply.code(422), 'Close a request as done or as failed.', { id, note });
-    const { notice } = await auditedChange(
-      area,
-      request,
-      {
-        action: 'request.close',
-        subject: accountSubject(before.account_id),
-        before: { request: id, status: before.status },
-        after: { request: id, status },
-        reason: note,
-      },
-      () => closeAs(area, before, status, { note, by: actorOf(request) }),
-      ({ changed }) => (changed ? {} : null),
-    );
-    return redirectWithFlash(area, reply, PATH, notice);
+  confirmedAction(scope, area, {
+    path: '/gdpr/:id/close',
+    fields: z.object({ status: textField(50) }),
+    reason: () => NOTE,
+    async ask(request, { status }) {
+      const one = await area.requests.get(idOf(request));
+      const account = await area.accounts.get(one.account_id);
+      if (status !== 'done') return failure(one, account);
+      if (one.kind === 'export') return delivery(one, account);
+      return erasure(one, account, await area.erasures.find(one.account_id));
+    },
+    async act(request, _reply, { fields: { status }, reason: note }) {
+      const id = idOf(request);
+      const before = await area.requests.get(id);
+      if (status !== 'done' && status !== 'failed')
+        return { status: 422, problem: 'Close a request as done or as failed.' };
+      const { notice } = await auditedChange(
+        area,
+        request,
+        {
+          action: 'request.close',
+          subject: accountSubject(before.account_id),
+          before: { request: id, status: before.status },
+          after: { request: id, status },
+          reason: note,
+        },
+        () => closeAs(area, before, status, { note, by: actorOf(request) }),
+        ({ changed }) => (changed ? {} : null),
+      );
+      return { path: PATH, notice };
+    },
   });
 }
+
+const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+
+const NOTE: ReasonField = {
+  name: 'note',
+  label: 'Note',
+  hint: 'optional; the customer sees it, and the audit log keeps it',
+  isRequired: false,
+  maxLength: 2_000,
+};
+
+const closing = (
+  { request_id, kind, status, plan }: PrivacyRequest,
+  { account_id, email, credits }: AccountRecord,
+): Figure[] => [
+  { label: 'Customer', value: `${email}, ${account_id}` },
+  { label: 'Request', value: `${request_id}, ${kind}, ${status}` },
+  ...(plan === null ? [] : [{ label: 'Prepared', value: plan }]),
+  { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
+];
+
+const failure = (request: PrivacyRequest, account: AccountRecord): Confirmation => ({
+  title: `Close request ${request.request_id} as failed`,
+  effects: [
+    `The ${request.kind} is not carried out, and the customer is told so. The customer can ask again.`,
+  ],
+  figures: closing(request, account),
+  button: 'Close as failed',
+  isDestructive: true,
+  values: { status: 'failed' },
+  back: PATH,
+});
+
+const delivery = (request: PrivacyRequest, account: AccountRecord): Confirmation => ({
+  title: `Close export ${request.request_id} as done`,
+  effects: [
+    'Close an export yourself only when you have handed the data over. A download by the customer closes it too.',
+    ...(request.status === 'pending' ? ['Its file is not ready yet: it cannot be closed as done now.'] : []),
+  ],
+  figures: closing(request, account),
+  button: 'Close as done',
+  isDestructive: false,
+  values: { status: 'done' },
+  back: PATH,
+});
+
+const erasure = (request: PrivacyRequest, account: AccountRecord, found: ErasureCounts): Confirmation => ({
+  title: `Erase ${account.email}`,
+  effects: [
+    `Removes now: ${describeRemoved(found)}.`,
+    'Closes the account and ends its sessions. The remaining credits can no longer be spent.',
+    'Ledger, orders and usage stay under an anonymous id. This cannot be undone.',
+  ],
+  figures: closing(request, account),
+  button: 'Erase now',
+  isDestructive: true,
+  values: { status: 'done' },
+  back: PATH,
+});
 
 /** Closes a request, as done only by carrying it out. `changed` is false if it already had that status. */
 async function closeAs(

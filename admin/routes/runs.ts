@@ -1,10 +1,8 @@
-/** Ingestion runs, builds and snapshots: lists them, and starts, cancels, accepts or rolls back on request. */
+/** Lists ingestion runs, builds and snapshots. `run-actions.ts` starts, cancels, accepts and rolls back. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { EnqueueResult } from '../../data/runtime/jobs.ts';
-import type { RunLogLine } from '../../data/runtime/run-store.ts';
+import type { RunLogLine, RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import {
   createPager,
@@ -16,13 +14,12 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { type ListedJob, listGivenUpJobs } from './given-up-jobs.ts';
 import { indicatorPath } from './indicator.ts';
-import { RUNS_PATH as PATH, runPath } from './run-path.ts';
+import { RUNS_PATH, runPath } from './run-path.ts';
 
 const MAX_EXPORTED = 2_000;
 const REFRESH_S = 3;
@@ -131,19 +128,13 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       subject,
       providers: await listProviderFreshness(await area.providers(), runs, now()),
       runs: shown,
-      refresh: autoRefresh(reply, withQuery(PATH, { subject }), follow, isRunning),
+      refresh: autoRefresh(reply, withQuery(RUNS_PATH, { subject }), follow, isRunning),
       snapshots: await listSnapshots(area.snapshotDir),
       givenUp: await listGivenUpJobs(area),
-      pager: createPager(PATH, { subject }, { total, limit, offset }),
-      csv: withQuery(PATH, { subject, format: 'csv' }),
+      pager: createPager(RUNS_PATH, { subject }, { total, limit, offset }),
+      csv: withQuery(RUNS_PATH, { subject, format: 'csv' }),
     });
   });
-
-  async function findRun(subject: string, id: string): Promise<StoredRun> {
-    const run = await runs.get(subject, id);
-    if (!run) throw new PageError(404, `There is no run ${id} of ${subject}.`);
-    return run;
-  }
 
   function failedSeriesOf({ subject, record }: StoredRun): FailedSeries[] {
     const carried = new Set(record?.carried_indicators);
@@ -157,7 +148,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get<RunParams>('/runs/:subject/:run', async (request, reply) => {
     const { subject, run: id } = request.params;
-    const run = await findRun(subject, id);
+    const run = await findRun(runs, subject, id);
     const { follow } = parseFields(runQuery, request.query);
     return runView(reply, `${subject}, run ${id}`, {
       summary: summariseRun(run, now()),
@@ -169,84 +160,13 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       log: await runs.log(subject, id),
     });
   });
-
-  scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
-    const { id } = request.params;
-    if (!(await area.providers()).has(id)) throw new PageError(404, `There is no provider ${id}.`);
-    const result = await auditedChange(
-      area,
-      request,
-      { action: 'provider.rerun', subject: `provider ${id}` },
-      () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
-      ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
-    );
-    return redirectWithFlash(area, reply, PATH, queueNotice(id, result));
-  });
-
-  scope.post<RunParams>('/runs/:subject/:run/accept', async (request, reply) => {
-    const { subject, run: id } = request.params;
-    const run = await findRun(subject, id);
-    if (run.status !== 'suspicious') throw new PageError(409, `Run ${id} is ${run.status}, not held.`);
-    const result = await auditedChange(
-      area,
-      request,
-      { action: 'run.accept', subject: `provider ${subject}`, after: { run: id } },
-      () => area.jobs.accept(subject, id, { by: actorOf(request) }),
-      ({ state }) => (state === 'queued' ? {} : null),
-    );
-    return redirectWithFlash(area, reply, PATH, queueNotice(subject, result));
-  });
-
-  scope.post<RunParams>('/runs/:subject/:run/cancel', async (request, reply) => {
-    const { subject, run: id } = request.params;
-    const isCancelled = await auditedChange(
-      area,
-      request,
-      {
-        action: 'run.cancel',
-        subject: subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`,
-        after: { run: id },
-      },
-      () => runs.cancel(subject, id, actorOf(request)),
-      (cancelled) => (cancelled ? {} : null),
-    );
-    const notice = isCancelled ? 'The run shutdownHooks within seconds.' : 'The run had already ended.';
-    return redirectWithFlash(area, reply, runPath(subject, id), notice);
-  });
-
-  scope.post('/rebuild', async (request, reply) => {
-    await auditedChange(area, request, { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT }, () =>
-      area.jobs.rebuild({ by: actorOf(request) }),
-    );
-    return redirectWithFlash(area, reply, PATH, 'A rebuild is queued.');
-  });
-
-  scope.post<{ Params: { id: string } }>('/snapshots/:id/rollback', async (request, reply) => {
-    const { id } = request.params;
-    const snapshots = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
-    if (!snapshots.some((snapshot) => snapshot.id === id))
-      throw new PageError(404, `There is no snapshot ${id}.`);
-    const before = snapshots.find(({ current }) => current)?.id ?? null;
-    await auditedChange(
-      area,
-      request,
-      {
-        action: 'snapshot.rollback',
-        subject: SNAPSHOT_SUBJECT,
-        before: { snapshot: before },
-        after: { snapshot: id },
-      },
-      () => area.jobs.rollback(id, { by: actorOf(request) }),
-    );
-    return redirectWithFlash(area, reply, PATH, `Snapshot ${id} will be served within seconds.`);
-  });
 }
 
-/** One provider is never ingested twice at once. */
-function queueNotice(provider: string, { state }: EnqueueResult): string {
-  if (state === 'queued') return `${provider} is queued.`;
-  if (state === 'waiting') return `${provider} is already queued.`;
-  return `${provider} is already running; nothing was started.`;
+/** @throws {PageError} 404 */
+export async function findRun(runs: RunStore, subject: string, id: string): Promise<StoredRun> {
+  const run = await runs.get(subject, id);
+  if (!run) throw new PageError(404, `There is no run ${id} of ${subject}.`);
+  return run;
 }
 
 export function summariseRun(run: StoredRun, now_ms: number): RunSummary {

@@ -75,6 +75,8 @@ const state = async () => (await service.accounts.get(account_id)).state;
 const override = async () => (await readOverrides(service.client)).get(indicator) ?? null;
 const jobs = async () => (await service.client.keys(`${redisKeys.jobs}:*`)).length;
 
+const BECAUSE = { reason: 'because' };
+
 /** Forms of every change, and state that shows whether the change was made. */
 const CHANGES: [
   action: string,
@@ -97,7 +99,7 @@ const CHANGES: [
   ],
   ['account.suspend', () => `/admin/users/${account_id}/suspend`, {}, state],
   ['account.restore', () => `/admin/users/${account_id}/restore`, {}, state],
-  ['order.paid', () => `/admin/orders/${order_id}/move`, { to: 'paid' }, balance],
+  ['order.paid', () => `/admin/orders/${order_id}/move`, { to: 'paid', ...BECAUSE }, balance],
   [
     'request.close',
     () => `/admin/gdpr/${request_id}/close`,
@@ -112,9 +114,9 @@ const CHANGES: [
   ],
   ['indicator.disable', () => `/admin/indicators/${indicator}/toggle`, {}, override],
   ['provider.rerun', () => '/admin/providers/gapminder/rerun', {}, jobs],
-  ['run.accept', () => '/admin/runs/undp/held/accept', {}, jobs],
-  ['snapshot.rebuild', () => '/admin/rebuild', {}, jobs],
-  ['snapshot.rollback', () => `/admin/snapshots/${snapshot}/rollback`, {}, jobs],
+  ['run.accept', () => '/admin/runs/undp/held/accept', BECAUSE, jobs],
+  ['snapshot.rebuild', () => '/admin/rebuild', BECAUSE, jobs],
+  ['snapshot.rollback', () => `/admin/snapshots/${snapshot}/rollback`, BECAUSE, jobs],
 ];
 
 describe('a process that dies between a change and its audit entry', () => {

@@ -180,7 +180,7 @@ describe('runs', () => {
   });
 
   it('POST …/accept accepts only held runs, POST …/cancel stops only running ones', async () => {
-    const post = (path: string) => operator.submit('/admin/', path, {});
+    const post = (path: string) => operator.submit('/admin/', path, { reason: 'because' });
     expect((await post('/admin/runs/undp/r1/accept')).status).toBe(303);
     expect((await post('/admin/runs/imf/r2/accept')).status).toBe(409);
     await post('/admin/runs/imf/r2/cancel');
@@ -192,7 +192,7 @@ describe('runs', () => {
   it('POST /admin/snapshots/{id}/rollback: rolls back to a published snapshot only', async () => {
     const _csrf = tokenOf(await operator.get('/admin/runs'));
     const roll = (id: string) =>
-      operator.post(`/admin/snapshots/${encodeURIComponent(id)}/rollback`, { _csrf });
+      operator.post(`/admin/snapshots/${encodeURIComponent(id)}/rollback`, { _csrf, reason: 'r' });
     expect((await roll('20200101T000000Z-00000000')).status).toBe(404);
     expect((await roll('../../etc')).status).toBe(404);
     const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];

@@ -146,7 +146,8 @@ describe('operator routes', () => {
     expect((await operator.get('/admin/orders?limit=1')).html.match(/ord_\w+<\/span><\/th>/g)).toHaveLength(
       1,
     );
-    const move = (to: string) => operator.submit('/admin/orders', `/admin/orders/${order_id}/move`, { to });
+    const move = (to: string) =>
+      operator.submit('/admin/orders', `/admin/orders/${order_id}/move`, { to, reason: 'r' });
     expect((await move('paid')).status).toBe(303);
     expect((await move('paid')).status).toBe(303);
     expect((await service.accounts.get(ids[1] ?? '')).credits.balance).toBe(10_100);

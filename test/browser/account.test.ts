@@ -126,6 +126,9 @@ describe('a customer, from sign-up to erasure', () => {
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
     await page.getByRole('link', { name: 'Back to the order' }).click();
     await inspect(page, 'account-order');
+    await page.getByRole('link', { name: 'Cancel order' }).click();
+    await inspect(page, 'account-order-cancel');
+    await page.getByRole('link', { name: 'Cancel', exact: true }).click();
     const [placed] = await harness.context.accounts.orders.list(
       (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
@@ -183,7 +186,9 @@ describe('a customer, from sign-up to erasure', () => {
     const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
     expect(file.account).toMatchObject({ email: EMAIL, name: 'Ann <Example>' });
     expect(file.ledger).toHaveLength(6);
-    await page.getByLabel('Password to erase your data').fill(PASSWORD);
+    await page.getByRole('link', { name: 'Erase my data' }).click();
+    await inspect(page, 'account-erase');
+    await page.getByLabel('Your password').fill(PASSWORD);
     await button('Erase my data permanently').click();
     await page.getByText('Your erasure is requested').waitFor();
     await inspect(page, 'account-data');
@@ -219,7 +224,9 @@ describe('a customer who closes the account', () => {
     await page.context().clearCookies();
     await go('/account/data');
     await signIn();
-    await page.getByLabel('Password to close the account').fill(PASSWORD);
+    await page.getByRole('link', { name: 'Close account' }).click();
+    await inspect(page, 'account-close');
+    await page.getByLabel('Your password').fill(PASSWORD);
     await button('Close account permanently').click();
     await heading('Your account is closed');
     await inspect(page, 'account-closed');

@@ -6,7 +6,7 @@ import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
-import { follow, inspect, signIn } from './page-checks.ts';
+import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -32,6 +32,13 @@ describe('the operator area', () => {
     await browser[Symbol.asyncDispose]();
     await service.stop();
   });
+
+  /** Answers a confirmation page. */
+  async function confirm(name: string, button: string, reason?: string): Promise<void> {
+    await inspect(page, name);
+    if (reason !== undefined) await page.getByLabel(/^(Reason|Note)/).fill(reason);
+    await page.getByRole('button', { name: button }).click();
+  }
 
   it('signs in', async () => {
     await page.goto(`${service.url}/admin/users?q=amara`);
@@ -88,8 +95,25 @@ describe('the operator area', () => {
     await page.getByRole('link', { name: /^undp/ }).click();
     await page.waitForURL('**/admin/runs/undp/**');
     await inspect(page, 'admin-run');
-    await page.getByRole('button', { name: 'Accept run and publish' }).click();
+    await page.getByRole('link', { name: 'Accept run and publish' }).click();
+    await confirm('admin-run-accept', 'Accept run and publish', 'read the source');
     await page.getByText('undp is queued').waitFor();
+  });
+
+  it('asks before it cancels a run, rebuilds or rolls back', async () => {
+    await page.goto(`${service.url}/admin/runs?subject=gapminder`);
+    await page.getByRole('link', { name: /^gapminder, run/ }).click();
+    await page.getByRole('link', { name: 'Cancel run' }).click();
+    await confirm('admin-run-cancel', 'Cancel run');
+    await page.getByText('The run stops within seconds.').waitFor();
+    await follow(page, 'Runs', '/admin/runs');
+    await page.getByRole('link', { name: 'Rebuild from the lake' }).click();
+    await confirm('admin-rebuild', 'Rebuild and publish', 'new licence');
+    await page.getByText('A rebuild is queued.').waitFor();
+    await page.goto(`${service.url}/admin/snapshots/${service.snapshots.current()?.id}/rollback`);
+    await inspect(page, 'admin-rollback');
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.waitForURL('**/admin/runs');
   });
 
   it('finds an account, suspends and restores it', async () => {
@@ -100,7 +124,8 @@ describe('the operator area', () => {
     await page.getByRole('link', { name: 'amara@example.org' }).click();
     await page.waitForURL('**/admin/users/acc_*');
     await inspect(page, 'admin-account');
-    await page.getByRole('button', { name: 'Suspend account' }).click();
+    await page.getByRole('link', { name: 'Suspend account' }).click();
+    await confirm('admin-account-suspend', 'Suspend account', 'sells the data');
     await page.getByText('The account is suspended.').waitFor();
     await page.getByRole('button', { name: 'Restore account' }).click();
     await page.getByText('The account is active.').waitFor();
@@ -110,13 +135,15 @@ describe('the operator area', () => {
     await page.goto(`${service.url}/admin/users/${accountId}`);
     await page.getByLabel('Credits').fill('1.5');
     await page.getByLabel('Reason').fill('goodwill');
-    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('Credits must be a whole number').waitFor();
     await inspect(page, 'admin-credits-refused');
     expect(await page.getByLabel('Reason').inputValue()).toBe('goodwill');
     consoleErrors.length = 0; // browsers report a 422 as an error
     await page.getByLabel('Credits').fill('-100000');
-    await page.getByRole('button', { name: 'Adjust' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('heading', { name: /^Take 100,000 credits from/ }).waitFor();
+    await confirm('admin-credits-ask', 'Take credits');
     await page.getByRole('status').waitFor();
     await inspect(page, 'admin-credits-adjusted');
     expect((await service.accounts.get(accountId)).credits.balance).toBe(0);
@@ -126,9 +153,10 @@ describe('the operator area', () => {
     await follow(page, 'Orders', '/admin/orders');
     await inspect(page, 'admin-orders');
     await page
-      .getByRole('button', { name: /Mark paid/ })
+      .getByRole('link', { name: /Mark paid/ })
       .first()
       .click();
+    await confirm('admin-order-paid', 'Mark paid', 'transfer of 21 November');
     await page.getByRole('status').waitFor();
     expect((await service.accounts.orders.listAll({ state: 'pending' })).length).toBe(1);
   });
@@ -144,11 +172,8 @@ describe('the operator area', () => {
   it('closes a privacy request', async () => {
     await follow(page, 'Privacy requests', '/admin/gdpr');
     await inspect(page, 'admin-gdpr');
-    await page
-      .getByLabel(/Note on request/)
-      .first()
-      .fill('handed over');
-    await page.getByRole('button', { name: 'Done' }).first().click();
+    await page.getByRole('link', { name: /^Erase/ }).click();
+    await confirm('admin-erasure', 'Erase now', 'asked by letter');
     await page.getByRole('status').waitFor();
     expect((await service.requests.listOpen()).length).toBe(1);
   });
@@ -159,6 +184,10 @@ describe('the operator area', () => {
     expect(consoleErrors).toEqual([]);
     await page.goto(`${service.url}/admin/nothing`);
     await inspect(page, 'admin-not-found');
+  });
+
+  it('was inspected page by page', () => {
+    expect(unseenPages(service.routes, '/admin')).toEqual([]);
   });
 
   it('signs out', async () => {

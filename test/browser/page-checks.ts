@@ -66,9 +66,20 @@ async function expectEverythingInSight(page: Page, name: string, width: number):
   }
 }
 
-const inspected = new Set<string>();
 /** Paths of the pages that were inspected, without queries. */
-export const inspectedPaths = (): string[] => [...inspected];
+const inspected = new Set<string>();
+
+/** Routes below a root that have a page which was not inspected; paths with `*` have none. */
+export function unseenPages(routes: readonly { method: string; url: string }[], root: string): string[] {
+  const pages = routes.filter(
+    ({ method, url }) => method.split(',').includes('GET') && url.startsWith(root) && !url.includes('*'),
+  );
+  const isSeen = (url: string): boolean => {
+    const pattern = new RegExp(`^${url.replaceAll(/:[a-z_]+/g, '[^/]+')}/?$`);
+    return [...inspected].some((path) => pattern.test(path));
+  };
+  return [...new Set(pages.map(({ url }) => url))].filter((url) => !isSeen(url));
+}
 
 /**
  * Checks a page at each width, in light and dark.

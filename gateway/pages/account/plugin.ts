@@ -15,6 +15,7 @@ import { createPageViews, installProtectedArea, type ProtectedArea } from '../sh
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
+import { leavingRoutes } from './routes/leaving.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
@@ -71,6 +72,7 @@ const ROUTES = [
   orderRoutes,
   invoiceRoutes,
   privacyRoutes,
+  leavingRoutes,
 ];
 
 /** Mounts the pages. The app installs their stylesheet; see `gateway/pages/shared/stylesheet.ts`. */

@@ -13,11 +13,19 @@ const number = (value: number | null): string => (value === null ? '–' : integ
 const signed = (value: number): string =>
   value > 0 ? `+${integers.format(value)}` : value < 0 ? `−${integers.format(-value)}` : '0';
 
-/** `2026-11-21 12:00:20 UTC` as a `<time>` element; a dash for null and 0. */
-function moment(ms: number | null): nunjucks.runtime.SafeString | string {
+/** `2026-11-21 12:00:20 UTC`; a dash for null and 0. */
+export function formatMoment(ms: number | null): string {
   if (ms === null || !Number.isFinite(ms) || ms === 0) return '–';
   const iso = new Date(ms).toISOString();
-  return safe(`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`);
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}
+
+/** The same as a `<time>` element. */
+function moment(ms: number | null): nunjucks.runtime.SafeString | string {
+  const text = formatMoment(ms);
+  return ms === null || text === '–'
+    ? text
+    : safe(`<time datetime="${new Date(ms).toISOString()}">${text}</time>`);
 }
 
 /** `3 min`, `5 h`, `12 days`. */

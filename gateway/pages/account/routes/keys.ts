@@ -3,12 +3,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
+import { type Confirmation, confirmedAction } from '../../shared/confirmation.ts';
 import { parseFields, textField } from '../../shared/forms.ts';
-import { redirectWithFlash } from '../../shared/protected-area.ts';
+import { formatMoment } from '../../shared/template-filters.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 
 const MAX_LABEL_LENGTH = 100;
 const keyForm = z.object({ label: textField(MAX_LABEL_LENGTH), expires: textField(10) });
+
+const PATH = '/account/keys';
 
 interface KeysPage {
   keys: KeyRecord[];
@@ -66,9 +69,6 @@ function endOfDay(day: string): number | null {
 }
 
 export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<{ key: KeyRecord }>('key-revoke.njk');
-  const path = '/keys/:key_id/revoke';
-
   const findOwnKey = async (request: FastifyRequest): Promise<KeyRecord> => {
     const { key_id } = request.params as { key_id: string };
     const keys = await context.accounts.keys.list(accountIdOf(request));
@@ -77,14 +77,38 @@ export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext)
     return key;
   };
 
-  scope.get(path, async (request, reply) => view(reply, 'Revoke a key', { key: await findOwnKey(request) }));
-
-  scope.post(path, async (request, reply) => {
-    const { key_id, state } = await findOwnKey(request);
-    const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
-    await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
-      context.accounts.keys.revoke(key_id),
-    );
-    return redirectWithFlash(context, reply, '/account/keys', `Key ${key_id} is revoked.`);
+  confirmedAction(scope, context, {
+    path: '/keys/:key_id/revoke',
+    fields: z.object({}),
+    reason: () => null,
+    ask: async (request) => revocation(await findOwnKey(request)),
+    async act(request) {
+      const { key_id, state } = await findOwnKey(request);
+      const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
+      await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
+        context.accounts.keys.revoke(key_id),
+      );
+      return { path: PATH, notice: `Key ${key_id} is revoked.` };
+    },
   });
+}
+
+function revocation({ key_id, label, last4, state, last_used_at_ms }: KeyRecord): Confirmation {
+  return {
+    title: 'Revoke a key',
+    effects: [
+      state === 'active'
+        ? 'Programs that use this key are refused from their next request on. This cannot be undone.'
+        : `This key is ${state} already.`,
+    ],
+    figures: [
+      { label: 'Id', value: key_id },
+      { label: 'Label', value: label || '–' },
+      { label: 'Ends with', value: `…${last4}` },
+      { label: 'Last used', value: formatMoment(last_used_at_ms) },
+    ],
+    button: 'Revoke key permanently',
+    isDestructive: true,
+    back: PATH,
+  };
 }

@@ -15,8 +15,10 @@ import {
   type OrderRecord,
   PAYMENT_IDS,
 } from '../../../accounts/records.ts';
+import { type Confirmation, confirmedAction, counted } from '../../shared/confirmation.ts';
 import { PageError, parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
+import { TEMPLATE_FILTERS } from '../../shared/template-filters.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
@@ -129,21 +131,41 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
     return sendToCheckout(request, reply, order);
   });
 
-  scope.post('/orders/:order_id/cancel', async (request, reply) => {
-    const { order_id, state, payment } = await findOwnOrder(context, request);
-    // A card payment may be under way at Stripe, which reports a cancelled session by webhook.
-    if (payment !== 'invoice') throw new PageError(409, 'Cancel this order on the page where it is paid.');
-    const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
-    await auditedChange(
-      context,
-      request,
-      { action: 'order.cancel', ...facts },
-      () => context.accounts.orders.move(order_id, 'cancelled'),
-      ({ changed }) => (changed ? {} : null),
-    );
-    return redirectWithFlash(context, reply, orderPath(order_id), 'The order is cancelled.');
+  confirmedAction(scope, context, {
+    path: '/orders/:order_id/cancel',
+    fields: z.object({}),
+    reason: () => null,
+    ask: async (request) => cancellation(await findOwnOrder(context, request)),
+    async act(request) {
+      const { order_id, state, payment } = await findOwnOrder(context, request);
+      // A card payment may be under way at Stripe, which reports a cancelled session by webhook.
+      if (payment !== 'invoice') throw new PageError(409, 'Cancel this order on the page where it is paid.');
+      const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
+      await auditedChange(
+        context,
+        request,
+        { action: 'order.cancel', ...facts },
+        () => context.accounts.orders.move(order_id, 'cancelled'),
+        ({ changed }) => (changed ? {} : null),
+      );
+      return { path: orderPath(order_id), notice: 'The order is cancelled.' };
+    },
   });
 }
+
+const cancellation = (order: OrderRecord): Confirmation => ({
+  title: 'Cancel an order',
+  effects: ['Nothing is charged and no credits are added. Do not pay the invoice. This cannot be undone.'],
+  figures: [
+    { label: 'Order', value: order.order_id },
+    { label: 'Pack', value: `${order.pack_name}, ${counted(order.credits, 'credit', 'credits')}` },
+    { label: 'Price', value: TEMPLATE_FILTERS.money(order.price_minor, order.currency) },
+    { label: 'Status', value: order.state },
+  ],
+  button: 'Cancel order permanently',
+  isDestructive: true,
+  back: orderPath(order.order_id),
+});
 
 export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<InvoicePage>('invoice.njk');

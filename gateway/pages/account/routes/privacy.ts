@@ -1,29 +1,26 @@
-/** Data export, erasure request and closing of the account. */
+/** The page of privacy requests, and data exports. `leaving.ts` closes and erases. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { PrivacyRequest, PrivacyRequestKind } from '../../../accounts/privacy/request-store.ts';
 import { AccountError } from '../../../accounts/records.ts';
-import { PageError, parseFields, untrimmedField } from '../../shared/forms.ts';
-import { clearSessionCookie, redirectWithFlash } from '../../shared/protected-area.ts';
+import { PageError } from '../../shared/forms.ts';
+import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
-import { reauthenticate } from './sign-in.ts';
 
-const passwordForm = z.object({ password: untrimmedField(1_000) });
+export const PRIVACY_PATH = '/account/data';
 
 interface DataPage {
   requests: (PrivacyRequest & { file: string | null })[];
   open: { export: boolean; erasure: boolean };
   isClosed: boolean;
-  problem: string;
 }
 
 /** A closed account keeps these routes. */
-const RESTRICTED = { config: { allowsRestricted: true } };
+export const RESTRICTED = { config: { allowsRestricted: true } };
 
 export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<DataPage>('data.njk');
 
-  const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> => {
+  const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const requests = (await context.requests.listOf(accountIdOf(request))).toReversed();
     const rows = await Promise.all(
       requests.map(async (one) => ({ ...one, file: await fileOf(context, one) })),
@@ -32,7 +29,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
       requests.some((one) => one.kind === kind && (one.status === 'pending' || one.status === 'ready'));
     const open = { export: isOpen('export'), erasure: isOpen('erasure') };
     const { state } = await accountOf(context, request);
-    return view(reply, 'Your data', { requests: rows, open, isClosed: state === 'closed', problem });
+    return view(reply, 'Your data', { requests: rows, open, isClosed: state === 'closed' });
   };
 
   scope.get('/data', RESTRICTED, (request, reply) => show(request, reply));
@@ -42,21 +39,8 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
     return redirectWithFlash(
       context,
       reply,
-      '/account/data',
+      PRIVACY_PATH,
       'Your data is being prepared. We will e-mail you when it is ready.',
-    );
-  });
-
-  scope.post('/data/erasure', RESTRICTED, async (request, reply) => {
-    const { password } = parseFields(passwordForm, request.body);
-    const refused = await reauthenticate(context, request, reply, password);
-    if (refused !== null) return show(request, reply, refused);
-    await openRequest(context, request, 'erasure');
-    return redirectWithFlash(
-      context,
-      reply,
-      '/account/data',
-      'Your erasure is requested. It will be carried out within days.',
     );
   });
 
@@ -73,28 +57,10 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
       .header('Content-Disposition', `attachment; filename="almanac-${request_id}.json"`)
       .send(bytes);
   });
-
-  scope.post('/close', async (request, reply) => {
-    const { password } = parseFields(passwordForm, request.body);
-    const refused = await reauthenticate(context, request, reply, password);
-    if (refused !== null) return show(request, reply, refused);
-    const account_id = accountIdOf(request);
-    await auditedChange(context, request, { action: 'account.close', after: { state: 'closed' } }, () =>
-      context.accounts.close(account_id),
-    );
-    if (request.webSession) await context.sessions.end(request.webSession);
-    clearSessionCookie(reply, context.site);
-    return reply.redirect('/account/closed', 303);
-  });
-
-  const closed = context.view<object>('closed.njk');
-  scope.get('/closed', { config: { allowsAnonymous: true } }, async (_request, reply) =>
-    closed(reply, 'Your account is closed', {}),
-  );
 }
 
 /** Opens a request and queues its preparation. The periodic sweep repeats a lost job. */
-async function openRequest(
+export async function openRequest(
   context: AccountContext,
   request: FastifyRequest,
   kind: PrivacyRequestKind,
@@ -112,5 +78,5 @@ async function openRequest(
 
 async function fileOf({ privacy }: AccountContext, one: PrivacyRequest): Promise<string | null> {
   const isAvailable = one.kind === 'export' && one.ready_at_ms !== null && (await privacy.hasExport(one));
-  return isAvailable ? `/account/data/${encodeURIComponent(one.request_id)}/download` : null;
+  return isAvailable ? `${PRIVACY_PATH}/${encodeURIComponent(one.request_id)}/download` : null;
 }

@@ -1,0 +1,243 @@
+/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/pages/shared/confirmation.ts`. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { EnqueueResult } from '../../data/runtime/jobs.ts';
+import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
+import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatChange,
+  formatCount,
+  OPTIONAL_REASON,
+  REASON,
+} from '../../gateway/pages/shared/confirmation.ts';
+import { PageError } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { listProviderFreshness } from '../provider-freshness.ts';
+import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
+import { RUNS_PATH, runPath } from './run-path.ts';
+import { findRun } from './runs.ts';
+
+const NO_FIELDS = z.object({});
+
+const runOf = (request: FastifyRequest) => request.params as { subject: string; run: string };
+
+export function runActionRoutes(scope: FastifyInstance, area: AdminArea): void {
+  scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
+    const { id } = request.params;
+    if (!(await area.providers()).has(id)) throw new PageError(404, `There is no provider ${id}.`);
+    const result = await auditedChange(
+      area,
+      request,
+      { action: 'provider.rerun', subject: `provider ${id}` },
+      () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
+      ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
+    );
+    return redirectWithFlash(area, reply, RUNS_PATH, queueNotice(id, result));
+  });
+  acceptRoutes(scope, area);
+  cancelRoutes(scope, area);
+  rebuildRoutes(scope, area);
+  rollbackRoutes(scope, area);
+}
+
+function acceptRoutes(scope: FastifyInstance, area: AdminArea): void {
+  async function heldRun(request: FastifyRequest): Promise<StoredRun> {
+    const { subject, run: id } = runOf(request);
+    const run = await findRun(area.runs, subject, id);
+    if (run.status !== 'suspicious') throw new PageError(409, `Run ${id} is ${run.status}, not held.`);
+    return run;
+  }
+
+  confirmedAction(scope, area, {
+    path: '/runs/:subject/:run/accept',
+    fields: NO_FIELDS,
+    reason: () => REASON,
+    async ask(request) {
+      const run = await heldRun(request);
+      const providers = await listProviderFreshness(await area.providers(), area.runs, area.now());
+      return acceptance(run, providers.find(({ id }) => id === run.subject)?.rows ?? 0);
+    },
+    async act(request, _reply, { reason }) {
+      const { subject, run_id } = await heldRun(request);
+      const result = await auditedChange(
+        area,
+        request,
+        { action: 'run.accept', subject: `provider ${subject}`, after: { run: run_id }, reason },
+        () => area.jobs.accept(subject, run_id, { by: actorOf(request) }),
+        ({ state }) => (state === 'queued' ? {} : null),
+      );
+      return { path: RUNS_PATH, notice: queueNotice(subject, result) };
+    },
+  });
+}
+
+function acceptance({ subject, run_id, record, reason }: StoredRun, rowsBefore: number): Confirmation {
+  return {
+    title: `Accept run ${run_id} of ${subject}`,
+    effects: [
+      'Publishes the figures of this run, although a quality gate held it.',
+      'Every reader gets them when the build that follows is finished.',
+    ],
+    figures: [
+      { label: 'Held because', value: reason ?? '–' },
+      { label: 'Rows', value: formatChange(rowsBefore, record?.rows_written ?? 0) },
+      { label: 'Indicators', value: formatCount(record?.indicators ?? 0) },
+      { label: 'Failed series', value: formatCount(record?.failed_indicators.length ?? 0) },
+    ],
+    button: 'Accept run and publish',
+    isDestructive: true,
+    back: runPath(subject, run_id),
+  };
+}
+
+function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
+  confirmedAction(scope, area, {
+    path: '/runs/:subject/:run/cancel',
+    fields: NO_FIELDS,
+    reason: () => OPTIONAL_REASON,
+    async ask(request) {
+      const { subject, run } = runOf(request);
+      const { started_at, progress } = await findRun(area.runs, subject, run);
+      return {
+        title: `Cancel run ${run} of ${subject}`,
+        effects: [
+          'Stops the run within seconds. What it has read so far is discarded.',
+          'The figures that are served now stay.',
+        ],
+        figures: [
+          { label: 'Started', value: started_at },
+          ...(progress ? [{ label: 'Done', value: `${formatCount(progress.done)} ${progress.unit}` }] : []),
+        ],
+        button: 'Cancel run',
+        isDestructive: true,
+        back: runPath(subject, run),
+      };
+    },
+    async act(request, _reply, { reason }) {
+      const { subject, run } = runOf(request);
+      const isCancelled = await auditedChange(
+        area,
+        request,
+        {
+          action: 'run.cancel',
+          subject: subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`,
+          after: { run },
+          reason,
+        },
+        () => area.runs.cancel(subject, run, actorOf(request)),
+        (cancelled) => (cancelled ? {} : null),
+      );
+      const notice = isCancelled ? 'The run stops within seconds.' : 'The run had already ended.';
+      return { path: runPath(subject, run), notice };
+    },
+  });
+}
+
+function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
+  confirmedAction(scope, area, {
+    path: '/rebuild',
+    fields: NO_FIELDS,
+    reason: () => REASON,
+    async ask() {
+      const providers = await listProviderFreshness(await area.providers(), area.runs, area.now());
+      const read = providers.filter(({ rows }) => rows !== null);
+      const rows = read.reduce((sum, provider) => sum + (provider.rows ?? 0), 0);
+      const { indicators = 0, observations = 0 } = area.snapshots.current()?.manifest.counts ?? {};
+      return {
+        title: 'Rebuild and publish',
+        effects: [
+          'Builds a snapshot from the lake and the operators’ changes, verifies it and publishes it.',
+          'Indicators that the lake does not hold are no longer served.',
+        ],
+        figures: [
+          {
+            label: 'Served now',
+            value: `${counted(indicators, 'indicator', 'indicators')}, ${counted(observations, 'observation', 'observations')}`,
+          },
+          {
+            label: 'In the lake',
+            value: `${counted(rows, 'row', 'rows')} of ${counted(read.length, 'provider', 'providers')}, as their last good runs wrote them`,
+          },
+          { label: 'Never read', value: counted(providers.length - read.length, 'provider', 'providers') },
+        ],
+        button: 'Rebuild and publish',
+        isDestructive: true,
+        back: RUNS_PATH,
+      };
+    },
+    async act(request, _reply, { reason }) {
+      const change = { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT, reason };
+      await auditedChange(area, request, change, () => area.jobs.rebuild({ by: actorOf(request) }));
+      return { path: RUNS_PATH, notice: 'A rebuild is queued.' };
+    },
+  });
+}
+
+function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
+  async function snapshotOf(request: FastifyRequest) {
+    const { id } = request.params as { id: string };
+    const all = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
+    const wanted = all.find((snapshot) => snapshot.id === id);
+    if (!wanted) throw new PageError(404, `There is no snapshot ${id}.`);
+    return { wanted, served: all.find(({ current }) => current) ?? null };
+  }
+
+  confirmedAction(scope, area, {
+    path: '/snapshots/:id/rollback',
+    fields: NO_FIELDS,
+    reason: () => REASON,
+    async ask(request) {
+      const { wanted, served } = await snapshotOf(request);
+      return rollback(wanted, served);
+    },
+    async act(request, _reply, { reason }) {
+      const { wanted, served } = await snapshotOf(request);
+      await auditedChange(
+        area,
+        request,
+        {
+          action: 'snapshot.rollback',
+          subject: SNAPSHOT_SUBJECT,
+          before: { snapshot: served?.id ?? null },
+          after: { snapshot: wanted.id },
+          reason,
+        },
+        () => area.jobs.rollback(wanted.id, { by: actorOf(request) }),
+      );
+      return { path: RUNS_PATH, notice: `Snapshot ${wanted.id} will be served within seconds.` };
+    },
+  });
+}
+
+function rollback(wanted: ListedSnapshot, served: ListedSnapshot | null): Confirmation {
+  const fewer = (served?.indicators ?? 0) - wanted.indicators;
+  return {
+    title: `Serve snapshot ${wanted.id}`,
+    effects: [
+      'Every reader gets this snapshot within seconds, until the next build publishes another.',
+      ...(fewer > 0
+        ? [`It has ${counted(fewer, 'indicator', 'indicators')} fewer than the one served now.`]
+        : []),
+    ],
+    figures: [
+      { label: 'Snapshot', value: `${served?.id ?? 'none'} → ${wanted.id}` },
+      { label: 'Published', value: new Date(wanted.generated_at_ms).toISOString() },
+      { label: 'Indicators', value: formatChange(served?.indicators ?? 0, wanted.indicators) },
+      { label: 'Observations', value: formatChange(served?.observations ?? 0, wanted.observations) },
+    ],
+    button: 'Serve this snapshot',
+    isDestructive: true,
+    back: RUNS_PATH,
+  };
+}
+
+/** One provider is never ingested twice at once. */
+function queueNotice(provider: string, { state }: EnqueueResult): string {
+  if (state === 'queued') return `${provider} is queued.`;
+  if (state === 'waiting') return `${provider} is already queued.`;
+  return `${provider} is already running; nothing was started.`;
+}

@@ -1,0 +1,101 @@
+/** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { AccountRecord } from '../../../accounts/records.ts';
+import { type Confirmation, confirmedAction, counted } from '../../shared/confirmation.ts';
+import { clearSessionCookie } from '../../shared/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
+import { reauthenticate } from './sign-in.ts';
+
+interface Holdings {
+  keys: number;
+  orders: number;
+}
+
+const NO_FIELDS = z.object({});
+
+export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const holdingsOf = async (request: FastifyRequest): Promise<Holdings> => {
+    const [keys, orders] = await Promise.all([
+      context.accounts.keys.list(accountIdOf(request)),
+      context.accounts.orders.list(accountIdOf(request)),
+    ]);
+    return {
+      keys: keys.filter(({ state }) => state === 'active').length,
+      orders: orders.filter(({ state }) => state === 'pending').length,
+    };
+  };
+
+  confirmedAction(scope, context, {
+    path: '/close',
+    fields: NO_FIELDS,
+    reason: () => null,
+    asksPassword: true,
+    ask: async (request) => closing(await accountOf(context, request), await holdingsOf(request)),
+    async act(request, reply, { password }) {
+      const refused = await reauthenticate(context, request, reply, password);
+      if (refused !== null) return { status: reply.statusCode, problem: refused };
+      const account_id = accountIdOf(request);
+      await auditedChange(context, request, { action: 'account.close', after: { state: 'closed' } }, () =>
+        context.accounts.close(account_id),
+      );
+      if (request.webSession) await context.sessions.end(request.webSession);
+      clearSessionCookie(reply, context.site);
+      return { path: '/account/closed', notice: null };
+    },
+  });
+
+  confirmedAction(scope, context, {
+    path: '/data/erasure',
+    fields: NO_FIELDS,
+    reason: () => null,
+    asksPassword: true,
+    options: RESTRICTED,
+    ask: async (request) => erasure(await accountOf(context, request), await holdingsOf(request)),
+    async act(request, reply, { password }) {
+      const refused = await reauthenticate(context, request, reply, password);
+      if (refused !== null) return { status: reply.statusCode, problem: refused };
+      await openRequest(context, request, 'erasure');
+      const notice = 'Your erasure is requested. It will be carried out within days.';
+      return { path: PRIVACY_PATH, notice };
+    },
+  });
+
+  const closed = context.view<object>('closed.njk');
+  scope.get('/closed', { config: { allowsAnonymous: true } }, async (_request, reply) =>
+    closed(reply, 'Your account is closed', {}),
+  );
+}
+
+const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Holdings) => [
+  { label: 'Account', value: email },
+  { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
+  { label: 'Active keys', value: counted(keys, 'key', 'keys') },
+  { label: 'Open orders', value: counted(orders, 'order', 'orders') },
+];
+
+const closing = (account: AccountRecord, holdings: Holdings): Confirmation => ({
+  title: 'Close your account',
+  effects: [
+    'All keys and sessions end at once. Remaining credits can no longer be spent. This cannot be undone.',
+    'You can still sign in to download your data or to have it erased.',
+  ],
+  figures: figuresOf(account, holdings),
+  button: 'Close account permanently',
+  isDestructive: true,
+  back: PRIVACY_PATH,
+});
+
+const erasure = (account: AccountRecord, holdings: Holdings): Confirmation => ({
+  title: 'Erase your data',
+  effects: [
+    'Closes the account and removes your e-mail address, name, password and key labels. Open orders are cancelled and remaining credits can no longer be spent.',
+    'The ledger stays under an anonymous id, because accounting records must be kept.',
+    'The erasure is carried out within days and cannot be undone.',
+  ],
+  figures: figuresOf(account, holdings),
+  button: 'Erase my data permanently',
+  isDestructive: true,
+  back: PRIVACY_PATH,
+});
