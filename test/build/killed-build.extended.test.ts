@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyFiles } from '../../build/publish/verify.ts';
 import { expireLock } from '../expire-lock.ts';
+import { checkStoredState } from './stored-state.ts';
 import { type Series, World } from './world.ts';
 
 const CHILD = fileURLToPath(new URL('build-process.ts', import.meta.url));
@@ -68,6 +69,7 @@ describe('a killed build', () => {
     expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
     const lake = await readdir(world.lake('atlas').directory);
     expect(lake.filter((name) => name.startsWith('.'))).toEqual([]);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
     expect((await world.body('routes/countries/FRA.json')).data).toMatchObject({
       topics: { economy: [{ indicator: 'atlas.one', value: edition }, { indicator: 'atlas.two' }] },
     });

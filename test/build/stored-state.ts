@@ -1,7 +1,8 @@
 /** Checks that everything visible in a lake and a snapshot directory is complete. Tests call it after every fault. */
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProviderLake } from '../../build/lake/lake.ts';
+import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
 import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { verifyFiles } from '../../build/publish/verify.ts';
 import { query } from './parquet-readers.ts';
@@ -30,9 +31,34 @@ async function checkProvider(lake: ProviderLake): Promise<void> {
     if (counted?.n !== record.rows_written) throw new Error(`${id} holds ${counted?.n} rows`);
     const series = Object.values(await lake.series(run)).reduce((sum, { rows }) => sum + rows, 0);
     if (series !== record.rows_written) throw new Error(`${id} describes ${series} rows`);
+    await checkRevisions(lake, run);
   }
   const current = await lake.current();
   if (current && current.record.status !== 'succeeded') throw new Error('the current run has not succeeded');
+}
+
+/** The rows of the base run with the revisions applied must be the rows of the run. */
+async function checkRevisions(lake: ProviderLake, run: LakeRun): Promise<void> {
+  const { base_run: base, run_id: id } = run.record;
+  if (base === undefined) throw new Error(`${id} names no base`);
+  const held = base === null ? null : await lake.run(base).catch(() => null);
+  if (!held) return;
+  const file = join(run.directory, REVISIONS);
+  const revised = existsSync(file) ? file : null;
+  const columns = 'indicator, iso3, year, value, ci_lo, ci_hi, projected, status';
+  const added = columns.replaceAll(/value|ci_lo|ci_hi|projected|status/g, (name) => `new_${name}`);
+  const rebuilt = revised
+    ? `SELECT ${columns} FROM read_parquet('${held.observations}') AS held
+       ANTI JOIN read_parquet('${revised}') AS revised USING (indicator, iso3, year)
+       UNION ALL SELECT ${added} FROM read_parquet('${revised}') WHERE new_row`
+    : `SELECT ${columns} FROM read_parquet('${held.observations}')`;
+  const actual = `SELECT ${columns} FROM read_parquet('${run.observations}')`;
+  const [found] = await query(
+    `WITH rebuilt AS (${rebuilt}), actual AS (${actual}),
+       missing AS (FROM actual EXCEPT ALL FROM rebuilt), invented AS (FROM rebuilt EXCEPT ALL FROM actual)
+     SELECT ((SELECT count(*) FROM missing) + (SELECT count(*) FROM invented))::INTEGER AS n`,
+  );
+  if (found?.n !== 0) throw new Error(`${id} differs from its revisions of ${base} in ${found?.n} rows`);
 }
 
 /** @returns the number of checked runs and snapshots. @throws {Error} for the first incomplete one. */
