@@ -17,6 +17,7 @@ const ENTRY_POINTS = `^(${[
   'build/backup/main.ts',
   'build/main.ts',
   'build/setup.mjs',
+  'build/starter/write-starter.ts',
   'build/worker.ts',
   'gateway/accounts/cli/main.ts',
   'gateway/http/openapi.ts',

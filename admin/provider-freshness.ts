@@ -83,12 +83,16 @@ function stateOf(
   return newest_year !== null && newest_year < oldest ? 'outdated' : 'fresh';
 }
 
+/** Whether the run read its upstream, or found it unchanged. The starter data are no upstream. */
+const isLoad = ({ status, record }: StoredRun): boolean =>
+  (status === 'succeeded' || status === 'unchanged') && !record?.starter;
+
 function freshnessOf(
   { id, name, cadence }: ProviderDefinition,
   runs: readonly StoredRun[],
   now_ms: number,
 ): ProviderFreshness {
-  const good = runs.find(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
+  const good = runs.find(isLoad) ?? null;
   const last_ok_ms = good?.finished_at ? Date.parse(good.finished_at) : null;
   const age_ms = last_ok_ms === null ? null : now_ms - last_ok_ms;
   const newest_year = good?.record?.newest_year ?? null;
@@ -100,22 +104,19 @@ function freshnessOf(
   };
 }
 
-/** All enabled providers with their runs; samples only while no other provider was ever read. */
+/** All enabled providers with their runs. */
 export async function listProviderRuns(
   providers: ReadonlyMap<string, ProviderDefinition>,
   store: RunStore,
   now_ms: number,
 ): Promise<ProviderRuns[]> {
   const enabled = [...providers.values()].filter((provider) => provider.enabled);
-  const all = await Promise.all(
+  return Promise.all(
     enabled.map(async (definition): Promise<ProviderRuns> => {
       const { runs } = await store.list({ subject: definition.id, limit: MAX_RUNS });
       return { definition, runs, freshness: freshnessOf(definition, runs, now_ms) };
     }),
   );
-  const isReal = ({ definition, freshness }: ProviderRuns) =>
-    !definition.sample && freshness.state !== 'never';
-  return all.some(isReal) ? all.filter(({ definition }) => !definition.sample) : all;
 }
 
 export async function listProviderFreshness(

@@ -17,7 +17,7 @@ import {
   WAIT_FOR_BUILD_MS,
 } from './editions/build-snapshot.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
-import { ProviderLake } from './lake/lake.ts';
+import { lastGood, ProviderLake } from './lake/lake.ts';
 import { inParallel } from './runtime/in-parallel.ts';
 import { describeError } from './runtime/machine-fault.ts';
 
@@ -42,9 +42,9 @@ export function cadenceMs(cadence: string | null): number {
   return days * DAY_MS;
 }
 
-/** Whether a provider is due. One without a good run always is. */
+/** Whether a provider is due. One without a good run of its upstream always is. */
 export function isDue(definition: ProviderDefinition, records: readonly RunRecord[], now: number): boolean {
-  const good = records.findLast(({ status }) => status === 'succeeded' || status === 'unchanged');
+  const good = lastGood(records);
   if (!good?.finished_at) return true;
   return now - Date.parse(good.finished_at) >= cadenceMs(definition.cadence) - SLACK_MS;
 }
@@ -64,6 +64,8 @@ export interface NightlyOptions {
   all?: boolean;
   /** For a first snapshot, which has no history to archive. */
   withoutArchive?: boolean;
+  /** Reads the starter data of the providers instead of their upstreams. */
+  starter?: boolean;
 }
 
 export interface ProviderResult {
@@ -98,7 +100,7 @@ export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
   return hasBadProvider || summary.archive_failed ? 3 : 0;
 }
 
-/** Splits providers into due and not due. Sample providers are included only by name. */
+/** Splits providers into due and not due. */
 async function selectDue(
   deps: NightlyDependencies,
   options: NightlyOptions,
@@ -108,7 +110,7 @@ async function selectDue(
   const due: string[] = [];
   const notDue: string[] = [];
   for (const [id, definition] of curated.providers) {
-    if (named ? !named.includes(id) : !definition.enabled || definition.sample) continue;
+    if (named ? !named.includes(id) : !definition.enabled) continue;
     const records = await new ProviderLake(settings.LAKE_DIR, id).records();
     const isIncluded = named !== undefined || options.all || isDue(definition, records, now());
     (isIncluded ? due : notDue).push(id);
@@ -116,7 +118,11 @@ async function selectDue(
   return { due, notDue };
 }
 
-async function ingestOne(deps: NightlyDependencies, provider: string): Promise<ProviderResult> {
+async function ingestOne(
+  deps: NightlyDependencies,
+  provider: string,
+  { starter = false }: NightlyOptions,
+): Promise<ProviderResult> {
   const startedAt = deps.now();
   const result = (outcome: ProviderResult['outcome'], reason: string | null, rows = 0): ProviderResult => ({
     provider,
@@ -126,7 +132,7 @@ async function ingestOne(deps: NightlyDependencies, provider: string): Promise<P
     seconds: Math.round((deps.now() - startedAt) / 100) / 10,
   });
   try {
-    const record = await ingestProvider(deps, provider);
+    const record = await ingestProvider(deps, provider, { starter });
     return result(record.status, record.reason, record.rows_written);
   } catch (error) {
     if (error instanceof LockHeldError) return result('busy', error.message);
@@ -135,10 +141,14 @@ async function ingestOne(deps: NightlyDependencies, provider: string): Promise<P
   }
 }
 
-async function ingestAll(deps: NightlyDependencies, due: readonly string[]): Promise<ProviderResult[]> {
+async function ingestAll(
+  deps: NightlyDependencies,
+  due: readonly string[],
+  options: NightlyOptions,
+): Promise<ProviderResult[]> {
   const results: ProviderResult[] = [];
   await inParallel(due, deps.settings.INGEST_PARALLEL, async (provider) => {
-    results.push(await ingestOne(deps, provider));
+    results.push(await ingestOne(deps, provider, options));
   });
   return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
@@ -151,7 +161,7 @@ export async function nightly(
   const startedAt = new Date(deps.now()).toISOString();
   const { due, notDue } = await selectDue(deps, options);
   deps.log.info({ due, not_due: notDue }, 'nightly run started');
-  const ingested = await ingestAll(deps, due);
+  const ingested = await ingestAll(deps, due, options);
   const skipped = notDue.map(
     (provider): ProviderResult => ({ provider, outcome: 'not_due', reason: null, rows: 0, seconds: 0 }),
   );

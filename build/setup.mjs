@@ -101,6 +101,6 @@ if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'u
 if (missing.length > 0) install(missing);
 
 if (task === 'start' && !existsSync(join(snapshots, 'current'))) {
-  say('building the sample snapshot from data in npm packages');
-  run('node', 'build/main.ts', 'sample');
+  say('publishing the starter data');
+  run('node', 'build/main.ts', 'starter');
 }

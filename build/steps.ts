@@ -5,7 +5,7 @@ import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot } from './editions/build-snapshot.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
-import { ProviderLake } from './lake/lake.ts';
+import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { publishedConcepts } from './publish/concept-links.ts';
 import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
@@ -40,7 +40,7 @@ export class UsageError extends Error {
 type Step = (context: StepContext, options: StepOptions) => Promise<StepResult>;
 
 /**
- * Returns the given provider ids, or all enabled non-sample ones.
+ * Returns the given provider ids, or all enabled ones.
  * @throws {UsageError} for an unknown id.
  */
 function selectProviders(curated: Curated, given: readonly string[] | undefined): string[] {
@@ -50,7 +50,7 @@ function selectProviders(curated: Curated, given: readonly string[] | undefined)
       `there is no provider "${unknown}"; there are: ${[...curated.providers.keys()].join(', ')}`,
     );
   }
-  const enabled = [...curated.providers.values()].filter((one) => one.enabled && !one.sample);
+  const enabled = [...curated.providers.values()].filter((one) => one.enabled);
   return given ? [...given] : enabled.map(({ id }) => id);
 }
 
@@ -102,9 +102,15 @@ const nightlyStep: Step = async (context, { provider, all = false }) => {
   return nightlyResult(await nightly(context, { all, ...(provider ? { providers: provider } : {}) }));
 };
 
-const sample: Step = async (context) => {
-  const samples = [...context.curated.providers.values()].filter((one) => one.sample).map(({ id }) => id);
-  return nightlyResult(await nightly(context, { providers: samples, withoutArchive: true }));
+/** Publishes the starter data of the providers whose upstream has not been read. */
+const starter: Step = async (context) => {
+  const providers: string[] = [];
+  for (const { id, enabled, starter: layout } of context.curated.providers.values()) {
+    if (!enabled || !layout) continue;
+    const records = await new ProviderLake(context.settings.LAKE_DIR, id).records();
+    if (lastGood(records) === null) providers.push(id);
+  }
+  return nightlyResult(await nightly(context, { providers, withoutArchive: true, starter: true }));
 };
 
 const verify: Step = async ({ settings, curated }) => {
@@ -185,7 +191,7 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'ingest',
   'materialise',
   'nightly',
-  'sample',
+  'starter',
   'rollback',
   'accept',
   'archive',
@@ -202,7 +208,7 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
       help: 'ingest what is due, then build and publish once, then archive (--provider ID, --all)',
     },
   ],
-  ['sample', { run: sample, help: 'ingest the figures that ship in npm packages and publish them' }],
+  ['starter', { run: starter, help: 'publish data/starter for the providers that were never read' }],
   ['verify', { run: verify, help: 'check the published snapshot against its manifest and the lake' }],
   ['rollback', { run: rollbackStep, help: 'serve an earlier snapshot (--to ID)' }],
   ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],

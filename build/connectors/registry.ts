@@ -3,7 +3,6 @@ import { createCombinedConnector } from './combined.ts';
 import type { Connector } from './connector.ts';
 import { ddf } from './ddf.ts';
 import { frictionless } from './frictionless.ts';
-import { npmPackage } from './npm-package.ts';
 import { owidGrapher } from './owid-grapher.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
 import { whoGho } from './who-gho.ts';
@@ -13,7 +12,6 @@ import { worldBankCsv } from './world-bank-csv.ts';
 const ALL: readonly Connector[] = [
   ddf,
   frictionless,
-  npmPackage,
   owidGrapher,
   sdmxCsv,
   whoGho,

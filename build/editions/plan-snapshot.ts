@@ -2,8 +2,7 @@
  * Plans a snapshot: its providers and indicators, with names, licences and access tiers.
  *
  * This decides what may be published. A provider must be enabled and redistributable. An indicator must not be disabled
- * or withheld; its overlay can only narrow its provider's permission. Sample providers count only while no other
- * provider has data.
+ * or withheld; its overlay can only narrow its provider's permission.
  */
 import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -19,7 +18,7 @@ import {
 } from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
-import { type LakeRun, ProviderLake } from '../lake/lake.ts';
+import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
 
 export interface PlannedIndicator {
@@ -49,7 +48,7 @@ export interface PlannedProvider {
   definition: ProviderDefinition;
   /** The run to publish; null without a good run. */
   run: LakeRun | null;
-  /** The newest run that is `succeeded` or `unchanged`. */
+  /** The newest run that read its upstream, or found it unchanged. */
   lastGood: RunRecord | null;
 }
 
@@ -89,12 +88,8 @@ export async function planSnapshot(
   const sources = await Promise.all(
     [...curated.providers.values()].map((definition) => readSource(lakeDir, definition)),
   );
-  const isPublishable = ({ provider }: Source): boolean =>
+  const isPublic = ({ provider }: Source): boolean =>
     provider.definition.enabled && provider.definition.redistributable;
-  const hasData = (source: Source): boolean => isPublishable(source) && source.provider.run !== null;
-  const useSample = !sources.some((source) => hasData(source) && !source.provider.definition.sample);
-  const isPublic = (source: Source): boolean =>
-    isPublishable(source) && (useSample || !source.provider.definition.sample);
   const countries = enabledCountries(curated);
   const spine = countries
     .map((country) => country.iso3)
@@ -133,10 +128,8 @@ const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[
 async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Source> {
   const lake = new ProviderLake(lakeDir, definition.id);
   const run = await lake.current();
-  const records = await lake.records();
-  const lastGood = records.findLast(({ status }) => status === 'succeeded' || status === 'unchanged') ?? null;
   return {
-    provider: { definition, run, lastGood },
+    provider: { definition, run, lastGood: lastGood(await lake.records()) },
     catalogue: run ? await lake.catalogue(run) : [],
     series: run ? await lake.series(run) : {},
   };
@@ -191,7 +184,7 @@ function planIndicator(
 
 function excludedIndicator(
   id: string,
-  { provider: { definition }, series }: Source,
+  { provider: { definition } }: Source,
   entry: CatalogueEntry,
   curated: Curated,
 ): ExcludedIndicator {
@@ -199,8 +192,7 @@ function excludedIndicator(
   const why = (): ExcludedIndicator['why'] => {
     if (!definition.redistributable || overlay.redistributable === false) return 'not redistributable';
     if (!definition.enabled) return 'provider off';
-    if (overlay.enabled === false) return 'curated away';
-    return series[entry.slug] ? 'sample only' : 'no figures';
+    return overlay.enabled === false ? 'curated away' : 'no figures';
   };
   return {
     id,

@@ -68,7 +68,10 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
   await writeSources(directory, sources, join(lake.directory, '.scratch-sources'));
   const facts = factsOf(reading, carried);
-  return before ? compare(reading, before, facts) : { ...facts, base_run: null, status: 'succeeded' };
+  // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
+  return before && !before.run.record.starter
+    ? compare(reading, before, facts)
+    : { ...facts, base_run: null, status: 'succeeded' };
 }
 
 type Facts = ReturnType<typeof factsOf>;

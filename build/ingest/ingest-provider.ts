@@ -29,6 +29,7 @@ import {
   originUrl,
   type ResolvedSource,
   resolveSource,
+  resolveStarter,
   type UpstreamOptions,
 } from '../upstream/open-upstream.ts';
 import type { FetchedFile, TrackedUpstream } from '../upstream/upstream.ts';
@@ -52,6 +53,8 @@ export interface IngestDependencies {
 export interface IngestOptions {
   /** Reads everything again, even when upstream has not changed. */
   force?: boolean;
+  /** Reads the starter data instead of upstream, and marks the run. */
+  starter?: boolean;
 }
 
 /**
@@ -75,8 +78,8 @@ export async function ingestProvider(
     await completeRuns(lake).catch((error: unknown) =>
       dependencies.log.error({ err: error, provider: providerId }, 'older runs cannot be completed'),
     );
-    const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake);
-    const record = await run.run(options.force ?? false);
+    const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake, options);
+    const record = await run.run();
     await lake.prune(dependencies.settings.LAKE_KEEP);
     return record;
   } finally {
@@ -92,29 +95,41 @@ class ProviderRun {
   #log: Logger;
   readonly #signal: AbortSignal;
   readonly #source: ResolvedSource;
+  readonly #options: IngestOptions;
   #runId = '';
   #directory = '';
 
-  constructor(deps: IngestDependencies, definition: ProviderDefinition, lake: ProviderLake) {
+  constructor(
+    deps: IngestDependencies,
+    definition: ProviderDefinition,
+    lake: ProviderLake,
+    options: IngestOptions,
+  ) {
     this.#deps = deps;
     this.#definition = definition;
     this.#lake = lake;
     this.#log = deps.log.child({ provider: definition.id });
     const { signal, signalFor } = deps;
     this.#signal = AbortSignal.any([signal, signalFor?.(definition.id)].filter((one) => one !== undefined));
-    this.#source = resolveSource(definition, deps.settings);
+    this.#options = options;
+    this.#source = options.starter
+      ? resolveStarter(definition, deps.settings.CURATED_DIR)
+      : resolveSource(definition, deps.settings);
   }
 
-  async run(force: boolean): Promise<RunRecord> {
+  async run(): Promise<RunRecord> {
     const startedAt = this.#deps.now();
     const { id, directory } = await this.#lake.begin(startedAt);
     this.#runId = id;
     this.#directory = directory;
-    const started = emptyRecord(id, this.#definition.id, startedAt);
+    const started: RunRecord = {
+      ...emptyRecord(id, this.#definition.id, startedAt),
+      ...(this.#options.starter ? { starter: true } : {}),
+    };
     this.#deps.observer?.onRun?.(started);
     this.#log = this.#log.child({ run: id });
     this.#log.info('ingestion started');
-    const outcome = await this.#attempt(force);
+    const outcome = await this.#attempt();
     const record: RunRecord = { ...started, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
     const ended = await this.#end(started, record);
     const { status, reason, rows_written: rows, indicators } = ended;
@@ -148,14 +163,14 @@ class ProviderRun {
     }
   }
 
-  async #attempt(force: boolean): Promise<Outcome> {
+  async #attempt(): Promise<Outcome> {
     const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, {
       now: this.#deps.now,
       ...this.#deps.upstream,
     });
     let isComplete = false;
     try {
-      const outcome = await this.#ingest(upstream, force);
+      const outcome = await this.#ingest(upstream);
       isComplete = true;
       return outcome;
     } catch (error) {
@@ -168,13 +183,14 @@ class ProviderRun {
     }
   }
 
-  async #ingest(upstream: TrackedUpstream, force: boolean): Promise<Outcome> {
+  async #ingest(upstream: TrackedUpstream): Promise<Outcome> {
     const { curated, findConnector, settings } = this.#deps;
     const connector = findConnector(this.#source.connector);
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
     const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
     const previous = await this.#lastGood();
-    const confirmed = previous && !force ? await this.#confirm(previous, upstream, inputs) : null;
+    const confirmed =
+      previous && !this.#options.force ? await this.#confirm(previous, upstream, inputs) : null;
     if (previous && confirmed) {
       return unchanged(previous, upstream.bytes, await this.#confirmedSources(previous, upstream, confirmed));
     }
@@ -210,12 +226,18 @@ class ProviderRun {
         writer,
         previous,
         bytes: upstream.bytes,
-        fetches: { inputs, files: upstream.fetched() },
+        fetches: { inputs, files: this.#fetched(upstream) },
         sources: await this.#sources(upstream),
       });
     } finally {
       await writer.close();
     }
+  }
+
+  /** The files read. Those of the starter data have the date of the checkout, which says nothing about upstream. */
+  #fetched(upstream: TrackedUpstream): FetchedFile[] {
+    const files = upstream.fetched();
+    return this.#options.starter ? files.map((file) => ({ ...file, last_modified: null })) : files;
   }
 
   /** The last good run; null when it cannot be read, so that this run replaces it. */
@@ -254,15 +276,15 @@ class ProviderRun {
   }
 
   async #sources(upstream: TrackedUpstream, confirmed?: readonly FetchedFile[]): Promise<SourceFile[]> {
+    const { starter, mirror } = this.#definition;
+    const layout = this.#options.starter ? starter : mirror;
     const files = await upstream.hashes(confirmed);
-    return Promise.all(
-      files.map(async ({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
-        url: await originUrl(this.#definition, this.#source, reference),
-        ...{ reference, sha256, bytes },
-        fetched_at: formatTimestamp(fetched_ms),
-        confirmed_at: formatTimestamp(confirmed_ms),
-      })),
-    );
+    return files.map(({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
+      url: originUrl(this.#definition, layout, this.#source, reference),
+      ...{ reference, sha256, bytes },
+      fetched_at: formatTimestamp(fetched_ms),
+      confirmed_at: formatTimestamp(confirmed_ms),
+    }));
   }
 
   /** Removes the data of a run that is kept only as a record. */

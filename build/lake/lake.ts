@@ -253,6 +253,11 @@ async function readRun(directory: string): Promise<LakeRun> {
   return { directory, observations: join(directory, OBSERVATIONS), record };
 }
 
+/** The newest run that read its upstream, or found it unchanged; null when there is none. */
+export const lastGood = (records: readonly RunRecord[]): RunRecord | null =>
+  records.findLast(({ status, starter }) => !starter && (status === 'succeeded' || status === 'unchanged')) ??
+  null;
+
 /** The record of a run that has just started. */
 export function emptyRecord(runId: string, providerId: string, startedAt: number): RunRecord {
   return {

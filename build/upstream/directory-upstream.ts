@@ -1,11 +1,10 @@
 /**
- * Upstream files in a directory: a mirror of an origin, or npm packages that contain data.
+ * Upstream files in a directory: a mirror of an origin, or the starter data.
  *
  * References that leave the directory (`..`, an absolute path, a symbolic link) are refused.
  */
 import { realpath, stat } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, sep } from 'node:path';
 import { type HashedFile, HashLog, type StoredFile } from './hash-log.ts';
 import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
 
@@ -111,6 +110,3 @@ export class DirectoryUpstream implements TrackedUpstream {
 
   async close(): Promise<void> {}
 }
-
-/** Where npm packages are installed. */
-export const PACKAGES_ROOT = resolve(fileURLToPath(new URL('../../node_modules', import.meta.url)));

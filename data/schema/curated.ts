@@ -66,11 +66,11 @@ export const indicatorRule = z.strictObject({
 });
 
 /**
- * A mirror directory that holds the provider's figures in another layout than the origin serves them, so another
- * connector or other settings read them. `build/upstream/open-upstream.ts` decides when it counts.
+ * A directory that holds the provider's figures in another layout than the origin serves them, so another connector or
+ * other settings read them: a mirror, or the starter data. `build/upstream/open-upstream.ts` decides when it counts.
  */
 export const mirrorSource = z.strictObject({
-  /** Folder below PROVIDER_MIRROR. Default: the provider id. */
+  /** Folder below PROVIDER_MIRROR or `data/starter`. Default: the provider id. */
   path: z.string().optional(),
   /** Default: the definition's own connector, with `source` laid over its settings. */
   connector: z.string().optional(),
@@ -83,8 +83,6 @@ export const providerDefinition = z.strictObject({
   id: slugWord,
   name: z.string(),
   enabled: z.boolean().default(true),
-  /** A sample provider serves only while no other provider has data. */
-  sample: z.boolean().default(false),
   licence: z.string(),
   licence_url: z.url().nullable(),
   attribution: z.string(),
@@ -95,12 +93,14 @@ export const providerDefinition = z.strictObject({
   /** The connector, and its settings, which the connector's own schema checks. */
   connector: z.string(),
   source: z.record(z.string(), z.unknown()).default({}),
-  /** The upstream address; absent for data inside an npm package. */
-  origin: z.url().optional(),
+  /** The upstream address. */
+  origin: z.url(),
   /**
    * Folder below PROVIDER_MIRROR (default: the provider id), or how a mirror directory with another layout is read.
    */
   mirror: z.union([z.string(), mirrorSource]).optional(),
+  /** How the files below `data/starter` are read; absent when the provider has none there. */
+  starter: mirrorSource.optional(),
   /** Place schemes in which codes are looked up, in order. */
   places: z.array(z.string()).default(['iso3']),
   /** First forecast year of every series whose rows carry no flag. */

@@ -1,13 +1,12 @@
 /** Indicators in the lake that the last build did not publish, as it reports them to operators through Redis. */
 import { z } from 'zod';
 
-/** Not redistributable; disabled by its overlay; without data; of a disabled provider; a sample beside real data. */
+/** Not redistributable; disabled by its overlay; without data; of a disabled provider. */
 export const EXCLUSION_REASONS = [
   'not redistributable',
   'curated away',
   'no figures',
   'provider off',
-  'sample only',
 ] as const;
 
 const excludedIndicator = z.object({
@@ -16,7 +15,8 @@ const excludedIndicator = z.object({
   unit: z.string(),
   topic: z.string(),
   provider: z.string(),
-  why: z.enum(EXCLUSION_REASONS),
+  /** Earlier versions knew sample providers, which are gone. */
+  why: z.enum(EXCLUSION_REASONS).catch('provider off'),
 });
 export type ExcludedIndicator = z.output<typeof excludedIndicator>;
 

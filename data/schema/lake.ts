@@ -120,6 +120,8 @@ export const runRecord = z.object({
   run_id: z.string(),
   provider_id: z.string(),
   status: runStatus,
+  /** Read from the starter data. Upstream's first run replaces it and is not compared with it. */
+  starter: z.literal(true).optional(),
   started_at: timestamp,
   finished_at: timestamp.nullable(),
   rows_written: z.int(),

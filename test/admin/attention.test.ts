@@ -39,9 +39,7 @@ beforeAll(async () => {
   operator = await service.signedIn();
   reporter = new RunReporter(service.client, () => service.clock.ms);
   const curated = await loadCurated(join(import.meta.dirname, '../../data'));
-  providers = [...curated.providers.values()]
-    .filter(({ enabled, sample }) => enabled && !sample)
-    .map(({ id }) => id);
+  providers = [...curated.providers.values()].filter(({ enabled }) => enabled).map(({ id }) => id);
 });
 afterAll(async () => {
   await reporter.close();

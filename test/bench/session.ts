@@ -141,15 +141,15 @@ interface Builds {
   materialise: Run;
 }
 
-/** Builds the served snapshot: all of Gapminder with a provider mirror, else the sample, for which it returns null. */
+/** Builds the served snapshot: all of Gapminder with a provider mirror, else the starter data, for which it returns null. */
 export async function buildSnapshot({
   settings,
   say,
 }: Pick<Session, 'settings' | 'say'>): Promise<Builds | null> {
   const mirror = mirrorDirectory();
   if (mirror === null) {
-    say('building the sample snapshot');
-    await runNode('build/main.ts', ['sample'], settings);
+    say('publishing the starter data');
+    await runNode('build/main.ts', ['starter'], settings);
     return null;
   }
   say('building all of Gapminder');

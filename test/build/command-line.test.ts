@@ -19,9 +19,10 @@ const one: Series = {
 describe('the command line', () => {
   let world: World;
   beforeAll(async () => {
-    world = await World.create({ atlas: {}, sample: { sample: true } });
+    world = await World.create({ atlas: {}, globe: { starter: {} } });
     await world.publish('atlas', { one });
-    await world.publish('sample', { one });
+    await world.publish('globe', { one });
+    await world.publishStarter('globe', { one });
   });
   afterAll(() => world.remove());
 
@@ -61,7 +62,7 @@ describe('the command line', () => {
       'ingest',
       'materialise',
       'nightly',
-      'sample',
+      'starter',
       'verify',
       'rollback',
       'accept',
@@ -76,7 +77,7 @@ describe('the command line', () => {
     [['dance'], 'there is no step "dance"'],
     [['ingest', 'more'], '"more" was not expected'],
     [['ingest', '--nonsense'], "Unknown option '--nonsense'"],
-    [['ingest', '--provider', 'nobody'], 'there is no provider "nobody"; there are: atlas, sample'],
+    [['ingest', '--provider', 'nobody'], 'there is no provider "nobody"; there are: atlas, globe'],
     [['accept'], 'accept needs --provider and --run'],
   ])('exits 2 with its usage for a wrong command line: %j', async (args, message) => {
     const { code, stdout, stderr } = await call(...args);
@@ -100,28 +101,31 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([1, 'atlas has no run none\n']);
   });
 
-  it('publishes the sample, runs a night, verifies, rolls back and lists', async () => {
-    const sample = await json('sample');
-    expect(sample).toMatchObject({ providers: [{ provider: 'sample', outcome: 'succeeded' }] });
+  it('publishes the starter data, runs a night, verifies, rolls back and lists', async () => {
+    const starter = await json('starter');
+    expect(starter).toMatchObject({ providers: [{ provider: 'globe', outcome: 'succeeded' }] });
     const night = await json('nightly');
     expect(night).toMatchObject({
-      providers: [{ provider: 'atlas', outcome: 'succeeded' }],
+      providers: [
+        { provider: 'atlas', outcome: 'succeeded' },
+        { provider: 'globe', outcome: 'succeeded' },
+      ],
       build_error: null,
     });
     expect((await call('verify')).stdout).toContain(`${night.build.snapshot} is sound`);
     expect((await call('ingest', '--provider', 'atlas')).stdout).toBe(
       'atlas: unchanged, 2 rows of 1 indicators\n',
     );
-    if (sample.build.snapshot < night.build.snapshot) {
-      expect(await json('rollback')).toEqual({ snapshot: sample.build.snapshot });
+    if (starter.build.snapshot < night.build.snapshot) {
+      expect(await json('rollback')).toEqual({ snapshot: starter.build.snapshot });
       expect(await json('rollback', '--to', night.build.snapshot)).toEqual({
         snapshot: night.build.snapshot,
       });
     }
     const { current, snapshots, providers } = await json('list');
     expect(current).toBe(night.build.snapshot);
-    expect(snapshots).toContain(sample.build.snapshot);
-    expect(providers.map(({ provider }: { provider: string }) => provider)).toEqual(['atlas', 'sample']);
+    expect(snapshots).toContain(starter.build.snapshot);
+    expect(providers.map(({ provider }: { provider: string }) => provider)).toEqual(['atlas', 'globe']);
     expect((await call('list')).stdout).toContain(`* ${current}`);
   });
 

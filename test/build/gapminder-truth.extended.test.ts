@@ -15,7 +15,7 @@ import {
   readPlaces,
 } from '../gateway/upstream-observations.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, runOf } from '../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf } from '../shared-builds.ts';
 import { readWithHyparquet } from './parquet-readers.ts';
 import { DATA } from './world.ts';
 

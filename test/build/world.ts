@@ -154,6 +154,12 @@ export class World {
     }
   }
 
+  /** Writes series to a folder of the starter data. */
+  async publishStarter(path: string, series: Record<string, Series>): Promise<void> {
+    for (const [name, text] of Object.entries(ddfFiles(series)))
+      await this.write(`data/starter/${path}/${name}`, text);
+  }
+
   async dependencies(): Promise<NightlyDependencies> {
     return {
       settings: this.settings,

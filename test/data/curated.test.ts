@@ -44,7 +44,6 @@ describe('loadCurated', () => {
     const { providers } = await small();
     expect(providers.get('atlas')).toMatchObject({
       enabled: true,
-      sample: false,
       cadence: null,
       upstream: [],
       gates: { max_row_drop: 0.2, max_country_drop: 0.1 },

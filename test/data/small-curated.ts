@@ -45,6 +45,7 @@ export const SMALL: Readonly<Record<string, string>> = {
     '    set: { topic: environment, higher_is_better: false }',
     'indicators:',
     '  energy_use: { unit: MWh, order: 3 }',
+    'origin: https://atlas.example/',
     '',
   ].join('\n'),
   'overlay/atlas.csv': [

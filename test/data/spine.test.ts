@@ -181,11 +181,4 @@ describe('provider definitions', () => {
       expect(upstream.length, id).toBeGreaterThan(0);
     }
   });
-
-  it('have an origin, unless they are samples inside a package', () => {
-    for (const { id, connector, origin, sample } of providers.values()) {
-      expect(origin === undefined, id).toBe(connector === 'package');
-      expect(sample, id).toBe(connector === 'package');
-    }
-  });
 });

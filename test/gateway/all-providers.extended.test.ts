@@ -17,8 +17,8 @@ import { expectRows } from '../build/fakes/expected-rows.ts';
 import { readWho } from '../build/fakes/who-gho-files.ts';
 import { readWorldBank } from '../build/fakes/world-bank-files.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../mirror-build.ts';
 import { silentLog } from '../redis.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../shared-builds.ts';
 import { Service } from './service.ts';
 
 const DATA = join(import.meta.dirname, '../../data');
@@ -40,7 +40,7 @@ interface DataRow {
 const isoOf = ({ iso3 }: { iso3: string }): string => iso3;
 
 describeWithMirror('all providers of the mirror', (mirror) => {
-  let built: MirrorBuild;
+  let built: SharedBuild;
   let service: Service;
   let key: string;
   let served: Set<string>;

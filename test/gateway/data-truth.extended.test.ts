@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror } from '../shared-builds.ts';
 import { Service } from './service.ts';
 import { listSeries, rankObservations, readObservations, readPlaces } from './upstream-observations.ts';
 

@@ -50,7 +50,7 @@ describe('build/setup.mjs', () => {
     expect(setUp('bench', [bare, join(dir, server)])).toEqual({ status: 0, said: '' });
   });
 
-  it('builds no sample snapshot when one is published', async () => {
+  it('publishes no starter data when a snapshot is published', async () => {
     const snapshots = join(dir, 'snapshots');
     await mkdir(snapshots);
     await writeFile(join(snapshots, 'current'), '20261120T020000Z-00000001\n');

@@ -33,10 +33,9 @@ describe('files', () => {
     expect(silent).toEqual([]);
   });
 
-  it('commits neither run output nor provider data', () => {
-    expect(
-      files.filter((path) => /^(var|node_modules)\/|\.(parquet|zip|zst|gz|rdb|aof)$/.test(path)),
-    ).toEqual([]);
+  it('commits neither run output nor provider data, except the starter data', () => {
+    const output = files.filter((path) => /^(var|node_modules)\/|\.(parquet|zip|zst|gz|rdb|aof)$/.test(path));
+    expect(output.filter((path) => !path.startsWith('data/starter/'))).toEqual([]);
   });
 });
 

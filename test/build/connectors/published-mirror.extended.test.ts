@@ -15,8 +15,8 @@ import type { ObservationRow } from '../../../data/schema/records.ts';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../../mirror-build.ts';
 import { silentLog } from '../../redis.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
 
 type Row = Record<string, string>;
 type Figure = [
@@ -35,7 +35,7 @@ const sorted = (rows: Figure[]): Figure[] =>
 
 describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) => {
   let root: string;
-  let built: MirrorBuild;
+  let built: SharedBuild;
   let connection: DuckDBConnection;
   let catalogue: CatalogueIndex;
   let snapshot: string;

@@ -55,6 +55,7 @@ const definition = providerDefinition.parse({
   attribution: 'Test',
   redistributable: true,
   access_tier: 'open',
+  origin: 'https://provider.example/',
   connector: 'test',
   default_topic: 'economy',
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, type MirrorBuild, runOf } from '../../mirror-build.ts';
+import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
 import { type ExpectedRows, expectRows } from '../fakes/expected-rows.ts';
 import { readWho } from '../fakes/who-gho-files.ts';
 import { readWorldBank } from '../fakes/world-bank-files.ts';
@@ -63,7 +63,7 @@ const EXPECTED: Record<string, (mirror: string) => { expected: ExpectedRows; rea
 };
 
 describeWithMirror('rejected rows', (mirror) => {
-  let built: MirrorBuild;
+  let built: SharedBuild;
   beforeAll(async () => {
     built = await buildMirror(mirror);
   }, BUILD_WITHIN_MS);

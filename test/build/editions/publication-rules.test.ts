@@ -124,17 +124,6 @@ describe('publication rules', () => {
     expect(await world.snapshots.currentId()).toBeNull();
   });
 
-  it('include sample providers only while no other provider has data', async () => {
-    await world.define('sample', { sample: true });
-    await publish({ one }, 'sample');
-    await world.build();
-    expect((await world.body(ROUTE_FILES.indicators)).meta).toMatchObject({ total: 1 });
-    await publish({ one });
-    await world.build();
-    expect((await world.body(ROUTE_FILES.indicators)).data).toMatchObject([{ id: 'atlas.one' }]);
-    expect((await world.body(ROUTE_FILES.freshness)).data).toMatchObject([{ provider_id: 'atlas' }]);
-  });
-
   it('publish nothing when there is nothing to publish', async () => {
     await expect(world.build()).rejects.toThrow(NothingToPublish);
   });

@@ -86,23 +86,12 @@ describe('from a mirror', () => {
     expect((await sourcesOf(second)).map((one) => one.sha256)).toContain(sha256(text));
   });
 
-  it('a file in a package gets the URL of the package, with its version', async () => {
-    const text = await readFile('node_modules/vega-datasets/package.json', 'utf8');
-    const { version } = JSON.parse(text) as { version: string };
-    await world.define('atlas', {
-      origin: undefined,
-      connector: 'package',
-      places: ['names'],
-      source: {
-        package: 'vega-datasets',
-        tables: [{ file: 'data/gapminder.json', format: 'json', year: 'year' }],
-        place: 'country',
-        values: { population: { column: 'pop', name: 'Population' } },
-      },
-    });
-    const urls = (await sourcesOf(await world.ingest('atlas'))).map(({ url }) => url);
-    const name = `pkg:npm/vega-datasets@${version}`;
-    expect(urls).toEqual([`${name}#data/gapminder.json`, `${name}#package.json`]);
+  it('a file of the starter data gets the URL of the origin itself', async () => {
+    await world.define('atlas', { starter: {} });
+    await world.publishStarter('atlas', ONE);
+    const record = await ingestProvider(await world.dependencies(), 'atlas', { starter: true });
+    const urls = (await sourcesOf(record)).map(({ url }) => url);
+    expect(new Set(urls)).toEqual(new Set(['https://atlas.example/']));
   });
 });
 

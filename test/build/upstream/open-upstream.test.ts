@@ -1,6 +1,6 @@
 /** Where a provider is read from, with which connector, under each PROVIDER_MIRROR, and the origin of its files. */
 import { expect, it } from 'vitest';
-import { originUrl, resolveSource } from '../../../build/upstream/open-upstream.ts';
+import { originUrl, resolveSource, resolveStarter } from '../../../build/upstream/open-upstream.ts';
 
 const provider = {
   id: 'acme',
@@ -51,12 +51,21 @@ it.each([
     { connector: 'acme-api', source: { codes: ['A'], page: 2 } },
     { kind: 'directory', path: '/m/acme' },
   ],
-  ['data inside an npm package', { ...provider, origin: undefined }, '/m', ORIGINAL, { kind: 'none' }],
 ])('resolves the source for %s', (_, definition, mirror, expected, base) => {
-  const { origin, mirror: own, ...rest } = definition;
-  const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
   const settings = { PROVIDER_MIRROR: mirror };
-  expect(resolveSource(given as never, settings as never)).toEqual({ ...expected, base });
+  expect(resolveSource(definition as never, settings as never)).toEqual({ ...expected, base });
+});
+
+it.each([
+  ['in the shape of upstream', { source: {} }, ORIGINAL, '/data/starter/acme'],
+  ['in another layout', instead, { connector: 'csv', source: { files: ['a'] } }, '/data/starter/acme/csv'],
+])('resolves starter data %s, whatever the mirror', (_, starter, expected, path) => {
+  const resolved = resolveStarter({ ...provider, starter }, '/data');
+  expect(resolved).toEqual({ ...expected, base: { kind: 'directory', path } });
+});
+
+it('refuses starter data of a provider that has none', () => {
+  expect(() => resolveStarter(provider, '/data')).toThrow('the provider "acme" has no starter data');
 });
 
 it.each([
@@ -70,23 +79,13 @@ it.each([
     'c.csv',
     'https://acme.example/v2/',
   ],
-  [
-    'data inside an npm package',
-    { ...provider, origin: undefined },
-    '/m',
-    'figures/dist/a%20b.json',
-    'pkg:npm/figures@1.2.3#dist/a%20b.json',
-  ],
-  [
-    'data inside a scoped npm package',
-    { ...provider, origin: undefined },
-    undefined,
-    '%40acme/figures/a.csv',
-    'pkg:npm/%40acme/figures@1.2.3#a.csv',
-  ],
-])('names the origin of a file for %s, never the mirror', async (_, definition, mirror, reference, url) => {
-  const { origin, mirror: own, ...rest } = definition;
-  const given = { ...rest, ...(origin ? { origin } : {}), ...(own ? { mirror: own } : {}) };
-  const resolved = resolveSource(given as never, { PROVIDER_MIRROR: mirror } as never);
-  expect(await originUrl(given as never, resolved, reference, async () => '1.2.3')).toBe(url);
+])('names the origin of a file for %s, never the mirror', (_, definition, mirror, reference, url) => {
+  const resolved = resolveSource(definition as never, { PROVIDER_MIRROR: mirror } as never);
+  expect(originUrl(definition, definition.mirror, resolved, reference)).toBe(url);
+});
+
+it('names the origin itself for a file of the starter data', () => {
+  const starter = { source: {} };
+  const resolved = resolveStarter({ ...provider, starter }, '/data');
+  expect(originUrl(provider, starter, resolved, 'c.csv')).toBe('https://acme.example/v2/');
 });

@@ -1,0 +1,169 @@
+/** What `npm start` serves on a fresh machine: the starter data, through the gateway. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { ProviderLake } from '../../build/lake/lake.ts';
+import { readManifest } from '../../build/starter/manifest.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { silentLog } from '../redis.ts';
+import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { Service } from './service.ts';
+
+interface Row {
+  iso3: string;
+  year: number;
+  value: number | null;
+  ci_lo: number | null;
+  ci_hi: number | null;
+  projected: boolean;
+}
+
+const manifest = await readManifest('data');
+let built: SharedBuild;
+let service: Service;
+let key: string;
+let records: IndicatorRecord[];
+
+beforeAll(async () => {
+  built = await buildStarter();
+  service = await Service.start({ snapshots: built.snapshots });
+  ({ key } = await service.account({ credits: 10_000_000 }));
+  records = (await service.get('/v1/indicators')).json.data;
+}, BUILD_WITHIN_MS);
+afterAll(() => service?.stop());
+
+const rowsOf = async (query: string): Promise<Row[]> =>
+  (await service.get(`/v1/data?${query}`, { key })).json.data;
+
+describe('the starter data, served', () => {
+  it('are exactly the indicators of the manifest, under its licences', () => {
+    const promised = manifest.map(({ indicator, licence }) => `${indicator}: ${licence}`);
+    expect(records.map(({ id, licence }) => `${id}: ${licence}`).toSorted()).toEqual(promised.toSorted());
+    expect(records.length).toBeGreaterThanOrEqual(150);
+  });
+
+  it('come from at least five providers and fill all 13 topics, each with featured ones', async () => {
+    expect(new Set(records.map(({ provider }) => provider.id)).size).toBeGreaterThanOrEqual(5);
+    for (const topic of TOPIC_SLUGS) {
+      const own = records.filter((record) => record.topic === topic);
+      expect(own.length, topic).toBeGreaterThanOrEqual(4);
+      expect(own.filter(({ featured }) => featured).length, topic).toBeGreaterThanOrEqual(1);
+    }
+  });
+
+  it('are all open, with a unit, our description and a credit line', () => {
+    for (const { id, access_tier, unit, description, attribution } of records) {
+      expect(access_tier, id).toBe('open');
+      for (const text of [unit, description, attribution]) expect(text, id).toMatch(/\S/);
+    }
+  });
+
+  it('cover most countries and recent years', () => {
+    const wide = records.filter(({ coverage }) => (coverage?.n_countries ?? 0) >= 150);
+    expect(wide.length).toBeGreaterThan(0.8 * records.length);
+    const recent = records.filter(({ coverage }) => (coverage?.latest_year ?? 0) >= 2022);
+    expect(recent.length).toBeGreaterThan(0.8 * records.length);
+  });
+
+  it('have confidence bounds around their values', async () => {
+    const rows = await rowsOf('indicator=owid-datasets.government-transparency');
+    expect(rows.length).toBeGreaterThan(3_000);
+    for (const { iso3, year, value, ci_lo, ci_hi } of rows) {
+      const figures = [ci_lo, value, ci_hi];
+      expect(figures, `${iso3} ${year}`).toEqual(figures.toSorted((a, b) => Number(a) - Number(b)));
+      expect(figures).not.toContain(null);
+    }
+  });
+
+  it('have projections, marked as such and not counted as measured', async () => {
+    const rows = await rowsOf('indicator=owid.population-total&countries=BRA&from=2000&to=2100');
+    expect(rows.filter(({ projected }) => projected).map(({ year }) => year)).toContain(2050);
+    expect(rows.filter(({ projected }) => !projected).map(({ year }) => year)).toContain(2020);
+    const projecting = records.filter(
+      ({ coverage }) => (coverage?.yr_max ?? 0) > (coverage?.latest_year ?? 0),
+    );
+    expect(projecting.length).toBeGreaterThanOrEqual(10);
+  });
+
+  it('have series of one concept from several providers, related to each other', async () => {
+    const { json } = await service.get('/v1/indicators/world-bank.SP.POP.TOTL');
+    const same = json.data.related.filter(
+      ({ relation }: { relation: string }) => relation === 'same_concept',
+    );
+    const providers = same.map(({ id }: { id: string }) => id.split('.')[0]);
+    expect(new Set(providers)).toEqual(new Set(['owid', 'owid-datasets']));
+  });
+
+  it("are the figures of Gapminder's committed file, each", async () => {
+    const slug = 'gdppercapita_us_inflation_adjusted';
+    const path = `gapminder/countries-etc-datapoints/ddf--datapoints--${slug}--by--geo--time.csv.gz`;
+    const text = gunzipSync(await readFile(join('data/starter', path))).toString();
+    const { places } = await loadCurated('data');
+    const upstream = text.trim().split('\n').slice(1);
+    const expected = upstream.map((line) => {
+      const [geo = '', year, value] = line.trim().split(',');
+      const place = places.resolve(['iso3', 'gapminder'], geo);
+      return `${place.kind === 'country' && place.iso3} ${year} ${Number(value)}`;
+    });
+    const rows = await rowsOf(`indicator=gapminder.${slug}`);
+    expect(rows.length).toBeGreaterThan(10_000);
+    const figures = rows.map(({ iso3, year, value }) => `${iso3} ${year} ${value}`);
+    expect(figures.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('leave nothing out: no row is rejected and no series fails', async () => {
+    for (const provider of new Set(manifest.map((one) => one.provider))) {
+      const record = (await new ProviderLake(built.lake, provider).current())?.record;
+      expect(record, provider).toMatchObject({ starter: true, rejects: {}, failed_indicators: [] });
+    }
+  });
+});
+
+describe('starter data under curated restrictions', () => {
+  let directory: string;
+  let restricted: Service;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'almanac-starter-'));
+    const [data, snapshots] = [join(directory, 'data'), join(directory, 'snapshots')];
+    await cp('data', data, { recursive: true, filter: (file) => !file.includes('starter/') });
+    await cp(built.snapshots, snapshots, { recursive: true });
+    const overlay = join(data, 'overlay/undp.csv');
+    const [header, row] = (await readFile(overlay, 'utf8')).trim().split('\n');
+    await writeFile(overlay, `${header},access_tier\n${row},display\n`);
+    const charts = join(data, 'providers/owid.yaml');
+    const rules = await readFile(charts, 'utf8');
+    const withheld = 'rules:\n  - { slug: ^population-total$, set: { redistributable: false } }\n';
+    await writeFile(charts, rules.replace('rules:\n', withheld));
+    await buildSnapshot({
+      settings: { LAKE_DIR: built.lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+      curated: await loadCurated(data),
+      now: Date.now,
+      log: silentLog,
+    });
+    restricted = await Service.start({ snapshots });
+    ({ key } = await restricted.account({ credits: 1000 }));
+  }, BUILD_WITHIN_MS);
+  afterAll(async () => {
+    await restricted?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('show a display-only series, but do not export it', async () => {
+    const { json } = await restricted.get('/v1/indicators/undp.hdi');
+    expect(json.data.access_tier).toBe('display');
+    expect((await restricted.get('/v1/data?indicator=undp.hdi', { key })).status).toBe(403);
+    expect((await restricted.get('/v1/rankings/undp.hdi', { key })).status).toBe(200);
+  });
+
+  it('do not know a withheld series', async () => {
+    expect((await restricted.get('/v1/indicators/owid.population-total')).status).toBe(404);
+    expect((await restricted.get('/v1/data?indicator=owid.population-total', { key })).status).toBe(404);
+    expect((await restricted.get('/v1/indicators')).json.data).toHaveLength(manifest.length - 1);
+  });
+});
