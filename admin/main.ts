@@ -27,6 +27,7 @@ import {
   shutDownOnSignal,
   startFailureReason,
 } from '../gateway/process/lifecycle.ts';
+import { StartTasks } from '../gateway/process/start-tasks.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
 import { ensureFirstOperator, OperatorStore } from './operators.ts';
 import { registerAdmin } from './plugin.ts';
@@ -78,8 +79,11 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   shutdownHooks.push(() => app.close());
-  await ensureFirstOperator(new OperatorStore(redis, now), new AuditLog(redis, now), settings, false).catch(
-    (error: unknown) => log.warn({ err: error }, 'cannot check whether an operator exists'),
+  const tasks = new StartTasks(log);
+  shutdownHooks.push(() => tasks.stop());
+  const operators = new OperatorStore(redis, now);
+  await tasks.run('first operator', () =>
+    ensureFirstOperator(operators, new AuditLog(redis, now), settings, false),
   );
   const { port } = app.server.address() as AddressInfo;
   return `Operator area: http://${settings.HOST}:${port}/admin/\n`;

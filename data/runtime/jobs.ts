@@ -161,8 +161,19 @@ function failedJob({ id = '', name, data, failedReason, finishedOn, timestamp }:
   };
 }
 
+/**
+ * Options of a queue that only adds jobs. Without Redis its calls fail at once. BullMQ asks for the version when the queue
+ * is opened; without Redis that would fail, and the queue would stay unusable when Redis is back.
+ */
+export const producerOptions = (redis: RedisClient) => ({
+  connection: redis,
+  prefix: redisKeys.jobs,
+  skipWaitingForReady: true,
+  skipVersionCheck: true,
+});
+
 function openQueue(name: string, redis: RedisClient): Queue {
-  const queue = new Queue(name, { connection: redis, prefix: redisKeys.jobs, skipWaitingForReady: true });
+  const queue = new Queue(name, producerOptions(redis));
   // The connection logs its outages.
   queue.on('error', () => {});
   return queue;

@@ -66,7 +66,7 @@ export interface AccountService {
   handlers: JobHandlers;
   passwords: PasswordHasher;
   startWorker(): void;
-  /** Schedules the periodic jobs; each run is done by one of all workers. */
+  /** Schedules the periodic jobs; each run is done by one of all workers. Idempotent; rejects without Redis. */
   scheduleJobs(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -104,12 +104,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
       const worker = startJobWorker(blocking, handlers, log);
       stops.push(() => worker.stop());
     },
-    async scheduleJobs() {
-      // The gateway starts without Redis too; each start writes the schedule again.
-      await jobs
-        .schedule(settings.NIGHTLY_CRON)
-        .catch((error: unknown) => log.warn({ err: error }, 'jobs are not scheduled yet'));
-    },
+    scheduleJobs: () => jobs.schedule(settings.NIGHTLY_CRON),
     async stop() {
       for (const stop of stops.toReversed())
         await Promise.race([stop().catch(() => {}), pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);

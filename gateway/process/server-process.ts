@@ -22,6 +22,7 @@ import { createRequestIds } from '../http/request.ts';
 import { RedisMetering } from '../metering/redis-metering.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
+import { StartTasks } from './start-tasks.ts';
 import { startupBanner } from './startup-banner.ts';
 
 /** The start does not wait longer than this for Redis, because free routes work without it. */
@@ -134,38 +135,27 @@ export async function startServerProcess(
     checkPointer: () => snapshots.check(),
     async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
-      const demoKey = await demoKeyOf(settings, accounts, log);
+      const tasks = new StartTasks(log);
+      shutdownHooks.push(() => tasks.stop());
+      const demoKey = isDemo(settings)
+        ? await tasks.run('demo key', () => ensureDemoKey(accounts, settings.VAR_DIR))
+        : null;
       const operator =
-        settings.ADMIN_PORT === undefined ? await firstOperator(settings, adminRedis, log) : null;
+        settings.ADMIN_PORT === undefined
+          ? await tasks.run('first operator', () => firstOperator(settings, adminRedis))
+          : null;
       account.startWorker();
-      await account.scheduleJobs();
+      await tasks.run('job schedules', () => account.scheduleJobs());
       const mail = account.mailer.description;
       return startupBanner(url, snapshots.current(), { demoKey, operator, mail });
     },
   };
 }
 
-/** The first operator's sign-in; null when there is none to show, or Redis is unreachable. */
-async function firstOperator(settings: Settings, redis: RedisClient, log: Logger): Promise<SignIn | null> {
+/** The first operator's sign-in; null when there is none to show. */
+function firstOperator(settings: Settings, redis: RedisClient): Promise<SignIn | null> {
   const operators = new OperatorStore(redis, Date.now);
-  const audit = new AuditLog(redis, Date.now);
-  try {
-    return await ensureFirstOperator(operators, audit, settings, isDemo(settings));
-  } catch (error) {
-    log.warn({ err: error }, 'the first operator could not be created');
-    return null;
-  }
-}
-
-/** Null without demo, or while Redis is unreachable. */
-async function demoKeyOf(settings: Settings, accounts: AccountStore, log: Logger): Promise<string | null> {
-  if (!isDemo(settings)) return null;
-  try {
-    return await ensureDemoKey(accounts, settings.VAR_DIR);
-  } catch (error) {
-    log.warn({ err: error }, 'the demo key could not be created');
-    return null;
-  }
+  return ensureFirstOperator(operators, new AuditLog(redis, Date.now), settings, isDemo(settings));
 }
 
 /** Wildcard and loopback addresses are shown as localhost. */
