@@ -1,7 +1,7 @@
 /** No snapshot to serve, a failed build, and providers whose last run failed. */
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import { runPath } from '../routes/run-path.ts';
-import type { AttentionItem, AttentionSource, Severity } from './item.ts';
+import { type AttentionItem, type AttentionSource, type Severity, sentence } from './item.ts';
 import { endedRuns, sinceWhen } from './run-history.ts';
 
 const NO_SNAPSHOT: AttentionItem = {
@@ -19,7 +19,7 @@ function lastFailure(what: string, runs: readonly StoredRun[], severity: Severit
   return [
     {
       severity,
-      what: `${what}: ${last.reason ?? 'no reason is known.'}`,
+      what: sentence(`${what}: ${last.reason ?? 'no reason is known'}`),
       since_ms: sinceWhen(ended, ({ status }) => status === 'failed'),
       path: runPath(last.subject, last.run_id),
       action: 'Read its log',

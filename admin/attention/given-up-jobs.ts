@@ -1,6 +1,6 @@
 /** Account jobs that failed five times: mails, exports and erasures. */
 import { listGivenUpJobs } from '../routes/given-up-jobs.ts';
-import { type AttentionItem, type AttentionSource, capped, counted } from './item.ts';
+import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 
 const MAX_SHOWN = 10;
 
@@ -11,7 +11,9 @@ export const givenUpJobs: AttentionSource = {
     const items = jobs.map(
       ({ what, account_id, attempts, reason, failed_at_ms, canRetry }): AttentionItem => ({
         severity: 'warning',
-        what: `${what}${account_id === null ? '' : ` for ${account_id}`} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
+        what: sentence(
+          `${what}${account_id === null ? '' : ` for ${account_id}`} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
+        ),
         since_ms: failed_at_ms,
         path: '/admin/runs#given-up',
         action: canRetry ? 'Retry it' : 'Dismiss it',

@@ -49,6 +49,9 @@ export function listNames(names: readonly string[]): string {
 export const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** A reason as a sentence: reasons of errors end without a full stop. */
+export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 /**
  * The oldest items, and one that stands for the rest.
  * @param items oldest first

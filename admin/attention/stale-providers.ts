@@ -1,6 +1,7 @@
 /** Providers without a good run for too long, or whose good runs bring only old figures. */
 import { outdatedSince_ms, type ProviderFreshness } from '../provider-freshness.ts';
 import { type AttentionItem, type AttentionSource, counted, listNames } from './item.ts';
+import { endedRuns } from './run-history.ts';
 
 const pathOf = (id: string): string => `/admin/runs?subject=${encodeURIComponent(id)}`;
 
@@ -39,7 +40,9 @@ function staleItem({
 export const staleProviders: AttentionSource = {
   finds: 'stale providers',
   find({ providers }) {
-    const never = providers.filter(({ freshness }) => freshness.state === 'never');
+    const never = providers.filter(
+      ({ freshness, runs }) => freshness.state === 'never' && endedRuns(runs).length === 0,
+    );
     const names = never.map(({ definition }) => definition.id);
     const unread: AttentionItem = {
       severity: 'notice',

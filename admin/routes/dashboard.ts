@@ -19,7 +19,6 @@ const RECONCILE_WAIT_MS = 500;
 const MAX_RUNS = 50;
 
 interface DashboardPage {
-  now_ms: number;
   /** Worst first. */
   attention: AttentionItem[];
   /** What was looked for, in the plural. */
@@ -62,7 +61,6 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
     return view(reply, 'Dashboard', {
-      now_ms,
       attention: await needsAttention({ area, now_ms, providers, builds: builds.runs, reconciliation }),
       checked: CHECKED,
       reconciliation,

@@ -229,7 +229,7 @@ describe('Needs attention', () => {
     expect(await findings()).toMatchObject([
       {
         severity: 'warning',
-        what: 'The job ingest of undp failed: disk full',
+        what: 'The job ingest of undp failed: disk full.',
         href: '/admin/runs?subject=undp',
       },
     ]);

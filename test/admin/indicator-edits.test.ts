@@ -76,6 +76,7 @@ describe('an unpublished indicator', () => {
         await ann.submit('/admin/audit', PATH, { name: 'Edited', description: 'Edited', unit: 'km' });
         await ann.submit('/admin/audit', `${PATH}/toggle`, { to: 'disabled' });
         await ben.submit('/admin/audit', `${PATH}/reset`, {});
+        expect(await service.client.hexists(redisKeys.overridden, ID)).toBe(0);
         const { name, description, unit } = ORIGINAL;
         expect(formOf(await ben.get(PATH))).toMatchObject({ name, description, unit });
       }),
