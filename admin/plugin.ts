@@ -32,6 +32,7 @@ import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
+import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
@@ -119,6 +120,7 @@ const ROUTES = [
   dashboardRoutes,
   indicatorsRoutes,
   indicatorRoutes,
+  indicatorActionRoutes,
   runsRoutes,
   givenUpJobsRoutes,
   runActionRoutes,

@@ -1,10 +1,9 @@
-/** One indicator: its values, edits with a preview, publication and history. Every change queues a rebuild. */
+/** One indicator: its values, its history, and edits with a preview. Every change queues a rebuild. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/overrides.ts';
 import type { AuditEntry, AuditFacts } from '../../gateway/accounts/audit/audit-log.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
-import { parseFields, textField } from '../../gateway/pages/shared/forms.ts';
+import { parseFields } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type Merge, mergeForm } from '../edit-version.ts';
@@ -22,10 +21,8 @@ import {
 
 export const INDICATORS_PATH = '/admin/indicators';
 export const indicatorPath = (id: string): string => `${INDICATORS_PATH}/${encodeURIComponent(id)}`;
-const subjectOf = (id: string): string => `indicator ${id}`;
+export const indicatorSubject = (id: string): string => `indicator ${id}`;
 const AUDIT_PAGE = 20;
-
-const toggleForm = z.object({ to: textField(20), reason: textField(500) });
 
 /** A field in two states. */
 interface FieldChange {
@@ -75,7 +72,7 @@ interface PageState {
   preview?: EditableFacts;
 }
 
-const changesBetween = (before: EditableFacts, after: EditableFacts): FieldChange[] =>
+export const changesBetween = (before: EditableFacts, after: EditableFacts): FieldChange[] =>
   EDITABLE.filter((field) => before[field] !== after[field]).map((field) => ({
     label: FIELD_LABELS[field],
     before: factText(before, field),
@@ -86,7 +83,7 @@ const auditFactsOf = (facts: EditableFacts): AuditFacts =>
   Object.fromEntries(EDITABLE.map((field) => [field, facts[field]]));
 
 export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { indicators, jobs, audit, snapshots } = area;
+  const { indicators, audit, snapshots } = area;
   const view = area.view<IndicatorPage>('indicator.njk');
   type IdParams = { Params: { id: string } };
 
@@ -94,7 +91,7 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const indicator = await indicators.get(id);
     const countries = snapshots.current()?.catalogue.countriesByCode;
     const [{ entries, gap }, values] = await Promise.all([
-      audit.page({ subject: subjectOf(id), limit: AUDIT_PAGE }),
+      audit.page({ subject: indicatorSubject(id), limit: AUDIT_PAGE }),
       readIndicatorValues(area.snapshotDir, id, (iso3) => countries?.get(iso3)?.name ?? iso3),
     ]);
     return view(reply, indicator.name, {
@@ -134,7 +131,7 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const result = await auditedChange(
       area,
       request,
-      { action: 'indicator.edit', subject: subjectOf(id), after: { ...read.facts } },
+      { action: 'indicator.edit', subject: indicatorSubject(id), after: { ...read.facts } },
       () => indicators.edit(id, read.facts, form.version || null),
       (edit) => (edit.state === 'changed' ? changedFacts(edit.before, edit.after) : null),
     );
@@ -144,58 +141,19 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
         conflict: result,
       });
     if (result.state === 'same') return redirectWithFlash(area, reply, indicatorPath(id), 'Nothing changed.');
-    return queueRebuild(request, reply, id, `${id} is changed`);
-  });
-
-  scope.post<IdParams>('/indicators/:id/reset', async (request, reply) => {
-    const { id } = request.params;
-    await indicators.get(id);
-    const { before, after } = await auditedChange(
-      area,
-      request,
-      { action: 'indicator.reset', subject: subjectOf(id) },
-      () => indicators.reset(id),
-      (change) => (change.before === change.after ? null : changedFacts(change.before, change.after)),
-    );
-    if (before === after)
-      return redirectWithFlash(area, reply, indicatorPath(id), `${id} has no edits to take back.`);
-    return queueRebuild(request, reply, id, `${id} is as published upstream again`);
-  });
-
-  /** With `to`, sending the form twice changes once; without it, the route toggles. */
-  scope.post<IdParams>('/indicators/:id/toggle', async (request, reply) => {
-    const { id } = request.params;
-    const { to, reason } = parseFields(toggleForm, request.body);
-    const current = await indicators.get(id);
-    const enabled = to === '' ? !current.enabled : to === 'enabled';
-    const { before, after } = await auditedChange(
-      area,
-      request,
-      {
-        action: enabled ? 'indicator.enable' : 'indicator.disable',
-        subject: subjectOf(id),
-        before: { enabled: current.enabled },
-        after: { enabled },
-        reason,
-      },
-      () => indicators.setEnabled(id, enabled),
-      (change) => (change.before === change.after ? null : {}),
-    );
-    const state = enabled ? 'published' : 'unpublished';
-    if (before === after)
-      return redirectWithFlash(area, reply, indicatorPath(id), `${id} is already ${state}.`);
-    return queueRebuild(request, reply, id, `${id} is ${state}`);
-  });
-
-  async function queueRebuild(request: FastifyRequest, reply: FastifyReply, id: string, done: string) {
-    await jobs.rebuild({ by: actorOf(request) });
-    const notice = `${done}. The catalogue is being rebuilt; see Runs.`;
+    const notice = await queueRebuild(area, request, `${id} is changed`);
     return redirectWithFlash(area, reply, indicatorPath(id), notice);
-  }
+  });
+}
+
+/** Queues a rebuild after a change. @returns the notice for the operator */
+export async function queueRebuild(area: AdminArea, request: FastifyRequest, done: string): Promise<string> {
+  await area.jobs.rebuild({ by: actorOf(request) });
+  return `${done}. The catalogue is being rebuilt; see Runs.`;
 }
 
 /** The changed fields for the audit log. */
-function changedFacts(
+export function changedFacts(
   before: EditableFacts,
   after: EditableFacts,
 ): { before: AuditFacts; after: AuditFacts } {

@@ -50,7 +50,7 @@ function tableRows({ html }: Page, label: string): string[][] {
 }
 
 const action = fc.oneof(
-  fc.record({ to: fc.constantFrom('enabled', 'disabled') }),
+  fc.record({ to: fc.constantFrom('enabled', 'disabled'), reason: fc.constant('test') }),
   fc.record({
     name: fc.constantFrom(ORIGINAL.name, 'By ann', 'By ben'),
     description: fc.constantFrom(ORIGINAL.description, ''),
@@ -74,7 +74,7 @@ describe('an unpublished indicator', () => {
         for (const page of await Promise.all(sent)) expect(page?.status).toBe(303);
         expect((await ann.get(PATH)).status).toBe(200);
         await ann.submit('/admin/audit', PATH, { name: 'Edited', description: 'Edited', unit: 'km' });
-        await ann.submit('/admin/audit', `${PATH}/toggle`, { to: 'disabled' });
+        await ann.submit('/admin/audit', `${PATH}/toggle`, { to: 'disabled', reason: 'test' });
         await ben.submit('/admin/audit', `${PATH}/reset`, {});
         expect(await service.client.hexists(redisKeys.overridden, ID)).toBe(0);
         const { name, description, unit } = ORIGINAL;
@@ -185,7 +185,7 @@ describe('the edit form', () => {
         return [COUNTRIES.find((country) => country.iso3 === iso3)?.name, String(last?.value), year];
       });
       const shownRows = tableRows(page, 'Latest value of each country');
-      expect(shownRows.map(([country, value, year]) => [country, value, year]).sort()).toEqual(latest.sort());
+      expect(shownRows.map(([country, year, value]) => [country, value, year]).sort()).toEqual(latest.sort());
       const years = [...Map.groupBy(values, ({ year }) => year)].map(([year, of]) => [
         `${year}`,
         `${of.length}`,

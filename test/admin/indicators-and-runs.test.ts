@@ -50,7 +50,18 @@ describe('indicators', () => {
   it('POST /admin/indicators/{indicator_id}/toggle: unpublishes and publishes, queues a rebuild, ignores a repeated form', async () => {
     expect(await rebuilds()).toBe(0);
     const path = `/admin/indicators/${id}`;
-    const off = () => operator.submit(path, `${path}/toggle`, { to: 'disabled' });
+    const asked = await operator.get(`${path}/toggle?to=disabled`);
+    expect(wordsOf(asked)).toContain(
+      'Removes the indicator, its values and its rankings from every public route',
+    );
+    const unexplained = await operator.submit(path, `${path}/toggle`, { to: 'disabled' });
+    expect([unexplained.status, wordsOf(unexplained)]).toEqual([
+      422,
+      expect.stringContaining('Give a reason.'),
+    ]);
+    expect(await overrides()).toBeUndefined();
+    const off = () =>
+      operator.submit(path, `${path}/toggle`, { to: 'disabled', reason: 'licence withdrawn' });
     expect((await off()).status).toBe(303);
     expect((await off()).status).toBe(303);
     expect(await overrides()).toEqual({ enabled: false });
@@ -61,6 +72,7 @@ describe('indicators', () => {
     expect(await overrides()).toBeUndefined();
     expect(await service.client.hlen(redisKeys.overridden)).toBe(0);
     const log = await operator.get('/admin/audit?format=csv');
+    expect(log.html).toContain('licence withdrawn');
     expect(log.html.match(/indicator\.(dis|en)able/g)).toEqual(['indicator.enable', 'indicator.disable']);
   });
 
@@ -76,7 +88,7 @@ describe('indicators', () => {
     const edited = await operator.get(path);
     expect(edited.html).toContain('name: ');
     expect(edited.html).toContain('→ Better &lt;i&gt;name&lt;/i&gt;');
-    await operator.submit(path, `${path}/toggle`, { to: 'disabled' });
+    await operator.submit(path, `${path}/toggle`, { to: 'disabled', reason: 'under review' });
     expect(await overrides()).toEqual({ name: 'Better <i>name</i>', enabled: false });
     await operator.submit(path, `${path}/toggle`, { to: 'enabled' });
     await operator.submit(path, path, before);

@@ -171,7 +171,7 @@ const post = (id: string, what: string, fields: Record<string, string>) =>
 
 it('edits and unpublished indicators show on every public route after a rebuild and a nightly run, until undone', async () => {
   await post(KEPT, '', EDIT);
-  await post(HIDDEN, '/toggle', { to: 'disabled' });
+  await post(HIDDEN, '/toggle', { to: 'disabled', reason: 'test' });
   await served((names) => names[KEPT] === EDIT.name && !(HIDDEN in names));
   await expectPublic({ hidden: 'gone', value: 1.1 });
 
@@ -223,7 +223,7 @@ it('a restored original shows in the form at once, and survives unpublishing bef
   await post(KEPT, '', { name: 'Kept, renamed upstream', description: '', unit: 'cm' });
   expect(await formValue('name')).toBe('Kept, renamed upstream');
   expect((await call(`/v1/indicators/${KEPT}`)).body.data).toMatchObject({ name: EDIT.name });
-  await post(KEPT, '/toggle', { to: 'disabled' });
+  await post(KEPT, '/toggle', { to: 'disabled', reason: 'test' });
   await served((names) => !(KEPT in names));
   expect(await formValue('name')).toBe('Kept, renamed upstream');
   await post(KEPT, '/toggle', { to: 'enabled' });

@@ -73,12 +73,17 @@ describe('the operator area', () => {
     await page.getByRole('button', { name: 'Save and rebuild' }).click();
     await page.getByText('The catalogue is being rebuilt').waitFor();
     await inspect(page, 'admin-indicator-edited');
+    await page.getByRole('link', { name: 'Reset to upstream' }).click();
+    await inspect(page, 'admin-indicator-reset');
     await page.getByRole('button', { name: 'Reset to upstream' }).click();
     await page.getByText('is as published upstream again').waitFor();
     expect(await page.getByLabel('Name').inputValue()).toBe(name);
     await page.getByLabel('Name').fill('A clearer name');
     await page.getByRole('button', { name: 'Save and rebuild' }).click();
     await page.getByText('The catalogue is being rebuilt').waitFor();
+    await page.getByRole('link', { name: 'Unpublish and rebuild' }).click();
+    await inspect(page, 'admin-indicator-unpublish');
+    await page.getByLabel('Reason').fill('licence withdrawn');
     await page.getByRole('button', { name: 'Unpublish and rebuild' }).click();
     await page.getByText('is unpublished. The catalogue').waitFor();
     await inspect(page, 'admin-indicator-disabled');
