@@ -213,6 +213,37 @@ describe('a customer, from sign-up to erasure', () => {
   });
 });
 
+describe('a customer whom a stranger locked out', () => {
+  it('gets in by a mailed link, and then with the password in the same browser', async () => {
+    const { email } = await harness.customer('Dora');
+    for (let guess = 0; guess < 10; guess++) await harness.signIn(harness.visitor(), email, `guess ${guess}`);
+    await page.context().clearCookies();
+    const signIn = async (): Promise<void> => {
+      await go('/account/sign-in');
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await button('Sign in').click();
+    };
+    await signIn();
+    await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
+    await inspect(page, 'account-sign-in-throttled');
+    await page.getByRole('link', { name: 'Get a link by e-mail' }).click();
+    await inspect(page, 'account-sign-in-link');
+    await page.getByLabel('E-mail address').fill(email);
+    const mail = harness.mailbox.next(email);
+    await button('Send link').click();
+    await heading('Check your e-mail');
+    await page.goto(String((await mail).link));
+    await inspect(page, 'account-sign-in-link-opened');
+    await button('Sign in').click();
+    await heading('Dora');
+    await button(/^Account: /).click();
+    await button('Sign out').first().click();
+    await signIn();
+    await heading('Dora');
+  });
+});
+
 describe('a customer who closes the account', () => {
   it('can sign in again to download or erase the data, and to nothing else', async () => {
     const { email } = await harness.customer('Cleo');

@@ -68,6 +68,13 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./attack.ts')).attackFaults,
   },
   {
+    name: 'sign-in',
+    fault:
+      'reset links made up by the thousand, and guesses at passwords from more addresses than any throttle knows',
+    limit_s: 180,
+    load: async () => (await import('./sign-in.ts')).signInFaults,
+  },
+  {
     name: 'reconcile',
     fault: 'a year of archive reconciled with a hundred thousand accounts, then one archived entry altered',
     limit_s: 600,

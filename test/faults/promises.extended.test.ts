@@ -7,6 +7,7 @@ import { readinessFaults } from './readiness.ts';
 import { redisFaults } from './redis.ts';
 import { refusedKeysFaults } from './refused-keys.ts';
 import { repliesFaults } from './replies.ts';
+import { signInFaults } from './sign-in.ts';
 import type { Reporter } from './table.ts';
 
 const DOCUMENTATION = documentationText();
@@ -44,3 +45,6 @@ test('a flood of calls with keys that no longer work costs less than paid calls 
 
 test('cluster master killed: writes that waited for the replica survive', () =>
   holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0, costRounds: 0 })));
+
+test('floods of resets and guesses: account holders and operators sign in meanwhile', () =>
+  holds(2, (report) => signInFaults(report, { rounds: 2 })));
