@@ -20,6 +20,7 @@ const ENTRY_POINTS = `^(${[
   'build/starter/write-starter.ts',
   'build/worker.ts',
   'gateway/accounts/cli/main.ts',
+  'gateway/http/docs/docs.js', // loaded by the browser
   'gateway/http/openapi.ts',
   'gateway/main.ts',
   'gateway/snapshot/verify-thread.ts',

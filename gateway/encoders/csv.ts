@@ -29,11 +29,8 @@ export const csv: Encoder = {
   mediaType: 'text/csv; charset=utf-8',
   extension: 'csv',
   isCompressible: true,
-  documentation: {
-    description:
-      'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
-    example: `${HEADER}gapminder.life_expectancy_years,KEN,2000,54.3,,,151,false\r\n`,
-  },
+  documentation:
+    'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
   async encode({ rows }) {
     return [START, ...(await rows.text(ROWS))];
   },

@@ -14,7 +14,7 @@ export interface Encoder {
   /** False for formats that are compressed already. */
   isCompressible: boolean;
   /** For OpenAPI; null where the operation's own schema describes the body. */
-  documentation: { description: string; example: string } | null;
+  documentation: string | null;
   /** The whole body, in one or more pieces. Pieces may be views of cached text: do not write to them. */
   encode(table: DataTable): Buffer[] | Promise<Buffer[]>;
 }

@@ -1,171 +1,116 @@
-/** One answer of each operation, shortened, for the machine-readable description. A test holds them to the schemas. */
+/**
+ * Examples for the machine-readable description, from the snapshot that is served: parameters of calls that have an
+ * answer, and that answer, shortened. Account operations answer for an invented caller.
+ */
+import { ENCODERS } from '../encoders/registry.ts';
+import type { Caller, Content, Operation } from '../operations/operation.ts';
+import { parameterReader, type RawParameters } from '../operations/parameters.ts';
+import { OPERATIONS } from '../operations/registry.ts';
+import { type ExampleValues, exampleValues } from '../snapshot/example-values.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 
-const generated_at = '2026-11-20T02:00:00+00:00';
-const gapminder = {
-  licence: 'CC BY 4.0',
-  licence_url: 'https://creativecommons.org/licenses/by/4.0/',
-  attribution: 'Gapminder, CC BY 4.0',
-};
+export interface OperationExamples {
+  /** Values by parameter, together one call. */
+  parameters: Readonly<Record<string, string | number>>;
+  /** Bodies by format. */
+  answers: Readonly<Record<string, unknown>>;
+}
 
-const kenya = {
-  iso3: 'KEN',
-  iso2: 'KE',
-  m49: 404,
-  name: 'Kenya',
-  official_name: 'Republic of Kenya',
-  region: 'Sub-Saharan Africa',
-  subregion: 'Eastern Africa',
-  income_group: 'Lower middle income',
-  wb_code: null,
-  capital: 'Nairobi',
-  wikidata_id: 'Q114',
-  flag_emoji: '🇰🇪',
-};
+/** By operation name. */
+export type Examples = Readonly<Record<string, OperationExamples>>;
 
-const lifeExpectancy = {
-  id: 'gapminder.life_expectancy_years',
-  name: 'Life expectancy',
-  description: 'Years a newborn would live if mortality stayed as it is in the year of birth.',
-  unit: 'years',
-  topic: 'health',
-  higher_is_better: true,
-  preferred: true,
-  featured: true,
-  access_tier: 'open',
-  no_rank: false,
-  ...gapminder,
-  provider: { id: 'gapminder', name: 'Gapminder', ...gapminder },
-  coverage: { n_countries: 195, yr_min: 1800, yr_max: 2100, latest_year: 2020 },
-};
+const LIST_ITEMS = 3;
+const TEXT_LINES = 4;
 
-const counts = { requests: 12, errors: 1, rows: 240, credits: 241 };
-
-/** By operation. */
-export const EXAMPLES: Readonly<Record<string, unknown>> = {
-  listCountries: { data: [kenya], meta: { generated_at, count: 1, region: 'Sub-Saharan Africa' } },
-  getCountry: {
-    data: {
-      ...kenya,
-      topics: {
-        health: [
-          {
-            indicator: lifeExpectancy.id,
-            name: lifeExpectancy.name,
-            unit: lifeExpectancy.unit,
-            year: 2020,
-            value: 67.4,
-            rank: 143,
-            rank_delta_1y: 1,
-            featured: true,
-          },
-        ],
-      },
-    },
-    meta: { generated_at, count: 1, topic: 'health', topic_counts: { economy: 40, health: 1 } },
-  },
-  listIndicators: {
-    data: [lifeExpectancy],
-    meta: { generated_at, count: 1, total: 1, q: 'life expectancy' },
-  },
-  getIndicator: {
-    data: {
-      ...lifeExpectancy,
-      related: [
-        {
-          id: 'gapminder.child_mortality_0_5_year_olds_dying_per_1000_born',
-          name: 'Child mortality',
-          topic: 'health',
-          unit: 'per 1,000 born',
-          relation: 'correlated',
-        },
-      ],
-    },
-    meta: { generated_at, licence: gapminder.licence, attribution: gapminder.attribution },
-  },
-  listTopics: {
-    data: [
-      {
-        slug: 'population',
-        name: 'Population',
-        description: 'How many people live where, and how that changes.',
-        n_indicators: 31,
-        n_featured: 3,
-        n_countries: 197,
-      },
-    ],
-    meta: { generated_at, count: 1 },
-  },
-  listFreshness: {
-    data: [
-      {
-        provider_id: 'gapminder',
-        name: 'Gapminder',
-        licence: gapminder.licence,
-        attribution: gapminder.attribution,
-        cadence: 'annual',
-        upstream: [{ name: 'Systema Globalis', url: 'https://www.gapminder.org/data/' }],
-        last_ok_finished_at: generated_at,
-        last_ok_rows: 3_700_000,
-        latest_data_year: 2025,
-      },
-    ],
-    meta: { generated_at, count: 1 },
-  },
-  listCoverage: {
-    data: [
-      { iso3: 'KEN', name: 'Kenya', n_observations: 21_874, n_indicators: 402, yr_min: 1800, yr_max: 2100 },
-    ],
-    meta: { generated_at, count: 1 },
-  },
-  getRanking: {
-    data: [
-      {
-        rank: 143,
-        iso3: 'KEN',
-        name: 'Kenya',
-        value: 67.4,
-        ci_lo: null,
-        ci_hi: null,
-        rank_delta_1y: 1,
-        projected: false,
-      },
-    ],
-    meta: {
-      generated_at,
-      count: 1,
-      ranked: 1,
-      indicator: lifeExpectancy.id,
-      name: lifeExpectancy.name,
-      unit: lifeExpectancy.unit,
-      higher_is_better: true,
-      year: 2020,
-      ...gapminder,
-    },
-  },
-  getData: {
-    data: [{ iso3: 'KEN', year: 2020, value: 67.4, ci_lo: null, ci_hi: null, rank: 143, projected: false }],
-    meta: {
-      generated_at,
-      count: 1,
-      indicator: lifeExpectancy.id,
-      name: lifeExpectancy.name,
-      unit: lifeExpectancy.unit,
-      ...gapminder,
-      countries: ['KEN'],
-      from: 2020,
-    },
-  },
-  getUsage: {
-    data: {
+/** A caller who has spent a little. */
+const CALLER: Caller = {
+  key_id: '0k3v9q2m7x4c',
+  environment: 'live',
+  scopes: ['read'],
+  tier: 'free',
+  balance: 759,
+  now_ms: Date.UTC(2026, 10, 20, 12),
+  async usage() {
+    const counts = { requests: 12, errors: 1, rows: 240, credits: 241 };
+    return {
       credits: { balance: 759, lifetime_granted: 1000, lifetime_spent: 241 },
       totals: counts,
       daily: [{ date: '2026-11-20', ...counts }],
       endpoints: [{ route: '/v1/data', ...counts }],
-    },
-    meta: { generated_at, days: 1 },
-  },
-  ping: {
-    data: { key_id: '0k3v9q2m7x4c', environment: 'live', scopes: ['read'], tier: 'free', balance: 1000 },
-    meta: { generated_at },
+    };
   },
 };
+
+/** Empty without a snapshot, and for a snapshot that cannot be shown. */
+export async function readExamples(snapshot: Snapshot | null): Promise<Examples> {
+  const values = snapshot && (await exampleValues(snapshot));
+  if (!values) return {};
+  const calls = exampleCalls(values);
+  const entries = OPERATIONS.map(async (operation) => {
+    const parameters = calls[operation.name] ?? {};
+    return [
+      operation.name,
+      { parameters, answers: await answersOf(operation, parameters, snapshot) },
+    ] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+type Call = Record<string, string | number>;
+
+function exampleCalls({ indicator, countries, from, to }: ExampleValues): Record<string, Call> {
+  const [country] = countries;
+  if (!country) return {};
+  const { region, income_group } = country;
+  return {
+    listCountries: { ...(region && { region }), ...(income_group && { income_group }) },
+    getCountry: { iso3: country.iso3, topic: indicator.topic },
+    listIndicators: { q: indicator.name, topic: indicator.topic, provider: indicator.provider.id },
+    getIndicator: { indicator_id: indicator.id },
+    getRanking: { indicator: indicator.id, year: to },
+    getData: { indicator: indicator.id, countries: countries.map(({ iso3 }) => iso3).join(','), from, to },
+  };
+}
+
+async function answersOf(
+  operation: Operation,
+  call: Call,
+  snapshot: Snapshot,
+): Promise<Record<string, unknown>> {
+  const sent = Object.entries(call).map(([name, value]) => [name, String(value)] as const);
+  const path = Object.fromEntries(sent.filter(([name]) => name in operation.pathParameters));
+  const query: RawParameters = Object.fromEntries(
+    sent.filter(([name]) => !(name in operation.pathParameters)),
+  );
+  const reading = parameterReader(operation.query)(query);
+  if (!reading.ok) return {};
+  const planned = await operation.plan({ snapshot, path, query: reading.values });
+  if (planned.kind === 'refused') return {};
+  return bodies(await planned.produce(CALLER), snapshot);
+}
+
+async function bodies(content: Content, { files }: Snapshot): Promise<Record<string, unknown>> {
+  if (content.kind === 'file') return { json: shortJson(await files.bytes(content.path, 'identity')) };
+  if (content.kind === 'document') return { json: shortJson(content.json) };
+  const encoded = ENCODERS.map(async ({ name, documentation, encode }) => {
+    const body = Buffer.concat(await encode(content.table));
+    return [name, documentation === null ? shortJson(body) : shortText(body)] as const;
+  });
+  return Object.fromEntries(await Promise.all(encoded));
+}
+
+const shortJson = (body: Buffer): unknown => shortened(JSON.parse(body.toString()));
+
+/** Lists keep their first items. */
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, LIST_ITEMS).map(shortened);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shortened(member)]));
+}
+
+const shortText = (body: Buffer): string =>
+  body
+    .toString()
+    .split(/(?<=\n)/)
+    .slice(0, TEXT_LINES)
+    .join('');

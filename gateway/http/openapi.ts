@@ -18,7 +18,7 @@ import {
   KEYED_HEADERS,
   schemaRef,
 } from './openapi-components.ts';
-import { EXAMPLES } from './openapi-examples.ts';
+import type { Examples, OperationExamples } from './openapi-examples.ts';
 import { DOCUMENTED_PREFIX } from './public-api.ts';
 
 const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
@@ -43,8 +43,8 @@ const TAGS = [
   { name: 'Account', description: 'What a key may know of itself. Free.' },
 ];
 
-/** The whole document. */
-export function buildOpenApi(): Json {
+/** @param examples from the snapshot that is served. @param prefix of the paths. */
+export function buildOpenApi(examples: Examples = {}, prefix: string = DOCUMENTED_PREFIX): Json {
   const answers = Object.fromEntries(
     OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
   );
@@ -64,8 +64,8 @@ export function buildOpenApi(): Json {
     tags: TAGS,
     paths: Object.fromEntries(
       OPERATIONS.map((operation) => [
-        DOCUMENTED_PREFIX + operation.path,
-        { get: describeOperation(operation) },
+        prefix + operation.path,
+        { get: describeOperation(operation, examples[operation.name] ?? NO_EXAMPLES) },
       ]),
     ),
     components: {
@@ -81,25 +81,31 @@ export function buildOpenApi(): Json {
 /** `listCountries` answers with `ListCountriesAnswer`. */
 const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
 
-function describeOperation(operation: Operation): Json {
+const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
+
+function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
   return {
     operationId: operation.name,
     tags: [operation.tag],
     summary: operation.summary,
     description: `${operation.description}\n\n**Price**: ${operation.priceText}.`,
     security: operation.needsKey ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    parameters: [...pathParameters(operation), ...queryParameters(operation)],
-    responses: responses(operation),
+    parameters: [...pathParameters(operation), ...queryParameters(operation)].map((parameter) => ({
+      ...parameter,
+      ...exampleOf(parameters[String(parameter.name)]),
+    })),
+    responses: responses(operation, answers),
   };
 }
 
+const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
+
 const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
-  Object.entries(parameters).map(([name, { description, example }]) => ({
+  Object.entries(parameters).map(([name, { description }]) => ({
     name,
     in: 'path',
     required: true,
     description,
-    example,
     schema: { type: 'string' },
   }));
 
@@ -107,21 +113,20 @@ function queryParameters({ query }: Operation): Json[] {
   const schema = z.toJSONSchema(query, { io: 'input', target: 'draft-2020-12' });
   const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const { description, example, ...rest } = property as Json;
+    const { description, ...rest } = property as Json;
     const fallback = query.shape[name]?.meta()?.default;
     return {
       name,
       in: 'query',
       required: required.has(name),
       description,
-      ...(example === undefined ? {} : { example }),
       schema: fallback === undefined ? rest : { ...rest, default: fallback },
     };
   });
 }
 
-function responses(operation: Operation): Json {
-  const success: [string, Json][] = [['200', successResponse(operation)]];
+function responses(operation: Operation, answers: OperationExamples['answers']): Json {
+  const success: [string, Json][] = [['200', successResponse(operation, answers)]];
   if (operation.isCacheable) {
     const names = [
       'ETag',
@@ -142,7 +147,7 @@ function responses(operation: Operation): Json {
   return Object.fromEntries([...success, ...failures, ...(takesQuery ? [['422', INVALID_RESPONSE]] : [])]);
 }
 
-function successResponse(operation: Operation): Json {
+function successResponse(operation: Operation, answers: OperationExamples['answers']): Json {
   const names = [
     'X-Request-Id',
     'X-Server-Request-Id',
@@ -155,17 +160,16 @@ function successResponse(operation: Operation): Json {
   if (formats.some(({ extension }) => extension !== null)) {
     names.push('Content-Disposition', 'Link', 'X-Attribution');
   }
-  const example = EXAMPLES[operation.name];
-  const json = { schema: schemaRef(answerName(operation)), ...(example === undefined ? {} : { example }) };
-  const others = formats.flatMap(({ mediaType, documentation }) =>
+  const json = { schema: schemaRef(answerName(operation)), ...exampleOf(answers.json) };
+  const others = formats.flatMap(({ name, mediaType, documentation }) =>
     documentation === null
       ? []
       : [
           [
             mediaType.split(';', 1)[0] ?? mediaType,
             {
-              schema: { type: 'string', description: documentation.description },
-              example: documentation.example,
+              schema: { type: 'string', description: documentation },
+              ...exampleOf(answers[name]),
             },
           ],
         ],

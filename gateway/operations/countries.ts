@@ -19,14 +19,8 @@ export const countries = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({
-    region: text()
-      .optional()
-      .describe('Exact region, case-sensitive')
-      .meta({ example: 'Sub-Saharan Africa' }),
-    income_group: text()
-      .optional()
-      .describe('Exact income group, case-sensitive')
-      .meta({ example: 'High income' }),
+    region: text().optional().describe('Exact region, case-sensitive'),
+    income_group: text().optional().describe('Exact income group, case-sensitive'),
   }),
   answer: envelope(z.array(countryRecord), {
     count,

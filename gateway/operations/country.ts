@@ -29,11 +29,11 @@ export const country = defineOperation({
   priceText: '1 credit',
   isCacheable: false,
   pathParameters: {
-    iso3: { description: 'ISO 3166-1 alpha-3 code, upper or lower case', example: 'KEN' },
+    iso3: { description: 'ISO 3166-1 alpha-3 code, upper or lower case' },
   },
   query: z.object({
     featured: flag().optional().describe('true: only featured items; false: only the others'),
-    topic: text().optional().describe('One topic slug').meta({ example: 'health' }),
+    topic: text().optional().describe('One topic slug'),
   }),
   answer: envelope(countryDetail, {
     count: z.int().describe('Items over all topics'),

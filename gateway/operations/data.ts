@@ -35,7 +35,7 @@ const countryList = text()
       ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
     });
   })
-  .meta({ type: 'string', example: 'KEN,UGA,TZA' });
+  .meta({ type: 'string' });
 
 const indicatorText = text().transform((sent, ctx) =>
   sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,
@@ -43,14 +43,12 @@ const indicatorText = text().transform((sent, ctx) =>
 
 const query = z
   .object({
-    indicator: indicatorText
-      .describe('Indicator id')
-      .meta({ type: 'string', minLength: 1, example: 'gapminder.life_expectancy_years' }),
+    indicator: indicatorText.describe('Indicator id').meta({ type: 'string', minLength: 1 }),
     countries: countryList
       .optional()
       .describe(`ISO 3166-1 alpha-3 codes separated by commas, at most ${COUNTRIES_MAX}; default all`),
-    from: integer().optional().describe('First year, inclusive').meta({ example: 2000 }),
-    to: integer().optional().describe('Last year, inclusive').meta({ example: 2020 }),
+    from: integer().optional().describe('First year, inclusive'),
+    to: integer().optional().describe('Last year, inclusive'),
     format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
   })
   .superRefine(({ from, to }, ctx) => {

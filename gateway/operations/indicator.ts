@@ -22,7 +22,6 @@ export const indicator = defineOperation({
   pathParameters: {
     indicator_id: {
       description: 'Indicator id, exact and case-sensitive',
-      example: 'gapminder.life_expectancy_years',
     },
   },
   query: z.object({}),

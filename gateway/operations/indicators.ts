@@ -26,7 +26,7 @@ const phrase = text()
   .transform((sent, ctx) =>
     sent.length > PHRASE_MAX ? fail(ctx, { type: 'string_too_long', ctx: { max_length: PHRASE_MAX } }) : sent,
   )
-  .meta({ type: 'string', maxLength: PHRASE_MAX, example: 'life expectancy' });
+  .meta({ type: 'string', maxLength: PHRASE_MAX });
 
 const query = z.object({
   q: phrase.optional().describe('Words that must all occur in name, id or description; best matches first'),

@@ -69,7 +69,6 @@ export type QuerySchema<Query> = z.ZodType<Query> & { shape: Readonly<Record<str
 
 export interface PathParameter {
   description: string;
-  example: string;
 }
 
 export interface Operation<Query = unknown> {

@@ -37,14 +37,10 @@ export const rankings = defineOperation({
   pathParameters: {
     indicator: {
       description: 'Indicator id, exact and case-sensitive',
-      example: 'gapminder.life_expectancy_years',
     },
   },
   query: z.object({
-    year: year
-      .optional()
-      .describe('A year, or `latest`: the newest observed one')
-      .meta({ default: LATEST, example: LATEST }),
+    year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
   }),
   answer: envelope(z.array(rankingRow), {
     count,

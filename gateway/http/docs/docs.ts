@@ -1,0 +1,119 @@
+/**
+ * The machine-readable description at `/openapi.json`, and docs for people at `/docs` that can send a call. Examples come
+ * from the snapshot that is served. Nothing on the page comes from another host, and its content policy says so.
+ *
+ * Of Swagger UI only the script and the stylesheet are used, as `@fastify/swagger-ui` ships them; the page is ours.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
+import { buildOpenApi } from '../openapi.ts';
+import type { Json } from '../openapi-components.ts';
+import { readExamples } from '../openapi-examples.ts';
+
+export const OPENAPI_PATHS = ['/openapi.json', '/data/api/openapi.json'] as const;
+
+const DOCS = '/docs';
+const PAGE_DOCUMENT = `${DOCS}/openapi.json`;
+const PAGE_PREFIX = '/v1';
+const CONTENT_POLICY = [
+  "default-src 'self'",
+  "img-src 'self' data:",
+  // The library styles its elements; styles cannot call anywhere under this policy.
+  "style-src 'self' 'unsafe-inline'",
+  "base-uri 'none'",
+  "object-src 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const own = (name: string): string => join(import.meta.dirname, name);
+const library = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
+const ASSETS: readonly [name: string, type: string, file: string][] = [
+  ['swagger-ui.js', 'text/javascript', join(library, 'static/swagger-ui-bundle.js')],
+  ['swagger-ui.css', 'text/css', join(library, 'static/swagger-ui.css')],
+  ['docs.js', 'text/javascript', own('docs.js')],
+  ['docs.css', 'text/css', own('docs.css')],
+];
+
+export interface DocsDependencies {
+  /** The snapshot that is served. */
+  current: () => Snapshot | null;
+  log: Logger;
+}
+
+interface Documents {
+  openApi: Buffer;
+  /** For the page: with the short paths, and a lock only where a key is needed. */
+  page: Buffer;
+}
+
+export function installDocs(app: FastifyInstance, dependencies: DocsDependencies): void {
+  const documents = documentsReader(dependencies);
+  for (const path of OPENAPI_PATHS) {
+    app.get(path, async (_request, reply) =>
+      reply
+        .headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=3600' })
+        .type('application/json; charset=utf-8')
+        .send((await documents()).openApi),
+    );
+  }
+  app.get(PAGE_DOCUMENT, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send((await documents()).page),
+  );
+  const page = readFileSync(own('page.html'));
+  app.get('/', (_request, reply) => reply.redirect(DOCS));
+  app.get(DOCS, (_request, reply) =>
+    reply.header('Content-Security-Policy', CONTENT_POLICY).type('text/html; charset=utf-8').send(page),
+  );
+  for (const [name, type, file] of ASSETS) installAsset(app, `${DOCS}/${name}`, type, file);
+}
+
+function installAsset(app: FastifyInstance, path: string, type: string, file: string): void {
+  const plain = readFileSync(file);
+  let gzip: Buffer | undefined;
+  app.get(path, ({ headers }, reply) => {
+    reply.headers({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
+    reply.type(`${type}; charset=utf-8`);
+    if (!/\bgzip\b/.test(headers['accept-encoding'] ?? '')) return reply.send(plain);
+    gzip ??= gzipSync(plain);
+    return reply.header('Content-Encoding', 'gzip').send(gzip);
+  });
+}
+
+/** Builds the documents once a snapshot. */
+function documentsReader({ current, log }: DocsDependencies): () => Promise<Documents> {
+  let known: { snapshot: Snapshot | null; documents: Promise<Documents> } | undefined;
+  return () => {
+    const snapshot = current();
+    if (known?.snapshot !== snapshot || known === undefined)
+      known = { snapshot, documents: buildDocuments(snapshot, log) };
+    return known.documents;
+  };
+}
+
+async function buildDocuments(snapshot: Snapshot | null, log: Logger): Promise<Documents> {
+  const examples = await readExamples(snapshot).catch((error: unknown) => {
+    log.warn({ err: error }, 'the API description has no examples');
+    return {};
+  });
+  const { servers: _any, ...page } = buildOpenApi(examples, PAGE_PREFIX);
+  return {
+    openApi: Buffer.from(JSON.stringify(buildOpenApi(examples))),
+    page: Buffer.from(JSON.stringify({ ...page, paths: locksWhereNeeded(page.paths as Paths) })),
+  };
+}
+
+type Paths = Record<string, { get: { security: Json[] } }>;
+
+/** The library shows a lock for a key that may be left out, too. */
+const locksWhereNeeded = (paths: Paths): Paths =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, { get }]) => {
+      const isOptional = get.security.some((scheme) => Object.keys(scheme).length === 0);
+      return [path, { get: isOptional ? { ...get, security: [] } : get }];
+    }),
+  );
