@@ -283,7 +283,7 @@ export function testJobWorker(name: string, startServer: () => Promise<Server>, 
       expect(await later.running('atlas')).toBeNull();
       expect(await later.get('atlas', 'r1')).toMatchObject({
         status: 'failed',
-        reason: expect.stringContaining('gone'),
+        reason: expect.stringContaining('has ended'),
       });
     });
 
