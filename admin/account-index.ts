@@ -9,6 +9,7 @@
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
+import { TableSort } from '../gateway/pages/shared/tables.ts';
 
 /** Accounts read at once; other work of the process runs between batches. */
 const BATCH = 500;
@@ -26,11 +27,21 @@ export interface IndexQuery {
   q: string;
   /** Empty for any. */
   state: string;
+  /** Column, with `-` in front for descending order; blank for newest first. */
+  sort?: string;
   limit: number;
   offset: number;
 }
 
 const SEPARATOR = '\u0000';
+export const ACCOUNT_SORT = new TableSort<Entry>({
+  email: ({ text }) => text.split(SEPARATOR)[0] ?? null,
+  name: ({ text }) => text.split(SEPARATOR)[1] || null,
+  id: ({ id }) => id,
+  status: ({ state }) => state,
+  created: ({ created_at_ms }) => created_at_ms,
+});
+
 const fold = (text: string): string => text.normalize('NFC').toLowerCase();
 
 export class AccountIndex {
@@ -50,15 +61,22 @@ export class AccountIndex {
     this.#now = now;
   }
 
-  /** Returns the number of matching accounts and the ids of one page, newest first. */
-  async search({ q, state, limit, offset }: IndexQuery): Promise<{ total: number; ids: string[] }> {
+  /** Returns the number of matching accounts and the ids of one page. */
+  async search({
+    q,
+    state,
+    sort = '',
+    limit,
+    offset,
+  }: IndexQuery): Promise<{ total: number; ids: string[] }> {
     await this.refresh();
     const wanted = fold(q.trim());
     this.#ordered ??= [...this.#entries.values()].sort(newestFirst);
     const matching = this.#ordered.filter(
       (entry) => (state === '' || entry.state === state) && (wanted === '' || entry.text.includes(wanted)),
     );
-    return { total: matching.length, ids: matching.slice(offset, offset + limit).map(({ id }) => id) };
+    const sorted = ACCOUNT_SORT.sort(matching, sort);
+    return { total: sorted.length, ids: sorted.slice(offset, offset + limit).map(({ id }) => id) };
   }
 
   /** Reads new and changed accounts. Concurrent callers share one read. */

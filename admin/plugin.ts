@@ -41,6 +41,7 @@ import { runActionRoutes } from './routes/run-actions.ts';
 import { runsRoutes } from './routes/runs.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
+import { recordSignIn } from './sign-in-audit.ts';
 
 export const ADMIN_ROOT = '/admin';
 
@@ -99,6 +100,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
         passwords,
         findLogin: (address) => operators.findLogin(address),
         endSessions: (subject) => operators.endSessions(subject),
+        onAttempt: (attempt) => recordSignIn(area, attempt),
         signedOutPath: `${ADMIN_ROOT}/`,
       });
       for (const install of ROUTES) install(scope, area);

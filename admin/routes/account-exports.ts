@@ -66,7 +66,7 @@ export async function accountExports(
   if (format === 'orders.csv')
     return send('orders', ORDER_COLUMNS, (await area.accounts.orders.list(account_id)).map(orderRow));
   if (format === 'audit.csv')
-    return send('audit', AUDIT_COLUMNS, auditRows(area.audit, accountSubject(account_id)));
+    return send('audit', AUDIT_COLUMNS, auditRows(area.audit, { subject: accountSubject(account_id) }));
   if (format === 'usage.csv') {
     const { daily } = await readUsage(area.redis, account_id, USAGE_DAYS, area.now());
     return send('usage', USAGE_COLUMNS, daily.map(usageRow));

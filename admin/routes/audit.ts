@@ -1,15 +1,33 @@
 /** The audit log, newest first. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry, AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
+import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import { type AuditEntry, type AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
 import { isGap } from '../../gateway/archive/entries.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
+import {
+  formatField,
+  integerField,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';
 
+/** A UTC day; blank for none. */
+const dayField = z
+  .string()
+  .refine((text) => text === '' || !Number.isNaN(startOfDay(text)), 'a date such as 2026-11-21')
+  .default('');
+
 const query = z.object({
+  person: textField(254),
+  action: textField(100),
+  from: dayField,
+  to: dayField,
   before: z
     .string()
     .regex(/^(\d+-\d+)?$/)
@@ -17,14 +35,20 @@ const query = z.object({
   limit: integerField(1, 500, 100),
   format: formatField,
 });
+type Filters = Pick<z.output<typeof query>, 'person' | 'action' | 'from' | 'to'>;
 
-interface AuditPage {
+interface AuditPage extends Filters {
   audit: AuditEntry[];
   /** Why entries older than these cannot be shown; null when they can. */
   gap: string | null;
+  /** Link to older entries. */
   older: string | null;
   csv: string;
 }
+
+/** Unix milliseconds; NaN when it is not a date. */
+const startOfDay = (day: string): number =>
+  /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
 
 export const AUDIT_COLUMNS = ['at', 'by', 'action', 'subject', 'before', 'after', 'reason', 'request_id'];
 
@@ -42,28 +66,45 @@ export const auditRow = ({
   ...[JSON.stringify(before), JSON.stringify(after), reason, request_id],
 ];
 
-export function auditRoutes(scope: FastifyInstance, { audit, view: viewOf }: AdminArea): void {
+export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: viewOf }: AdminArea): void {
   const view = viewOf<AuditPage>('audit.njk');
 
+  /** Changes by customers are entries of their accounts, so an e-mail address also stands for its account. */
+  async function peopleOf(person: string): Promise<string[]> {
+    if (person === '') return [];
+    const account = await accounts.findByEmail(person).catch(() => null);
+    return account ? [person, accountSubject(account.account_id)] : [person];
+  }
+
+  const filterOf = async ({ person, action, from, to }: Filters): Promise<AuditFilter> => ({
+    people: await peopleOf(person),
+    action,
+    from_ms: from === '' ? 0 : startOfDay(from),
+    to_ms: to === '' ? Number.POSITIVE_INFINITY : startOfDay(to) + DAY_MS,
+  });
+
   scope.get('/audit', async (request, reply) => {
-    const { before, limit, format } = parseFields(query, request.query);
-    if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit));
+    const { before, limit, format, ...filters } = parseFields(query, request.query);
+    const filter = await filterOf(filters);
+    if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit, { filter }));
     await audit.recoverPending();
-    const { entries, gap } = await audit.page({ limit: limit + 1, ...(before !== '' && { before }) });
-    const shown = entries.slice(0, limit);
-    const isLast = entries.length <= limit;
-    const last = isLast ? gap?.before : shown.at(-1)?.id;
+    const page = await searchAudit(audit, filter, { before: before || undefined, limit });
     return view(reply, 'Audit log', {
-      audit: shown,
-      gap: isLast ? (gap?.message ?? null) : null,
-      older: last ? withQuery(PATH, { before: last, limit }) : null,
-      csv: `${PATH}?format=csv`,
+      ...filters,
+      audit: page.entries,
+      gap: page.gap?.message ?? null,
+      older: page.next ? withQuery(PATH, { ...filters, before: page.next, limit }) : null,
+      csv: withQuery(PATH, { ...filters, format: 'csv' }),
     });
   });
 }
 
-/** Entries of one subject or of all, archived ones included; a row `missing` stands for entries that cannot be read. */
-export async function* auditRows(audit: AuditLog, subject?: string): AsyncGenerator<Cell[]> {
+/** Entries, archived ones included; a row `missing` stands for entries that cannot be read. */
+export async function* auditRows(
+  audit: AuditLog,
+  { subject, filter }: { subject?: string; filter?: AuditFilter },
+): AsyncGenerator<Cell[]> {
   for await (const item of audit.readAll(subject))
-    yield isGap(item) ? ['', '', 'missing', '', '', '', item.message, ''] : auditRow(item);
+    if (isGap(item)) yield ['', '', 'missing', '', '', '', item.message, ''];
+    else if (!filter || matchesFilter(item, filter)) yield auditRow(item);
 }

@@ -20,8 +20,10 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
+import type { SortLink } from '../../gateway/pages/shared/tables.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/pages/shared/template-filters.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
+import { findOrders, ORDER_SORT } from '../order-search.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
@@ -47,10 +49,19 @@ const MOVES: Readonly<Record<OrderState, readonly Target[]>> = {
   refunded: [],
 };
 
-const query = z.object({ status: textField(50), limit: integerField(1, 1_000, 100), format: formatField });
+const query = z.object({
+  q: textField(200),
+  status: textField(50),
+  sort: ORDER_SORT.field,
+  limit: integerField(1, 1_000, 100),
+  format: formatField,
+});
 
 interface OrdersPage {
+  q: string;
   status: string;
+  sort: string;
+  sorts: Record<string, SortLink>;
   states: readonly string[];
   limit: number;
   orders: (OrderRecord & { user: string; moves: { to: Target; label: string }[] })[];
@@ -74,32 +85,29 @@ const isState = (word: string): word is OrderState => STATES.some((state) => sta
 export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<OrdersPage>('orders.njk');
 
-  /** An unknown status matches nothing. */
-  async function ordersOf(status: string, limit: number): Promise<OrderRecord[]> {
-    if (status === '') return area.accounts.orders.listAll({ limit });
-    return isState(status) ? area.accounts.orders.listAll({ state: status, limit }) : [];
-  }
-
   scope.get('/orders', async (request, reply) => {
-    const { status, limit, format } = parseFields(query, request.query);
+    const { q, status, sort, limit, format } = parseFields(query, request.query);
+    const find = async (most: number): Promise<OrderRecord[]> => {
+      if (status === '') return findOrders(area, { q, sort, limit: most });
+      // An unknown status matches nothing.
+      return isState(status) ? findOrders(area, { q, state: status, sort, limit: most }) : [];
+    };
     if (format === 'csv')
-      return sendCsv(
-        reply,
-        'orders',
-        ORDER_COLUMNS,
-        (await ordersOf(status, Number.MAX_SAFE_INTEGER)).map(orderRow),
-      );
-    const orders = await ordersOf(status, limit);
+      return sendCsv(reply, 'orders', ORDER_COLUMNS, (await find(Number.MAX_SAFE_INTEGER)).map(orderRow));
+    const orders = await find(limit);
+    const filters = { q, status };
     return view(reply, 'Orders', {
-      status,
+      ...filters,
       states: STATES,
+      sort,
+      sorts: ORDER_SORT.links(PATH, { ...filters, limit }, sort),
       limit,
       orders: orders.map((order) => ({
         ...order,
         user: userPath(order.account_id),
         moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
       })),
-      csv: withQuery(PATH, { status, format: 'csv' }),
+      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
 

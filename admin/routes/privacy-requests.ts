@@ -16,10 +16,19 @@ import {
 } from '../../gateway/pages/shared/confirmation.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
-const query = z.object({ format: formatField });
+const SORT = new TableSort<QueuedRequest>({
+  id: ({ request_id }) => request_id,
+  account: ({ account_id }) => account_id,
+  kind: ({ kind }) => kind,
+  status: ({ status }) => status,
+  requested: ({ created_at_ms }) => created_at_ms,
+  ready: ({ ready_at_ms }) => ready_at_ms,
+});
+const query = z.object({ sort: SORT.field, format: formatField });
 
 interface QueuedRequest extends PrivacyRequest {
   age_days: number;
@@ -28,6 +37,7 @@ interface QueuedRequest extends PrivacyRequest {
 
 interface QueuePage {
   requests: QueuedRequest[];
+  sorts: Record<string, SortLink>;
 }
 
 const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
@@ -45,9 +55,10 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
   }
 
   scope.get('/gdpr', async (request, reply) => {
-    const { format } = parseFields(query, request.query);
-    if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, (await queue()).map(row));
-    return view(reply, 'Privacy requests', { requests: await queue() });
+    const { sort, format } = parseFields(query, request.query);
+    const requests = SORT.sort(await queue(), sort);
+    if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, requests.map(row));
+    return view(reply, 'Privacy requests', { requests, sorts: SORT.links(PATH, {}, sort) });
   });
 
   confirmedAction(scope, area, {

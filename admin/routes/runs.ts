@@ -14,6 +14,7 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
@@ -25,14 +26,30 @@ const MAX_EXPORTED = 2_000;
 const REFRESH_S = 3;
 
 const follow = z.enum(['', 'yes']).default('');
+const runQuery = z.object({ follow });
+
+const PROVIDER_SORT = new TableSort<ProviderFreshness>({
+  name: ({ name }) => name,
+  state: ({ state }) => state,
+  last: ({ last_ok_ms }) => last_ok_ms,
+  rows: ({ rows }) => rows,
+  year: ({ newest_year }) => newest_year,
+});
+const SNAPSHOT_SORT = new TableSort<ListedSnapshot>({
+  id: ({ id }) => id,
+  published: ({ generated_at_ms }) => generated_at_ms,
+  observations: ({ observations }) => observations,
+  indicators: ({ indicators }) => indicators,
+});
 const listQuery = z.object({
   subject: textField(100),
   follow,
+  providers: PROVIDER_SORT.field,
+  snapshots: SNAPSHOT_SORT.field,
   limit: integerField(1, 500, 50),
   offset: integerField(0, 1_000_000, 0),
   format: formatField,
 });
-const runQuery = z.object({ follow });
 
 /** A run as a row of the list shows it. */
 export interface RunSummary {
@@ -68,6 +85,7 @@ interface AutoRefresh {
 interface RunsPage {
   subject: string;
   providers: ProviderFreshness[];
+  sorts: { providers: Record<string, SortLink>; snapshots: Record<string, SortLink> };
   runs: RunSummary[];
   refresh: AutoRefresh;
   snapshots: ListedSnapshot[];
@@ -114,7 +132,9 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const runView = area.view<RunPage>('run.njk');
 
   scope.get('/runs', async (request, reply) => {
-    const { subject, limit, offset, format, follow } = parseFields(listQuery, request.query);
+    const sent = parseFields(listQuery, request.query);
+    const { subject, limit, offset, format, follow } = sent;
+    const orders = { providers: sent.providers, snapshots: sent.snapshots };
     const filter = subject === '' ? {} : { subject };
     if (format === 'csv') {
       const { runs: all } = await runs.list({ ...filter, limit: MAX_EXPORTED });
@@ -126,12 +146,19 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
       subject,
-      providers: await listProviderFreshness(await area.providers(), runs, now()),
+      providers: PROVIDER_SORT.sort(
+        await listProviderFreshness(await area.providers(), runs, now()),
+        orders.providers,
+      ),
+      sorts: {
+        providers: PROVIDER_SORT.links(RUNS_PATH, { subject, ...orders }, orders.providers, 'providers'),
+        snapshots: SNAPSHOT_SORT.links(RUNS_PATH, { subject, ...orders }, orders.snapshots, 'snapshots'),
+      },
       runs: shown,
       refresh: autoRefresh(reply, withQuery(RUNS_PATH, { subject }), follow, isRunning),
-      snapshots: await listSnapshots(area.snapshotDir),
+      snapshots: SNAPSHOT_SORT.sort(await listSnapshots(area.snapshotDir), orders.snapshots),
       givenUp: await listGivenUpJobs(area),
-      pager: createPager(RUNS_PATH, { subject }, { total, limit, offset }),
+      pager: createPager(RUNS_PATH, { subject, ...orders }, { total, limit, offset }),
       csv: withQuery(RUNS_PATH, { subject, format: 'csv' }),
     });
   });

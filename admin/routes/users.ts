@@ -12,6 +12,8 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
+import type { SortLink } from '../../gateway/pages/shared/tables.ts';
+import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/users';
@@ -20,6 +22,7 @@ const EXPORT_BATCH = 500;
 const query = z.object({
   q: textField(200),
   status: textField(50),
+  sort: ACCOUNT_SORT.field,
   limit: integerField(1, 500, 50),
   offset: integerField(0, 100_000_000, 0),
   format: formatField,
@@ -30,6 +33,8 @@ interface UsersPage {
   status: string;
   limit: number;
   accounts: AccountRecord[];
+  sort: string;
+  sorts: Record<string, SortLink>;
   pager: Pager;
   csv: string;
 }
@@ -38,17 +43,20 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<UsersPage>('users.njk');
 
   scope.get('/users', async (request, reply) => {
-    const { q, status, limit, offset, format } = parseFields(query, request.query);
-    if (format === 'csv') return sendCsv(reply, 'accounts', COLUMNS, exportRows(area, q, status));
-    const { total, ids } = await area.index.search({ q, state: status, limit, offset });
+    const { q, status, sort, limit, offset, format } = parseFields(query, request.query);
+    if (format === 'csv')
+      return sendCsv(reply, 'accounts', COLUMNS, exportRows(area, { q, state: status, sort }));
+    const { total, ids } = await area.index.search({ q, state: status, sort, limit, offset });
     const accounts = await Promise.all(ids.map((id) => area.accounts.get(id)));
     const filters = { q, status };
     return view(reply, 'Users', {
       ...filters,
       limit,
       accounts,
-      pager: createPager(PATH, filters, { total, limit, offset }),
-      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+      sort,
+      sorts: ACCOUNT_SORT.links(PATH, { ...filters, limit }, sort),
+      pager: createPager(PATH, { ...filters, sort }, { total, limit, offset }),
+      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
 }
@@ -59,8 +67,8 @@ const COLUMNS = [
 ];
 
 /** All matches, read in batches while they are sent. */
-async function* exportRows(area: AdminArea, q: string, state: string) {
-  const { ids } = await area.index.search({ q, state, limit: Number.MAX_SAFE_INTEGER, offset: 0 });
+async function* exportRows(area: AdminArea, filters: { q: string; state: string; sort: string }) {
+  const { ids } = await area.index.search({ ...filters, limit: Number.MAX_SAFE_INTEGER, offset: 0 });
   for (let from = 0; from < ids.length; from += EXPORT_BATCH) {
     const batch = ids.slice(from, from + EXPORT_BATCH);
     for (const account of await Promise.all(batch.map((id) => area.accounts.get(id)))) {

@@ -107,7 +107,10 @@ describe('the operator area', () => {
 
   it('asks before it cancels a run, rebuilds or rolls back', async () => {
     await page.goto(`${service.url}/admin/runs?subject=gapminder`);
-    await page.getByRole('link', { name: /^gapminder, run/ }).click();
+    await page
+      .getByRole('link', { name: /^gapminder/ })
+      .first()
+      .click();
     await page.getByRole('link', { name: 'Cancel run' }).click();
     await confirm('admin-run-cancel', 'Cancel run');
     await page.getByText('The run stops within seconds.').waitFor();

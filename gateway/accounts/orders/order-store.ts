@@ -24,6 +24,7 @@ const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 3);
 const SESSION_FIELD = 'session:';
 const ID_LENGTH = 16;
 const READ_BATCH = 200;
+const ID_BATCH = 10_000;
 
 /** The credit packs on sale, from curated data. @throws {CuratedError} naming file, line and reason. */
 export async function readPacks(curatedDir: string): Promise<CreditPack[]> {
@@ -197,6 +198,19 @@ export class OrderStore {
       if (ids.length === 0) break;
       const orders = await Promise.all(ids.map((order_id) => this.get(order_id)));
       found.push(...orders.filter((order) => !state || order.state === state));
+    }
+    return found.slice(0, limit);
+  }
+
+  /** Ids that contain a text, of all accounts, newest first. @param limit of ids */
+  async findIds(part: string, limit = 500): Promise<string[]> {
+    const found: string[] = [];
+    for (let from = 0; found.length < limit; from += ID_BATCH) {
+      const ids = await this.#deps.redis
+        .zrevrange(redisKeys.orders, from, from + ID_BATCH - 1)
+        .catch(throwUnavailable);
+      if (ids.length === 0) break;
+      found.push(...ids.filter((id) => id.includes(part)));
     }
     return found.slice(0, limit);
   }

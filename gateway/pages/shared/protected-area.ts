@@ -29,7 +29,12 @@ import {
   type SessionStore,
   type SignedInUser,
 } from '../../accounts/sign-in/sessions.ts';
-import { type LoginRecord, normaliseEmail, signIn } from '../../accounts/sign-in/sign-in.ts';
+import {
+  type LoginRecord,
+  normaliseEmail,
+  type SignInResult,
+  signIn,
+} from '../../accounts/sign-in/sign-in.ts';
 import type { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { parseQueryString } from '../../operations/parameters.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
@@ -225,6 +230,12 @@ export function sendSignInPage(reply: FastifyReply, area: ProtectedArea, form: S
   });
 }
 
+export interface SignInAttempt {
+  email: string;
+  result: SignInResult['kind'];
+  request: FastifyRequest;
+}
+
 export interface SignInOptions {
   /** Separates the throttle counters of areas. */
   realm: string;
@@ -234,6 +245,8 @@ export interface SignInOptions {
   endSessions(subject: string): Promise<void>;
   /** What else somebody can do who has to wait. */
   throttledHint?: string;
+  /** Called after each attempt, before its answer. */
+  onAttempt?(attempt: SignInAttempt): Promise<void>;
   /** Where to go after signing out. */
   signedOutPath: string;
 }
@@ -248,7 +261,7 @@ const SIGN_OUT = { config: { allowsReadOnly: true, allowsRestricted: true } };
 /** The routes that sign in and out, the same in every area. */
 export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, options: SignInOptions): void {
   const { sessions, browsers } = area;
-  const { endSessions, signedOutPath, throttledHint = '' } = options;
+  const { endSessions, onAttempt, signedOutPath, throttledHint = '' } = options;
 
   scope.post('/sign-in', { config: { allowsAnonymous: true } }, async (request, reply) => {
     const { email: typed, password, next: requested } = parseFields(signInFields, request.body);
@@ -257,6 +270,7 @@ export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, option
     const browser = request.cookies[browserCookie(area, email)];
     const credentials = { email, password, address: request.ip, browser };
     const result = await signIn({ ...options, browsers }, credentials);
+    await onAttempt?.({ email, result: result.kind, request });
     if (result.kind === 'throttled') {
       const problem = `${tooManyAttempts(reply, result.wait_s)} ${throttledHint}`.trim();
       return sendSignInPage(reply, area, { next, email: typed, problem });

@@ -1,0 +1,40 @@
+/**
+ * Sign-ins of operators in the audit log, good and bad.
+ *
+ * A wrong password for an operator is always an entry: the throttle bounds how many there can be. Attempts with unknown
+ * addresses, and throttled ones, are one entry an hour and network, so that nobody can fill the log. What was typed as an
+ * unknown address is not kept, because it may be somebody's address or password.
+ */
+import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { addressUnit } from '../gateway/metering/address-meter.ts';
+import type { SignInAttempt } from '../gateway/pages/shared/protected-area.ts';
+import type { OperatorStore } from './operators.ts';
+
+const HOUR_MS = 3_600_000;
+const UNKNOWN = 'unknown';
+
+interface Dependencies {
+  audit: AuditLog;
+  operators: Pick<OperatorStore, 'findLogin'>;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+export async function recordSignIn(
+  { audit, operators, now }: Dependencies,
+  { email, result, request }: SignInAttempt,
+): Promise<void> {
+  const by = (await operators.findLogin(email)) === null ? UNKNOWN : email;
+  const entry = {
+    by,
+    action: result === 'signed_in' ? 'operator.sign_in' : 'operator.sign_in_failed',
+    subject: `operator ${by}`,
+    before: {},
+    after: { address: request.ip, ...(result === 'throttled' && { throttled: true }) },
+    reason: '',
+    request_id: request.id,
+  };
+  const isAlwaysKept = by !== UNKNOWN && result !== 'throttled';
+  const hour = Math.floor(now() / HOUR_MS);
+  await audit.record(entry, isAlwaysKept ? null : `sign-in ${by} ${addressUnit(request.ip)} ${hour}`);
+}

@@ -1,0 +1,206 @@
+/** Lists of the operator area: sign-ins in the audit log, its filters, orders by customer and number, sorting. */
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import { type AuditFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
+import { TableSort } from '../../gateway/pages/shared/tables.ts';
+import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
+
+let service: AdminService;
+let operator: Visitor;
+const EMAIL = 'operator@example.org';
+
+beforeAll(async () => {
+  service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+  operator = await service.signedIn();
+});
+afterAll(() => service.stop());
+
+const audit = () => new AuditLog(service.client, () => service.clock.ms);
+const csv = async (path: string): Promise<string[][]> =>
+  parse((await operator.get(`${path}${path.includes('?') ? '&' : '?'}format=csv`)).html, { from: 2 });
+const column = async (path: string, index: number): Promise<(string | undefined)[]> =>
+  (await csv(path)).map((cells) => cells[index]);
+
+function visitorFrom(address: string): Visitor {
+  const visitor = service.visitor();
+  visitor.headers['x-forwarded-for'] = address;
+  return visitor;
+}
+
+describe('sign-ins of operators', () => {
+  const signIns = async () =>
+    (await audit().list({ limit: 500 })).filter(({ action }) => /sign_in/.test(action));
+
+  it('are audited, good and bad, with their network address', async () => {
+    const before = (await signIns()).length;
+    await visitorFrom('192.0.2.10').signIn(EMAIL, 'wrong password');
+    await visitorFrom('192.0.2.11').signIn(EMAIL, PASSWORD);
+    const [good, bad, ...rest] = await signIns();
+    expect(rest).toHaveLength(before);
+    const subject = `operator ${EMAIL}`;
+    expect(good).toMatchObject({
+      action: 'operator.sign_in',
+      by: EMAIL,
+      subject,
+      after: { address: '192.0.2.11' },
+    });
+    expect(bad).toMatchObject({
+      ...{ action: 'operator.sign_in_failed', by: EMAIL, subject, after: { address: '192.0.2.10' } },
+    });
+  });
+
+  it('with unknown addresses are one entry an hour and network, without what was typed', async () => {
+    const before = (await signIns()).length;
+    for (let count = 0; count < 5; count += 1)
+      await visitorFrom('192.0.2.20').signIn(`typed-${count}@example.org`, 'secret words');
+    const entries = (await signIns()).slice(0, -before);
+    expect(entries).toMatchObject([
+      { action: 'operator.sign_in_failed', by: 'unknown', after: { address: '192.0.2.20' } },
+    ]);
+    expect(JSON.stringify(entries)).not.toMatch(/typed-|secret/);
+  });
+
+  it('that are throttled do not fill the log', async () => {
+    const before = (await signIns()).length;
+    for (let count = 0; count < 12; count += 1)
+      await visitorFrom('192.0.2.30').signIn(EMAIL, 'wrong password');
+    expect((await signIns()).length - before).toBeLessThanOrEqual(4);
+    expect((await signIns())[0]?.after).toMatchObject({ throttled: true });
+  });
+});
+
+describe('the audit log', () => {
+  it('filters by person, action and time like a filter of all its entries', async () => {
+    const { account_id } = await service.accounts.create({
+      email: 'ann@example.org',
+      credits: 5,
+      by: 'test',
+    });
+    const people = [EMAIL, 'other@example.org', accountSubject(account_id)];
+    const actions = ['order.paid', 'order.refunded', 'account.suspend', 'key.create'];
+    for (let count = 0; count < 60; count += 1) {
+      service.clock.ms = NOON - (60 - count) * DAY_MS;
+      const subject = count % 4 === 0 ? accountSubject(account_id) : `order ord_${count}`;
+      const facts = { before: {}, after: { count }, reason: '', request_id: `r${count}` };
+      await audit().record({
+        by: people[count % 3] ?? '',
+        action: actions[count % 4] ?? '',
+        subject,
+        ...facts,
+      });
+    }
+    service.clock.ms = NOON;
+    const all = await audit().list({ limit: 1_000 });
+    const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+    const matches: [query: string, test: (entry: AuditEntry) => boolean][] = [
+      ['person=other%40example.org', ({ by }) => by === 'other@example.org'],
+      ['person=OTHER', ({ by }) => by === 'other@example.org'],
+      ['person=ann%40example.org', ({ by, subject }) => [by, subject].includes(accountSubject(account_id))],
+      ['action=order.', ({ action }) => action.startsWith('order.')],
+      [`from=${day(NOON - 9 * DAY_MS)}`, ({ at_ms }) => day(at_ms) >= day(NOON - 9 * DAY_MS)],
+      [`to=${day(NOON - 50 * DAY_MS)}`, ({ at_ms }) => day(at_ms) <= day(NOON - 50 * DAY_MS)],
+      [
+        `person=other&action=key&from=${day(NOON - 40 * DAY_MS)}&to=${day(NOON - 20 * DAY_MS)}`,
+        ({ by, action, at_ms }) =>
+          by === 'other@example.org' &&
+          action === 'key.create' &&
+          at_ms >= NOON - 41 * DAY_MS &&
+          day(at_ms) >= day(NOON - 40 * DAY_MS) &&
+          day(at_ms) <= day(NOON - 20 * DAY_MS),
+      ],
+    ];
+    for (const [query, test] of matches) {
+      const expected = all.filter(test).map(({ request_id }) => request_id);
+      expect(expected.length).toBeGreaterThan(0);
+      expect([query, await column(`/admin/audit?${query}`, 7)]).toEqual([query, expected]);
+      const shown: string[] = [];
+      for (let path = `/admin/audit?${query}&limit=7`; path !== ''; ) {
+        const { html } = await operator.get(path);
+        shown.push(...[...html.matchAll(/class="id faint">([^<]+)</g)].map(([, id = '']) => id));
+        path = /<a href="([^"]+)" rel="next">/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      }
+      expect([query, shown]).toEqual([query, expected]);
+    }
+    for (const query of ['from=yesterday', 'to=2026-13-01'])
+      expect((await operator.get(`/admin/audit?${query}`)).status).toBe(422);
+  });
+
+  it('searches a bounded number of entries at once, and goes on where it ended', async () => {
+    const filter: AuditFilter = { people: [], action: 'key.', from_ms: 0, to_ms: Number.POSITIVE_INFINITY };
+    const expected = (await searchAudit(audit(), filter, { before: undefined, limit: 500 })).entries;
+    expect(expected.length).toBeGreaterThan(10);
+    const found: AuditEntry[] = [];
+    let before: string | undefined;
+    for (let next: string | null = ''; next !== null; before = next ?? undefined) {
+      const page = await searchAudit(audit(), filter, { before, limit: 500, maxRead: 8 });
+      expect(page.entries.length).toBeLessThanOrEqual(8);
+      found.push(...page.entries);
+      ({ next } = page);
+    }
+    expect(found).toEqual(expected);
+  });
+});
+
+describe('orders', () => {
+  it('are found by number and by customer, in any status', async () => {
+    const { accounts } = service;
+    const bea = await accounts.create({ email: 'bea@example.org', name: 'Bea Brown', by: 'test' });
+    const cid = await accounts.create({ email: 'cid@example.org', name: 'Cid Green', by: 'test' });
+    const [one, two, three] = [
+      await accounts.orders.create(bea.account_id, 'starter'),
+      await accounts.orders.create(cid.account_id, 'starter'),
+      await accounts.orders.create(bea.account_id, 'starter'),
+    ];
+    await accounts.orders.move(three.order_id, 'cancelled');
+    const found = async (query: string) => (await column(`/admin/orders?${query}`, 0)).toSorted();
+    const beas = [one.order_id, three.order_id].toSorted();
+    for (const q of ['bea%40example', 'BROWN', bea.account_id]) expect(await found(`q=${q}`)).toEqual(beas);
+    expect(await found(`q=${two.order_id.slice(4, 14).toUpperCase()}`)).toEqual([two.order_id]);
+    expect(await found('q=brown&status=cancelled')).toEqual([three.order_id]);
+    expect(await found('q=nobody')).toEqual([]);
+  });
+});
+
+describe('sorting', () => {
+  it('orders by a column in either direction, equal to an independent sort, rows without a value last', () => {
+    const sort = new TableSort<{ n: number | null; s: string }>({ n: ({ n }) => n, s: ({ s }) => s });
+    const rows = [3, null, 1, 2, null, 10].map((n, index) => ({ n, s: `b${10 - index}` }));
+    expect(sort.sort(rows, 'n').map(({ n }) => n)).toEqual([1, 2, 3, 10, null, null]);
+    expect(sort.sort(rows, '-n').map(({ n }) => n)).toEqual([10, 3, 2, 1, null, null]);
+    expect(sort.sort(rows, 's').map(({ s }) => s)).toEqual(['b5', 'b6', 'b7', 'b8', 'b9', 'b10']);
+    expect(sort.sort(rows, '')).toEqual(rows);
+    const { n } = sort.links('/x', { q: 'a b' }, '-n');
+    expect(n).toEqual({ href: '/x?q=a+b&sort=n', order: 'descending' });
+  });
+
+  it.each([
+    ['/admin/users', 'email', 1],
+    ['/admin/users', 'name', 2],
+    ['/admin/orders', 'id', 0],
+    ['/admin/orders', 'status', 2],
+  ])('of %s by %s is offered in its header, and refuses other columns', async (path, name, index) => {
+    const up = await column(`${path}?sort=${name}`, index);
+    expect(up.length).toBeGreaterThan(2);
+    const filled = up.filter((cell) => cell !== '');
+    expect(filled).toEqual(filled.toSorted());
+    const down = (await column(`${path}?sort=-${name}`, index)).filter((cell) => cell !== '');
+    expect(down).toEqual(filled.toReversed());
+    const { html } = await operator.get(`${path}?sort=${name}`);
+    expect(html).toMatch(new RegExp(`aria-sort="ascending"><a href="[^"]*sort=-${name}"`));
+    for (const wrong of ['password', `${name};--`, '__proto__', 'constructor'])
+      expect((await operator.get(`${path}?sort=${wrong}`)).status).toBe(422);
+  });
+
+  it('of providers and snapshots keeps the order of the other table', async () => {
+    const { html } = await operator.get('/admin/runs?providers=-name&snapshots=id');
+    const names = [...html.matchAll(/href="\/admin\/runs\?subject=[^"]*">([^<]+)<\/a><\/th>/g)].map(
+      ([, name = '']) => name,
+    );
+    expect(names.length).toBeGreaterThan(3);
+    expect(names).toEqual(names.toSorted((a, b) => a.localeCompare(b, 'en')).toReversed());
+    expect(html).toContain('href="/admin/runs?providers=name&amp;snapshots=id"');
+    expect(html).toContain('href="/admin/runs?providers=-name&amp;snapshots=-id"');
+  });
+});
