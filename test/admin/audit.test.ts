@@ -201,3 +201,17 @@ describe('the audit log', () => {
     expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
   });
 });
+
+it("names a change by our request id, never by the client's own", async () => {
+  await operator.signIn('operator@example.org', 'correct horse battery staple');
+  operator.headers['x-request-id'] = 'chosen-by-the-client';
+  const answer = await operator.submit('/admin/', '/admin/providers/owid/rerun', {});
+  delete operator.headers['x-request-id'];
+  expect([answer.status, answer.headers['x-request-id']]).toEqual([303, 'chosen-by-the-client']);
+  const [entry] = await new AuditLog(service.client, () => service.clock.ms).list({ limit: 1 });
+  expect(entry).toMatchObject({
+    action: 'provider.rerun',
+    request_id: answer.headers['x-server-request-id'],
+  });
+  expect(entry?.request_id).toMatch(/^test-\d+$/);
+});
