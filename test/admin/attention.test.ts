@@ -87,6 +87,13 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 const now = (): string => iso(Math.floor(service.clock.ms / 1000) * 1000);
 
 describe('Needs attention', () => {
+  it('counts a run of the starter data as no read, and the page of the run says what it read', async () => {
+    const before = await findings();
+    const id = await report('undp', { starter: true });
+    expect(await findings()).toEqual(before);
+    expect(wordsOf(await operator.get(`/admin/runs/undp/${id}`))).toContain('Read from the starter data');
+  });
+
   it('names providers that were never read, and says plainly when nothing needs attention', async () => {
     expect(await findings()).toMatchObject([
       { severity: 'notice', what: expect.stringMatching(/^\d+ providers were never read: /) },

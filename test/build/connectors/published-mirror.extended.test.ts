@@ -157,7 +157,7 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
       for (const row of await table('owid', 'grapher', name))
         if (row.Entity && row.Code) codes.set(row.Entity, row.Code);
     }
-    const sets: Record<string, [string, string]> = {
+    const sets: Record<string, [set: string, value: string, lo?: string, hi?: string]> = {
       'child-mortality-igme-2018': [
         'Child Mortality Estimates - CME Info (2018)',
         'Child Mortality Estimates (CME Info (2016))',
@@ -165,6 +165,13 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
       'government-expenditure': [
         'Government Expenditure – IMF based on Mauro et al. (2015)',
         'Government Expenditure (IMF based on Mauro et al. (2015))',
+      ],
+      // The column named "upper" holds the smaller bound.
+      'government-transparency': [
+        'Government Transparency index - Hollyer et al. (2014)',
+        'gov_transparency',
+        'gov_transparency_upper',
+        'gov_transparency_lower',
       ],
       'income-classification': [
         'Country Income Classification - World Bank (2017)',
@@ -182,11 +189,12 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
         .map((slug) => `owid-datasets.${slug}`)
         .sort(),
     );
-    for (const [slug, [set, column]] of Object.entries(sets)) {
+    for (const [slug, [set, column, lo = '', hi = '']] of Object.entries(sets)) {
       const rows = await table('owid', 'owid-datasets', set, `${set}.csv`);
       const expected = rows.flatMap((row): Figure[] => {
         const iso3 = owidPlace(codes.get(row.Entity ?? '') ?? '');
-        return iso3 ? [[iso3, Number(row.Year), number(row[column]), null, null, false]] : [];
+        const figures = [number(row[column]), number(row[lo]), number(row[hi])] as const;
+        return iso3 ? [[iso3, Number(row.Year), ...figures, false]] : [];
       });
       expect(await published(`owid-datasets.${slug}`), slug).toEqual(sorted(expected));
     }
