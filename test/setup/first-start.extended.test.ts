@@ -1,0 +1,28 @@
+/** The first `npm start` on a machine: no snapshot, no mirror and, where the machine permits it, no network. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { readManifest } from '../../build/starter/manifest.ts';
+
+const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
+const NO_NETWORK = ['unshare', '--net'];
+
+it('publishes the starter data', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'almanac-first-'));
+  try {
+    const isolated = spawnSync('env', [...NO_NETWORK, 'true']).status === 0 ? NO_NETWORK : [];
+    const env = { PATH: process.env.PATH, VAR_DIR: directory, REDIS_URL: 'redis://127.0.0.1:1' };
+    const words = [...isolated, process.execPath, SETUP, 'start'];
+    const { status, stderr } = spawnSync('env', words, { env, encoding: 'utf8' });
+    expect(stderr).toContain('setup: publishing the starter data');
+    expect(status).toBe(0);
+    const snapshots = join(directory, 'snapshots');
+    const id = (await readFile(join(snapshots, 'current'), 'utf8')).trim();
+    const { counts } = JSON.parse(await readFile(join(snapshots, id, 'manifest.json'), 'utf8'));
+    expect(counts).toMatchObject({ providers: 5, indicators: (await readManifest('data')).length });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
