@@ -149,6 +149,7 @@ export type Settings = Readonly<
     SNAPSHOT_DIR: string;
     ARCHIVE_DIR: string;
     LAKE_DIR: string;
+    EXPORT_DIR: string;
     REDIS_DIR: string;
   }
 >;
@@ -211,6 +212,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),
     CURATED_DIR: resolve(parsed.data.CURATED_DIR),
     LAKE_DIR: `${varDir}/lake`,
+    EXPORT_DIR: `${varDir}/exports`,
     REDIS_DIR: `${varDir}/redis`,
   });
 }

@@ -17,7 +17,7 @@
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): credentials of the account area
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
- *   {a:ID}:export:RID         string  gzip of the JSON prepared for a privacy request; expires after days
+ *   {a:ID}:export:RID         string  gzip of the JSON of an export, as earlier versions stored it; expires after days
  *
  * Without that tag: immutable facts and indexes, whose writes are idempotent:
  *
@@ -41,7 +41,8 @@
  *   {audit}:carried           hash    through, entries: how far the log is archived
  *   {audit}:once:WORD         string  set when the entry of that name is written
  *   {requests}:all, :open     zset    privacy request ids by creation
- *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an erasure: found and removed (JSON)
+ *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an export: progress (JSON); of an
+ *                                     erasure: found and removed (JSON)
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the open request of that kind of an account
  *   alerts                    zset    account ids with a notification of a low balance

@@ -13,10 +13,10 @@ import type { LedgerEntry } from './records.ts';
 import { throwUnavailable } from './redis-access.ts';
 import { ledgerEntryOf } from './redis-mappers.ts';
 
-const MAX_PAGE = 500;
+const MAX_PAGE = 1_000;
 
 export interface LedgerQuery {
-  /** Default 50, at most 500. */
+  /** Default 50, at most 1,000. */
   limit?: number;
   /** Id of the last entry already seen. */
   before?: string;

@@ -13,6 +13,7 @@ import { AccountStore } from './account-store.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { BalanceAlerts } from './balance-alerts.ts';
 import { IdentityStore } from './identities.ts';
+import { GivenUpJobs } from './jobs/given-up.ts';
 import { createJobHandlers } from './jobs/handlers.ts';
 import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './jobs/queue.ts';
 import { createMailer, type Mailer } from './mail/mailer.ts';
@@ -20,6 +21,7 @@ import { SignedLinks } from './mail/signed-links.ts';
 import { Onboarding } from './onboarding.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { ExportFiles } from './privacy/export-files.ts';
 import { PrivacyService } from './privacy/privacy-service.ts';
 import { PrivacyRequestStore } from './privacy/request-store.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from './sign-in/passwords.ts';
@@ -63,6 +65,7 @@ export interface AccountService {
   stripe: StripePayment | null;
   mailer: Mailer;
   jobs: JobProducer;
+  givenUpJobs: GivenUpJobs;
   handlers: JobHandlers;
   passwords: PasswordHasher;
   startWorker(): void;
@@ -78,7 +81,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
   const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);
-  const stops: (() => Promise<unknown>)[] = [() => jobs.close()];
+  const givenUpJobs = new GivenUpJobs(redis);
+  const stops: (() => Promise<unknown>)[] = [() => jobs.close(), () => givenUpJobs.close()];
   if (!dependencies.archive) stops.push(() => archive.close());
 
   const store = { redis, now, random: randomBytes };
@@ -87,7 +91,9 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const alerts = new BalanceAlerts(redis);
   const audit = new AuditLog(redis, now, archive);
   const requests = new PrivacyRequestStore(store);
-  const privacy = new PrivacyService({ ...store, accounts, alerts, requests, audit, archive, mailer, log });
+  const exports = new ExportFiles(settings.EXPORT_DIR);
+  const held = { accounts, alerts, requests, audit, archive, exports, mailer, log };
+  const privacy = new PrivacyService({ ...store, ...held });
   const links = new SignedLinks(store);
   const freeGrant = settings.FREE_GRANT;
   const onboarding = new Onboarding({ accounts, identities, links, mailer, jobs, freeGrant, publicUrl });
@@ -96,7 +102,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const handlers = createJobHandlers(parts);
   return {
     ...parts,
-    ...{ settings, redis, now, log, packs, identities, stripe, handlers },
+    ...{ settings, redis, now, log, packs, identities, stripe, handlers, givenUpJobs },
     passwords: dependencies.passwords ?? new PasswordHasher({ concurrency: HASHES_AT_A_TIME.account }),
     startWorker() {
       const blocking = connectRedis(settings, log, 'jobs');

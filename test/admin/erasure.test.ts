@@ -8,6 +8,7 @@ import { BalanceAlerts } from '../../gateway/accounts/balance-alerts.ts';
 import { IdentityStore } from '../../gateway/accounts/identities.ts';
 import { createMailer } from '../../gateway/accounts/mail/mailer.ts';
 import { Erasures } from '../../gateway/accounts/privacy/erasures.ts';
+import { ExportFiles } from '../../gateway/accounts/privacy/export-files.ts';
 import { silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
@@ -92,6 +93,7 @@ it('an erasure that is interrupted stays open; the next attempt completes it and
   vi.spyOn(mailer, 'deleteFor').mockRejectedValueOnce(new Error('the disk is gone'));
   const erasures = new Erasures({
     ...{ redis: client, now, random: randomBytes, accounts, requests, mailer, log: silentLog },
+    exports: new ExportFiles('/nowhere'),
     audit: new AuditLog(client, now),
   });
   await expect(erasures.erase(request_id, { by: 'test' })).rejects.toThrow('the disk is gone');

@@ -195,9 +195,27 @@ export class Visitor {
     return this.submit('/admin/', '/admin/sign-in', { email, password, next });
   }
 
+  /** The bytes of a file. */
+  async download(path: string): Promise<Buffer> {
+    const { body } = await this.#request('GET', path, null);
+    return Buffer.from(await body.arrayBuffer());
+  }
+
   async #send(method: string, path: string, body: string | null): Promise<Page> {
+    const response = await this.#request(method, path, body);
+    const html = await response.body.text();
+    for (const line of [response.headers['set-cookie'] ?? []].flat()) this.#keep(line);
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      html,
+      location: String(response.headers.location ?? ''),
+    };
+  }
+
+  #request(method: string, path: string, body: string | null) {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await request(this.#url + path, {
+    return request(this.#url + path, {
       dispatcher: this.#agent,
       method: method as 'GET',
       body,
@@ -207,14 +225,6 @@ export class Visitor {
         ...this.headers,
       },
     });
-    const html = await response.body.text();
-    for (const line of [response.headers['set-cookie'] ?? []].flat()) this.#keep(line);
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      html,
-      location: String(response.headers.location ?? ''),
-    };
   }
 
   #keep(line: string): void {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../gateway/accounts/cli/main.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { readExport } from '../gateway/pages/read-export.ts';
 import { type Browser, openBrowser, screenshotPath } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
@@ -183,16 +184,24 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/data');
     const download = page.waitForEvent('download');
     await page.getByRole('link', { name: /^Download/ }).click();
-    const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
-    expect(file.account).toMatchObject({ email: EMAIL, name: 'Ann <Example>' });
+    const file = await readExport(await readFile(await (await download).path()));
+    expect(file.account).toMatchObject([{ account: { email: EMAIL, name: 'Ann <Example>' } }]);
     expect(file.ledger).toHaveLength(6);
+    const { account_id } = await harness.accounts.findByEmail(EMAIL);
+    const { requests } = harness.context;
+    const { request_id } = await requests.open(account_id, 'export');
+    await requests.setProgress(request_id, { done: 1_250_000, total: 2_000_000 });
+    await go('/account/data');
+    await page.getByText('1,250,000 of 2,000,000 ledger entries written').waitFor();
+    await inspect(page, 'account-data-preparing');
+    await requests.fail(request_id, { note: 'Closed by the test.', by: 'test' });
+    await go('/account/data');
     await page.getByRole('link', { name: 'Erase my data' }).click();
     await inspect(page, 'account-erase');
     await page.getByLabel('Your password').fill(PASSWORD);
     await button('Erase my data permanently').click();
     await page.getByText('Your erasure is requested').waitFor();
     await inspect(page, 'account-data');
-    const { account_id } = await harness.accounts.findByEmail(EMAIL);
     const erasure = (await harness.context.requests.listOf(account_id)).find(
       ({ kind }) => kind === 'erasure',
     );

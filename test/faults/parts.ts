@@ -87,4 +87,10 @@ export const PARTS: readonly Part[] = [
     limit_s: 600,
     load: async () => (await import('./archive.ts')).archiveFaults,
   },
+  {
+    name: 'export',
+    fault: 'an account with two million ledger entries, half of them archived, asks for its data',
+    limit_s: 900,
+    load: async () => (await import('./export.ts')).exportFaults,
+  },
 ];

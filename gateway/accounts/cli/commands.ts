@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
 import { BalanceAlerts } from '../balance-alerts.ts';
 import { createMailer } from '../mail/mailer.ts';
+import { ExportFiles } from '../privacy/export-files.ts';
 import { PrivacyService } from '../privacy/privacy-service.ts';
 import { type PrivacyRequestKind, PrivacyRequestStore } from '../privacy/request-store.ts';
 import type { OrderRecord, OrderState } from '../records.ts';
@@ -251,6 +252,7 @@ function openPrivacyService({ store: accounts, redis, settings, archive }: Comma
     alerts: new BalanceAlerts(redis),
     audit: new AuditLog(redis, now, archive),
     mailer: createMailer(settings, { now, log }),
+    exports: new ExportFiles(settings.EXPORT_DIR),
   });
   return { requests, privacy };
 }

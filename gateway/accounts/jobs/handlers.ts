@@ -7,7 +7,7 @@ import * as templates from '../mail/templates.ts';
 import type { Onboarding } from '../onboarding.ts';
 import type { PrivacyService } from '../privacy/privacy-service.ts';
 import type { PrivacyRequestStore } from '../privacy/request-store.ts';
-import type { JobHandlers, JobProducer } from './queue.ts';
+import { type JobHandlers, type JobProducer, prepareJobId } from './queue.ts';
 
 export interface JobHandlerDependencies {
   accounts: AccountStore;
@@ -59,11 +59,12 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       for (const { request_id } of await privacy.listErasable())
         await jobs.add('erasure', { request_id }, `erasure-${request_id}`);
     },
-    // Queues jobs that were lost when a process died between a change and its job.
+    // Deletes expired exports, and queues jobs that were lost when a process died between a change and its job.
     sweep: async () => {
       await audit.recoverPending();
+      await privacy.deleteExpired();
       for (const { request_id } of await privacy.listUnprepared())
-        await jobs.add('prepare', { request_id }, `prepare-${request_id}`);
+        await jobs.add('prepare', { request_id }, prepareJobId(request_id));
       for await (const account_id of alerts.findCrossed())
         await jobs.add('low-balance', { account_id }, await lowBalanceId(account_id));
     },

@@ -34,12 +34,16 @@ export interface JobProducer {
   add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void>;
 }
 
+/** Id of the job that prepares a request. */
+export const prepareJobId = (request_id: string): string => `prepare-${request_id}`;
+
 const SWEEP_INTERVAL_MS = 30_000;
 const CONCURRENCY = 4;
+const ATTEMPTS = 5;
 const MAX_GIVEN_UP = 1_000;
 /** Before the second to the fifth attempt: two hours in all, so that a restarting mail server loses no mail. */
 const RETRY_DELAYS_MS = [5_000, 60_000, 900_000, 6_300_000];
-const RETRIES = { attempts: 5, backoff: { type: 'custom' }, stackTraceLimit: 0 } as const;
+const RETRIES = { attempts: ATTEMPTS, backoff: { type: 'custom' }, stackTraceLimit: 0 } as const;
 /** Finished jobs are deleted, because they contain addresses. */
 const KEEP_GIVEN_UP = { removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } } as const;
 /** Scheduled jobs are not retried: the next one comes anyway. */
@@ -95,10 +99,12 @@ export function startJobWorker(
   };
   const options = {
     ...{ connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY },
+    // A job whose worker ends is taken up by another, and given up like one that failed.
+    maxStalledCount: ATTEMPTS - 1,
     settings: { backoffStrategy: (attempts: number) => RETRY_DELAYS_MS[attempts - 1] ?? 0 },
   };
   const worker = new Worker(ACCOUNT_QUEUE, work, options);
-  // A job that was lost with its worker twice fails without having run.
+  // A job that was lost with its worker five times fails without having run.
   worker.on('failed', (job) => {
     if (job?.finishedOn !== undefined) removePersonalData(job).catch(() => {});
   });

@@ -1,9 +1,10 @@
 /**
- * The data export of an account: everything stored about its holder. It leaves out secrets (digests of keys, the
- * password hash), which say nothing about the holder, and shows operators as `operator`, without their names.
+ * The data export of an account: everything stored about its holder, as lists of JSON lines. It leaves out secrets
+ * (digests of keys, the password hash), which say nothing about the holder, and shows operators as `operator`, without
+ * their names. Ledger and changes are read in pages, so that their length needs no memory.
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
+import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Archive } from '../../archive/archive.ts';
 import { type Gap, isGap } from '../../archive/entries.ts';
 import { readUsage } from '../../metering/usage.ts';
@@ -12,6 +13,7 @@ import { type AuditLog, accountSubject } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
 import { readWholeLedger } from '../ledger-history.ts';
 import { AccountError } from '../records.ts';
+import { throwUnavailable } from '../redis-access.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
 
 /** Live usage covers these days; the archive has earlier ones. */
@@ -28,45 +30,72 @@ export interface DataExportDependencies {
   now: () => number;
 }
 
-/** @throws {AccountError} `archive_damaged` if something is missing. */
-async function collect<T extends object>(items: AsyncIterable<T | Gap>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) {
-    if (isGap(item)) throw new AccountError('archive_damaged', item.message);
-    all.push(item);
-  }
-  return all;
+/** One file of the export, named `<name>.ndjson`. */
+export interface ExportList {
+  name: string;
+  /** One sentence for its reader. */
+  help: string;
+  /** Read once, when its turn comes. */
+  rows(): AsyncIterable<object>;
 }
 
-/** One JSON object. Times are Unix milliseconds, as stored, except `prepared_at`. */
-export async function exportAccountData(
+/** Number of ledger entries, live and archived. */
+export async function countLedger(redis: RedisClient, account_id: string): Promise<number> {
+  const [live, archived] = await Promise.all([
+    redis.xlen(redisKeys.ledger(account_id)),
+    redis.hget(redisKeys.archivedThrough(account_id), 'entries'),
+  ]).catch(throwUnavailable);
+  return live + Number(archived ?? 0);
+}
+
+/** Times are Unix milliseconds, as stored, except `prepared_at`. Rows throw `archive_damaged` if something is missing. */
+export function listAccountData(
   { redis, accounts, alerts, requests, audit, archive, now }: DataExportDependencies,
   account_id: string,
-): Promise<Record<string, unknown>> {
+): ExportList[] {
   const subject = accountSubject(account_id);
   const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
-  const [account, keys, orders, low_balance_alert, subject_requests, usage, earlier_usage, changes, ledger] =
-    await Promise.all([
-      accounts.get(account_id),
-      accounts.keys.list(account_id),
-      accounts.orders.list(account_id),
-      alerts.get(account_id),
-      requests.listOf(account_id),
-      readUsage(redis, account_id, USAGE_DAYS, now()),
-      archive.usage.before(account_id, firstDay),
-      collect(audit.readAll(subject)),
-      collect(readWholeLedger(accounts, account_id)),
-    ]);
-  return {
-    prepared_at: new Date(now()).toISOString(),
-    account,
-    low_balance_alert,
-    keys,
-    orders,
-    usage: { days: USAGE_DAYS, totals: usage.totals, daily: usage.daily, endpoints: usage.endpoints },
-    earlier_usage,
-    ledger,
-    subject_requests,
-    changes: changes.map(({ by, ...entry }) => ({ ...entry, by: by === subject ? by : 'operator' })),
-  };
+  const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });
+  return [
+    list('account', 'The account, its credits and its low-balance alert.', async function* () {
+      const [account, low_balance_alert] = await Promise.all([
+        accounts.get(account_id),
+        alerts.get(account_id),
+      ]);
+      yield { prepared_at: new Date(now()).toISOString(), account, low_balance_alert };
+    }),
+    list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
+    list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
+    list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
+      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily)),
+    ),
+    list('usage-by-route', 'The same usage by route.', () =>
+      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ endpoints }) => endpoints)),
+    ),
+    list('earlier-usage', 'Usage before that, by day and route.', () =>
+      each(archive.usage.before(account_id, firstDay)),
+    ),
+    list('ledger', 'Every change of the balance, newest first.', () =>
+      complete(readWholeLedger(accounts, account_id)),
+    ),
+    list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
+      each(requests.listOf(account_id)),
+    ),
+    list('changes', 'Changes of the account, newest first. `operator` is one of us.', async function* () {
+      for await (const { by, ...entry } of complete(audit.readAll(subject)))
+        yield { ...entry, by: by === subject ? by : 'operator' };
+    }),
+  ];
+}
+
+async function* each<T extends object>(rows: Promise<readonly T[]>): AsyncGenerator<T> {
+  yield* await rows;
+}
+
+/** @throws {AccountError} `archive_damaged` if something is missing. */
+async function* complete<T extends object>(items: AsyncIterable<T | Gap>): AsyncGenerator<T> {
+  for await (const item of items) {
+    if (isGap(item)) throw new AccountError('archive_damaged', item.message);
+    yield item;
+  }
 }

@@ -26,6 +26,7 @@ import {
   type StoreDependencies,
   throwUnavailable,
 } from '../redis-access.ts';
+import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
 const ERASE = readScript(import.meta.url, 'erase-account.lua', 4);
@@ -39,6 +40,7 @@ export interface ErasureDependencies extends StoreDependencies {
   requests: PrivacyRequestStore;
   audit: AuditLog;
   mailer: Mailer;
+  exports: ExportFiles;
   log: Logger;
 }
 
@@ -71,11 +73,7 @@ export class Erasures {
       redis.hexists(redisKeys.login(account_id), 'password').catch(throwUnavailable),
       redis.exists(redisKeys.alert(account_id)).catch(throwUnavailable),
     ]);
-    const files = await Promise.all(
-      asked.map(({ request_id }) =>
-        redis.exists(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable),
-      ),
-    );
+    const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
     return {
       addresses: erased_as === null ? 1 : 0,
       names: account.name === '' ? 0 : 1,
@@ -83,9 +81,16 @@ export class Erasures {
       keys: keys.filter(({ state }) => state === 'active').length,
       key_labels: keys.filter(({ label }) => label !== '').length,
       orders: orders.filter(({ state }) => state === 'pending').length,
-      exports: files.reduce((sum, exists) => sum + exists, 0),
+      exports: files.filter((exists) => exists).length,
       alerts: alert,
     };
+  }
+
+  /** Whether there is a file of this request, or what an earlier version stored. */
+  async hasExport(account_id: string, request_id: string): Promise<boolean> {
+    const { redis, exports } = this.#deps;
+    if ((await exports.size(request_id)) !== null) return true;
+    return (await redis.exists(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable)) === 1;
   }
 
   /** One sentence: what an erasure of the account would do now. */
@@ -135,9 +140,10 @@ export class Erasures {
   }
 
   async #deleteExports(account_id: string): Promise<void> {
-    const { requests, redis } = this.#deps;
+    const { requests, redis, exports } = this.#deps;
     for (const { request_id, kind, status } of await requests.listOf(account_id)) {
       if (kind !== 'export') continue;
+      await exports.delete(request_id);
       await redis.del(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable);
       if (status === 'pending' || status === 'ready')
         await requests.fail(request_id, { note: 'The account was erased.', by: BY });
@@ -226,5 +232,6 @@ export function openErasures({ settings, redis, accounts, archive, now, log }: P
   const requests = new PrivacyRequestStore(base);
   const audit = new AuditLog(redis, now, archive);
   const mailer = createMailer(settings, { now, log });
-  return new Erasures({ ...base, accounts, requests, audit, mailer, log });
+  const exports = new ExportFiles(settings.EXPORT_DIR);
+  return new Erasures({ ...base, accounts, requests, audit, mailer, exports, log });
 }

@@ -32,6 +32,7 @@ elseif to == 'done' and ((kind == 'erasure' and removed == '') or (kind == 'expo
   return { 'not_carried_out' }
 end
 
+redis.call('HDEL', request, 'progress')
 if to == 'ready' then
   redis.call('HSET', request, 'status', to, 'plan', note, 'ready_at_ms', now_ms)
 else

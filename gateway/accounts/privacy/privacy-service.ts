@@ -1,23 +1,30 @@
 /**
  * Carries out privacy requests.
  *
- * An export is prepared as gzipped JSON and can be downloaded for seven days; the first download closes the request.
+ * An export is prepared as a zip file and can be downloaded for seven days; the first download closes the request.
  * An erasure is only planned by `prepare`; see `Erasures`.
  */
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type DataExportDependencies, exportAccountData } from './data-export.ts';
+import { AccountError } from '../records.ts';
+import { throwUnavailable } from '../redis-access.ts';
+import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
 import type { PrivacyRequest } from './request-store.ts';
 
 const EXPORT_TTL_MS = 7 * 86_400_000;
+/** Ledger entries between two reports of progress. */
+const PROGRESS_STEP = 5_000;
 const BY = 'system';
 
-const compress = promisify(gzip);
-const decompress = promisify(gunzip);
-
 export interface PrivacyServiceDependencies extends DataExportDependencies, ErasureDependencies {}
+
+export interface ExportDownload {
+  content: Readable;
+  /** Null for an export of an earlier version, which is one JSON file. */
+  size_bytes: number | null;
+}
 
 export class PrivacyService {
   readonly #deps: PrivacyServiceDependencies;
@@ -33,33 +40,77 @@ export class PrivacyService {
     const { requests } = this.#deps;
     const request = await requests.get(request_id);
     if (request.status !== 'pending') return request;
-    const plan =
-      request.kind === 'export'
-        ? await this.#prepareExport(request)
-        : await this.#erasures.plan(request.account_id);
-    return requests.markReady(request_id, plan);
+    if (request.kind === 'export') return this.#prepareExport(request);
+    return requests.markReady(request_id, await this.#erasures.plan(request.account_id));
   }
 
-  async #prepareExport({ request_id, account_id }: PrivacyRequest): Promise<string> {
-    const text = JSON.stringify(await exportAccountData(this.#deps, account_id), null, 2);
-    const file = redisKeys.exportFile(account_id, request_id);
-    await this.#deps.redis.set(file, await compress(text), 'PX', EXPORT_TTL_MS);
-    return `${Buffer.byteLength(text)} bytes of JSON, kept for seven days`;
+  async #prepareExport({ request_id, account_id }: PrivacyRequest): Promise<PrivacyRequest> {
+    const { redis, requests, exports } = this.#deps;
+    const total = await countLedger(redis, account_id);
+    let done = 0;
+    await exports.delete(request_id);
+    await requests.setProgress(request_id, { done, total });
+    const bytes = await exports.write(request_id, listAccountData(this.#deps, account_id), (list) => {
+      if (list.name !== 'ledger') return undefined;
+      done += 1;
+      return done % PROGRESS_STEP === 0 ? requests.setProgress(request_id, { done, total }) : undefined;
+    });
+    const [size, entries] = [bytes, done].map((count) => count.toLocaleString('en'));
+    const plan = `A zip file of ${size} bytes with ${entries} ledger entries, kept for seven days`;
+    try {
+      return await requests.markReady(request_id, plan);
+    } catch (error) {
+      // The account was erased meanwhile.
+      if (error instanceof AccountError && error.code === 'request_state') await exports.delete(request_id);
+      throw error;
+    }
   }
 
-  /** The JSON of a prepared export, or null if it has expired. The first download closes the request. */
-  async download(request: PrivacyRequest): Promise<Buffer | null> {
-    const { redis, requests } = this.#deps;
-    const file = await redis.getBuffer(redisKeys.exportFile(request.account_id, request.request_id));
-    if (file === null) return null;
-    if (request.status === 'ready')
-      await requests.complete(request.request_id, { note: 'Downloaded.', by: BY });
-    return decompress(file);
+  /** The file of a prepared export, or null if it has expired. The first download closes the request. */
+  async download(request: PrivacyRequest): Promise<ExportDownload | null> {
+    const found = this.#isKept(request) ? await this.#open(request) : null;
+    if (found !== null && request.status === 'ready')
+      await this.#deps.requests.complete(request.request_id, { note: 'Downloaded.', by: BY });
+    return found;
+  }
+
+  async #open({ account_id, request_id }: PrivacyRequest): Promise<ExportDownload | null> {
+    const { redis, exports } = this.#deps;
+    const size_bytes = await exports.size(request_id);
+    if (size_bytes !== null) return { content: exports.read(request_id), size_bytes };
+    // As an earlier version stored it: gzipped JSON.
+    const stored = await redis
+      .getBuffer(redisKeys.exportFile(account_id, request_id))
+      .catch(throwUnavailable);
+    return stored && { content: Readable.from([stored]).pipe(createGunzip()), size_bytes: null };
   }
 
   /** Whether the export can still be downloaded. */
-  async hasExport({ account_id, request_id }: PrivacyRequest): Promise<boolean> {
-    return (await this.#deps.redis.exists(redisKeys.exportFile(account_id, request_id))) === 1;
+  async hasExport(request: PrivacyRequest): Promise<boolean> {
+    if (!this.#isKept(request)) return false;
+    const { account_id, request_id } = request;
+    return this.#erasures.hasExport(account_id, request_id);
+  }
+
+  #isKept({ kind, status, ready_at_ms }: PrivacyRequest): boolean {
+    if (kind !== 'export' || ready_at_ms === null || status === 'failed') return false;
+    return this.#deps.now() < ready_at_ms + EXPORT_TTL_MS;
+  }
+
+  /** Deletes files of exports that have expired, were closed or belong to nobody any more. */
+  async deleteExpired(): Promise<void> {
+    const { requests, exports } = this.#deps;
+    for (const request_id of await exports.list()) {
+      const request = await requests.get(request_id).catch(nullIfUnknown);
+      const isInUse = request && (request.status === 'pending' || this.#isKept(request));
+      const isErased = request && (await this.#isErased(request.account_id));
+      if (!isInUse || isErased) await exports.delete(request_id);
+    }
+  }
+
+  async #isErased(account_id: string): Promise<boolean> {
+    const all = await this.#deps.requests.listOf(account_id);
+    return all.some(({ kind, status }) => kind === 'erasure' && status === 'done');
   }
 
   /** Pending requests of all accounts, oldest first. */
@@ -77,4 +128,9 @@ export class PrivacyService {
   erase(request_id: string, by: string): Promise<Erasure> {
     return this.#erasures.erase(request_id, { by });
   }
+}
+
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof AccountError && error.code === 'request_unknown') return null;
+  throw error;
 }

@@ -38,6 +38,12 @@ export interface ErasureCounts {
   alerts: number;
 }
 
+/** In ledger entries. */
+export interface ExportProgress {
+  done: number;
+  total: number;
+}
+
 /** All times are Unix milliseconds. */
 export interface PrivacyRequest {
   request_id: string;
@@ -50,6 +56,8 @@ export interface PrivacyRequest {
   note: string | null;
   /** Null while it is open. */
   closed_by: string | null;
+  /** Of an export while it is prepared; null before. */
+  progress: ExportProgress | null;
   /** What an erasure removed; null before, for an export, and for erasures before this was recorded. */
   removed: ErasureCounts | null;
   created_at_ms: number;
@@ -120,6 +128,13 @@ export class PrivacyRequestStore {
     return this.#move(request_id, 'failed', closing);
   }
 
+  /** How far the preparation of an export is. */
+  async setProgress(request_id: string, progress: ExportProgress): Promise<void> {
+    const { redis } = this.#deps;
+    const key = redisKeys.request(request_id);
+    await redis.hset(key, 'progress', JSON.stringify(progress)).catch(throwUnavailable);
+  }
+
   /** Records what an erasure will remove, and returns the record of the first attempt. */
   async recordFound(request_id: string, found: ErasureCounts): Promise<ErasureCounts> {
     const { redis } = this.#deps;
@@ -188,6 +203,7 @@ function requestFrom(request_id: string, hash: Record<string, string>): PrivacyR
     plan: hash.plan ?? null,
     note: hash.note ?? null,
     closed_by: hash.by ?? null,
+    progress: hash.progress === undefined ? null : JSON.parse(hash.progress),
     removed: hash.removed === undefined ? null : JSON.parse(hash.removed),
     created_at_ms: Number(hash.created_at_ms),
     ready_at_ms: time(hash.ready_at_ms),

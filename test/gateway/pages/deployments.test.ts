@@ -4,6 +4,7 @@ import { wordsOf } from '../../admin/harness.ts';
 import { startRedis } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
 import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { readExport } from './read-export.ts';
 
 interface CustomerWithKey extends Customer {
   key: string;
@@ -46,8 +47,8 @@ async function payAndErase(
   await visitor.submit('/account/data', '/account/data/export', {});
   await ready;
   const [file] = await harness.context.requests.listOf(account_id);
-  const held = JSON.parse((await visitor.get(`/account/data/${file?.request_id}/download`)).html);
-  expect(held.ledger.map(({ kind }: { kind: string }) => kind)).toEqual([
+  const held = await readExport(await visitor.download(`/account/data/${file?.request_id}/download`));
+  expect(held.ledger?.map(({ kind }) => kind)).toEqual([
     ...['admin_adjust', 'debit', 'purchase', 'debit', 'grant'],
   ]);
   await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
