@@ -125,7 +125,11 @@ const schema = z.object({
   INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
   INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
-  ADMIN_PASSWORD: z.string().min(8).optional().describe("That operator's password"),
+  ADMIN_PASSWORD: z
+    .string()
+    .min(8)
+    .optional()
+    .describe("That operator's password: at least 10 characters, not a common one"),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')

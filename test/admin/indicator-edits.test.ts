@@ -32,6 +32,11 @@ async function seedUnpublished(): Promise<void> {
   await service.client.hset(redisKeys.overridden, ID, JSON.stringify(ORIGINAL));
 }
 
+it('every indicator has a page, also one without a value', async () => {
+  for (const { id } of INDICATORS)
+    expect([id, (await ann.get(`/admin/indicators/${id}`)).status]).toEqual([id, 200]);
+});
+
 /** The fields of the page's edit form. */
 function formOf({ html }: Page): Record<string, string> {
   const form = /<form[^>]* class="stack">([\s\S]*?)<\/form>/.exec(html)?.[1] ?? '';

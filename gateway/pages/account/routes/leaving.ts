@@ -78,7 +78,7 @@ const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Holdings
 const closing = (account: AccountRecord, holdings: Holdings): Confirmation => ({
   title: 'Close your account',
   effects: [
-    'All keys and sessions end at once. Remaining credits can no longer be spent. This cannot be undone.',
+    'All keys and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
     'You can still sign in to download your data or to have it erased.',
   ],
   figures: figuresOf(account, holdings),
