@@ -4,7 +4,8 @@
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -63,6 +64,21 @@ describe('compose.yaml', () => {
   it('keeps .env out of the repository and the image', async () => {
     for (const file of ['.gitignore', '.dockerignore'])
       expect((await read(file)).split('\n')).toContain('.env');
+  });
+
+  it('publishes the starter data once, and then queues a nightly run at each start', () => {
+    const [shell, flag, script = ''] = service('worker').command ?? [];
+    expect([shell, flag]).toEqual(['sh', '-c']);
+    const directory = mkdtempSync(join(tmpdir(), 'alm-compose-'));
+    const run = (): string => {
+      const traced = `node() { echo "node $*"; }; ${script.replaceAll('$$', '$').replace('exec ', '')}`;
+      return execFileSync('env', [`VAR_DIR=${directory}`, 'sh', '-c', traced], { encoding: 'utf8' });
+    };
+    expect(run()).toBe('node build/main.ts starter\nnode build/worker.ts --nightly\n');
+    mkdirSync(join(directory, 'snapshots'));
+    writeFileSync(join(directory, 'snapshots/current'), '');
+    expect(run()).toBe('node build/worker.ts --nightly\n');
+    rmSync(directory, { recursive: true });
   });
 
   it('runs the image in production', async () => {
@@ -153,6 +169,8 @@ describe('its commands', () => {
   });
 
   it('the worker passes a health check of its own, and fails it without Redis', async () => {
+    await mkdir(join(directory, 'snapshots'));
+    await writeFile(join(directory, 'snapshots', 'current'), 'published before\n');
     start('worker', `CURATED_DIR=${join(ROOT, 'data')}`, 'PROVIDER_MIRROR=http://127.0.0.1:9');
     await healthy('worker');
     await stops[0]?.();
