@@ -90,7 +90,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'export',
     fault: 'an account with two million ledger entries, half of them archived, asks for its data',
-    limit_s: 900,
+    limit_s: 1_200,
     load: async () => (await import('./export.ts')).exportFaults,
   },
 ];
