@@ -9,7 +9,7 @@ import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { readExport } from '../gateway/pages/read-export.ts';
 import { type Browser, openBrowser, screenshotPath } from './browser.ts';
-import { inspect } from './page-checks.ts';
+import { inspect, unseenPages } from './page-checks.ts';
 
 const runProgram = promisify(execFile);
 const EMAIL = 'ann@example.org';
@@ -278,4 +278,32 @@ describe('a customer who closes the account', () => {
     ]);
     await inspect(page, 'account-data-closed');
   });
+});
+
+describe('a customer who forgot the password', () => {
+  it('chooses a new one with a mailed link, which works once', async () => {
+    const { email } = await harness.customer('Eve');
+    await page.context().clearCookies();
+    await go('/account/forgot');
+    await inspect(page, 'account-forgot');
+    await page.getByLabel('E-mail address').fill(email);
+    const mail = harness.mailbox.next(email);
+    await button('Send link').click();
+    const link = String((await mail).link);
+    await page.goto(link);
+    await inspect(page, 'account-reset');
+    await page.getByLabel('New password').fill('another long and rare password');
+    await button('Change password').click();
+    await heading('Your password is changed');
+    await inspect(page, 'account-reset-done');
+    await page.goto(link);
+    await heading('This link is no longer valid');
+    await inspect(page, 'account-link-invalid');
+  });
+});
+
+it('every account page was inspected', () => {
+  // The file of a download is not a page.
+  const unseen = unseenPages(harness.routes, '/account').filter((url) => !url.endsWith('/download'));
+  expect(unseen).toEqual([]);
 });

@@ -55,6 +55,7 @@ export interface Customer {
 
 export class AccountPagesHarness {
   readonly url: string;
+  readonly routes: readonly { method: string; url: string }[];
   readonly redis: RedisClient;
   readonly accounts: AccountStore;
   readonly context: AccountContext;
@@ -70,6 +71,7 @@ export class AccountPagesHarness {
 
   constructor(parts: Parts) {
     this.url = parts.url;
+    this.routes = parts.routes;
     this.redis = parts.redis;
     this.accounts = parts.accounts;
     this.context = createAccountContext(parts.service);
@@ -182,6 +184,7 @@ export class AccountPagesHarness {
 
 interface Parts {
   url: string;
+  routes: { method: string; url: string }[];
   redis: RedisClient;
   accounts: AccountStore;
   service: AccountService;
@@ -230,6 +233,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     ...(!options.fullHashing && { passwords: cheapPasswords() }),
   });
   let requests = 0;
+  const routes: Parts['routes'] = [];
   const app = buildApp({
     settings,
     metering,
@@ -238,6 +242,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     log: silentLog,
     randomId: () => `test-${requests++}`,
     account: service,
+    onRoute: (route) => routes.push(route),
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
@@ -254,6 +259,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   };
   return new AccountPagesHarness({
     url: listening.url,
+    routes,
     redis,
     accounts,
     service,
