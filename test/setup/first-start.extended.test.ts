@@ -13,9 +13,10 @@ it('publishes the starter data', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'almanac-first-'));
   try {
     const isolated = spawnSync('env', [...NO_NETWORK, 'true']).status === 0 ? NO_NETWORK : [];
-    const env = { PATH: process.env.PATH, VAR_DIR: directory, REDIS_URL: 'redis://127.0.0.1:1' };
-    const words = [...isolated, process.execPath, SETUP, 'start'];
-    const { status, stderr } = spawnSync('env', words, { env, encoding: 'utf8' });
+    const unset = ['PROVIDER_MIRROR', 'SNAPSHOT_DIR', 'LAKE_DIR'].flatMap((name) => ['-u', name]);
+    const settings = [`VAR_DIR=${directory}`, 'REDIS_URL=redis://127.0.0.1:1'];
+    const words = [...unset, ...settings, ...isolated, process.execPath, SETUP, 'start'];
+    const { status, stderr } = spawnSync('env', words, { encoding: 'utf8' });
     expect(stderr).toContain('setup: publishing the starter data');
     expect(status).toBe(0);
     const snapshots = join(directory, 'snapshots');
