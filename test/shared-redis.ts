@@ -45,8 +45,7 @@ export interface Lease {
 
 /** @returns null where there is no shared Redis, and while this test file holds it already. */
 export async function leaseRedis(): Promise<Lease | null> {
-  const { TEST_REDIS_DIR: dir, VITEST_POOL_ID: worker } =
-    (import.meta as { env?: WorkerEnvironment }).env ?? {};
+  const { TEST_REDIS_DIR: dir, VITEST_POOL_ID: worker }: WorkerEnvironment = process.env;
   if (dir === undefined || worker === undefined || isLeased) return null;
   isLeased = true;
   const socket = socketOf(dir, worker);

@@ -41,7 +41,8 @@ export const staleProviders: AttentionSource = {
   finds: 'stale providers',
   find({ providers }) {
     const never = providers.filter(
-      ({ freshness, runs }) => freshness.state === 'never' && endedRuns(runs).length === 0,
+      ({ freshness, runs }) =>
+        freshness.state === 'never' && endedRuns(runs).every(({ record }) => record?.starter),
     );
     const names = never.map(({ definition }) => definition.id);
     const unread: AttentionItem = {

@@ -57,11 +57,11 @@ describe('marks', () => {
 });
 
 describe('boundaries', () => {
-  it('reads the environment only in the settings module and in the set-up script', () => {
+  it('reads the environment only in the settings module, the set-up script and the lease of a test Redis', () => {
     const readers = typescript.filter((path) =>
       /\bprocess\.env\b/.test(read(path).replace(/\/\*[\s\S]*?\*\//g, '')),
     );
-    const allowed = ['build/setup.mjs', 'data/runtime/settings.ts'];
+    const allowed = ['build/setup.mjs', 'data/runtime/settings.ts', 'test/shared-redis.ts'];
     expect(readers.filter((path) => !path.startsWith('test/style/'))).toEqual(allowed);
   });
 

@@ -51,8 +51,9 @@ describe('numbers', () => {
   it('every finite double round-trips through its text', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
-        expect(readFigure(String(value))).toBe(Number(String(value)));
-        expect(readFigure(value)).toBe(value);
+        // A negative zero is read as zero.
+        expect(readFigure(String(value))).toBe(value + 0);
+        expect(readFigure(value)).toBe(value + 0);
       }),
     );
   });

@@ -37,7 +37,9 @@ test('refuses calls beyond the bound while earlier ones wait, and charges only t
     expect(answer.headers).not.toHaveProperty('x-credits-charged');
   }
   expect((await service.get('/healthz')).status).toBe(200);
-  expect((await service.get('/readyz')).status).toBe(200);
+  // Not refused for the load: it tells that writes wait.
+  const { status, json } = await service.get('/readyz');
+  expect({ status, json }).toMatchObject({ status: 503, json: { causes: ['Redis does not answer.'] } });
   const cached = service.get('/v1/topics');
   await other.call('CLIENT', 'UNPAUSE');
   const served = await Promise.all(waiting);
@@ -46,4 +48,5 @@ test('refuses calls beyond the bound while earlier ones wait, and charges only t
   expect(await service.balance(owner)).toBe(100 - LIMITS.burst);
   // The line is empty again: the next one is taken.
   expect((await flat()).status).toBe(200);
+  expect((await service.get('/readyz')).status).toBe(200);
 });
