@@ -426,7 +426,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const _csrf = tokenOf(await visitor.get(link));
       const post = (path: string) => visitor.post(path, { _csrf, password: 'a whole new password' });
       const madeUp = Array.from({ length: 40 }, (_, index) => `/account/reset/anything-${index}`);
-      const forged = madeUp.map((_, index) => `${link.slice(0, -2)}${index}`);
+      // The token itself may end in these digits.
+      const forged = madeUp.map((_, index) => `${link.slice(0, -2)}${index}`).filter((path) => path !== link);
       const pages = await Promise.all([...madeUp, ...forged].map(post));
       expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([410]));
       expect(hash).not.toHaveBeenCalled();
