@@ -13,6 +13,7 @@ import {
   textField,
   withQuery,
 } from '../../gateway/pages/shared/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';
@@ -27,11 +28,20 @@ const STATES = [
   ...EXCLUSION_REASONS,
 ] as const;
 
+const SORT = new TableSort<Listed>({
+  name: ({ name }) => name,
+  id: ({ id }) => id,
+  unit: ({ unit }) => unit,
+  topic: ({ topic }) => topic,
+  provider: ({ provider }) => provider,
+});
+
 const query = z.object({
   q: textField(200),
   topic: textField(50),
   provider: textField(100),
   state: textField(50),
+  sort: SORT.field,
   limit: integerField(1, 500, 50),
   offset: integerField(0, 10_000_000, 0),
   format: formatField,
@@ -46,6 +56,8 @@ type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'top
 };
 
 interface ListPage extends Filters {
+  sort: string;
+  sorts: Record<string, SortLink>;
   topics: readonly string[];
   providers: string[];
   states: readonly string[];
@@ -90,22 +102,27 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   const listView = area.view<ListPage>('indicators.njk');
 
   scope.get('/indicators', async (request, reply) => {
-    const { limit, offset, format, ...filters } = parseFields(query, request.query);
+    const { limit, offset, format, sort, ...filters } = parseFields(query, request.query);
     const [managed, excluded] = await Promise.all([indicators.list(), indicators.excluded()]);
     const known = new Set(managed.map(({ id }) => id));
     // Until the next build, an indicator may be both left out and still listed.
     const absent = excluded.filter(({ id }) => !known.has(id));
     const all = [...managed.map(listed), ...absent.map(listedExcluded)];
-    const found = all.filter((one) => matches(one, filters));
+    const found = SORT.sort(
+      all.filter((one) => matches(one, filters)),
+      sort,
+    );
     if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
     return listView(reply, 'Indicators', {
       ...filters,
+      sort,
+      sorts: SORT.links(PATH, { ...filters, limit }, sort),
       topics: TOPIC_SLUGS,
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
       indicators: found.slice(offset, offset + limit),
-      pager: createPager(PATH, filters, { total: found.length, limit, offset }),
-      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+      pager: createPager(PATH, { ...filters, sort }, { total: found.length, limit, offset }),
+      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
 }

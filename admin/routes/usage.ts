@@ -8,10 +8,20 @@ import { foldUsage } from '../../gateway/metering/usage.ts';
 import { barChart, type Chart, type Point } from '../../gateway/pages/shared/chart.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import type { AdminArea } from '../context.ts';
 
+type RouteUsage = { route: string } & UsageCounts;
+const ROUTE_SORT = new TableSort<RouteUsage>({
+  route: ({ route }) => route,
+  requests: ({ requests }) => requests,
+  errors: ({ errors }) => errors,
+  rows: ({ rows }) => rows,
+  credits: ({ credits }) => credits,
+});
+
 const PATH = '/admin/usage';
-const query = z.object({ days: integerField(1, 365, 30), format: formatField });
+const query = z.object({ days: integerField(1, 365, 30), sort: ROUTE_SORT.field, format: formatField });
 const SERIES = [
   ['requests', 'Requests'],
   ['errors', 'Errors'],
@@ -21,8 +31,10 @@ const SERIES = [
 
 interface UsagePage {
   days: number;
+  sort: string;
+  sorts: Record<string, SortLink>;
   charts: Chart[];
-  endpoints: ({ route: string } & UsageCounts)[];
+  endpoints: RouteUsage[];
   totals: UsageCounts;
   csv: string;
 }
@@ -31,7 +43,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
   const view = viewOf<UsagePage>('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
-    const { days, format } = parseFields(query, request.query);
+    const { days, sort, format } = parseFields(query, request.query);
     const { daily, endpoints, totals } = await readTotalUsage(redis, now(), days);
     if (format === 'csv') return sendCsv(reply, 'usage', USAGE_COLUMNS, daily.map(usageRow));
     const charts = SERIES.map(([name, title]) =>
@@ -43,8 +55,10 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
     );
     return view(reply, 'Usage', {
       days,
+      sort,
+      sorts: ROUTE_SORT.links(PATH, { days }, sort),
       charts,
-      endpoints,
+      endpoints: ROUTE_SORT.sort(endpoints, sort),
       totals,
       csv: withQuery(PATH, { days, format: 'csv' }),
     });

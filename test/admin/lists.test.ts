@@ -1,7 +1,7 @@
 /** Lists of the operator area: sign-ins in the audit log, its filters, orders by customer and number, sorting. */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import { type AuditFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
 import { TableSort } from '../../gateway/pages/shared/tables.ts';
@@ -180,6 +180,8 @@ describe('sorting', () => {
     ['/admin/users', 'name', 2],
     ['/admin/orders', 'id', 0],
     ['/admin/orders', 'status', 2],
+    ['/admin/indicators', 'topic', 4],
+    ['/admin/indicators', 'provider', 5],
   ])('of %s by %s is offered in its header, and refuses other columns', async (path, name, index) => {
     const up = await column(`${path}?sort=${name}`, index);
     expect(up.length).toBeGreaterThan(2);
@@ -191,6 +193,21 @@ describe('sorting', () => {
     expect(html).toMatch(new RegExp(`aria-sort="ascending"><a href="[^"]*sort=-${name}"`));
     for (const wrong of ['password', `${name};--`, '__proto__', 'constructor'])
       expect((await operator.get(`${path}?sort=${wrong}`)).status).toBe(422);
+  });
+
+  it('of the usage by route leaves the total at the end', async () => {
+    const shown = async (sort: string): Promise<string[]> => {
+      const { html } = await operator.get(`/admin/usage?sort=${sort}`);
+      return [...html.matchAll(/<th[^>]*scope="row"[^>]*>(?:<code>|<strong>)([^<]+)/g)].map(
+        ([, name = '']) => name,
+      );
+    };
+    const day = redisKeys.globalUsage(dayOf(service.clock.ms));
+    for (const [route, requests] of Object.entries({ '/v1/a': 5, '/v1/b': 12, '/v1/c': 1 }))
+      await service.client.hincrby(day, `${route}|requests`, requests);
+    expect(await shown('-requests')).toEqual(['/v1/b', '/v1/a', '/v1/c', 'Total']);
+    expect(await shown('requests')).toEqual(['/v1/c', '/v1/a', '/v1/b', 'Total']);
+    expect((await operator.get('/admin/usage?sort=other')).status).toBe(422);
   });
 
   it('of providers and snapshots keeps the order of the other table', async () => {
