@@ -19,8 +19,8 @@ import {
   createPageViews,
   installProtectedArea,
   type ProtectedArea,
-  signInRoutes,
 } from '../gateway/pages/shared/protected-area.ts';
+import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';

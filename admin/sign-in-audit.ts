@@ -7,7 +7,7 @@
  */
 import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { addressUnit } from '../gateway/metering/address-meter.ts';
-import type { SignInAttempt } from '../gateway/pages/shared/protected-area.ts';
+import type { SignInAttempt } from '../gateway/pages/shared/sign-in-routes.ts';
 import type { OperatorStore } from './operators.ts';
 
 const HOUR_MS = 3_600_000;

@@ -6,7 +6,8 @@ import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/pass
 import { readUsage } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { parseFields, untrimmedField } from '../../shared/forms.ts';
-import { redirectWithFlash, rememberBrowser, setSessionCookie } from '../../shared/protected-area.ts';
+import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
+import { rememberBrowser } from '../../shared/sign-in-routes.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 import { reauthenticate } from './sign-in.ts';
 

@@ -2,12 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../shared/forms.ts';
-import {
-  redirectWithFlash,
-  rememberBrowser,
-  setSessionCookie,
-  tooManyAttempts,
-} from '../../shared/protected-area.ts';
+import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
+import { rememberBrowser, tooManyAttempts } from '../../shared/sign-in-routes.ts';
 import type { AccountContext } from '../context.ts';
 import { throttleSignInLink } from '../throttles.ts';
 

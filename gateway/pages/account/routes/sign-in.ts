@@ -7,13 +7,12 @@ import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/pass
 import type { ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
 import { validateEmail } from '../../../accounts/validation.ts';
 import { parseFields, textField, untrimmedField } from '../../shared/forms.ts';
+import { safeRedirectPath, sendSignInPage } from '../../shared/protected-area.ts';
 import {
   rememberBrowser,
-  safeRedirectPath,
-  sendSignInPage,
   signInRoutes as sharedSignInRoutes,
   tooManyAttempts,
-} from '../../shared/protected-area.ts';
+} from '../../shared/sign-in-routes.ts';
 import { type AccountContext, accountIdOf, recordAction } from '../context.ts';
 import { throttleChoice, throttleMail } from '../throttles.ts';
 
