@@ -260,6 +260,7 @@ class Build {
       details,
       related,
       concepts,
+      additions: { sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])) },
     };
     return { data, coverage };
   }

@@ -16,10 +16,12 @@ import {
   hasEdits,
   type Overrides,
 } from '../../data/schema/overrides.ts';
-import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
+
+type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;
 
 export interface PlannedIndicator {
   id: string;
@@ -28,7 +30,9 @@ export interface PlannedIndicator {
   slug: string;
   providerId: string;
   /** The public record without its coverage, which is computed from the observations. */
-  record: Omit<IndicatorRecord, 'coverage'>;
+  record: SnapshotRecord;
+  /** For `include=sources`. */
+  sources: IndicatorSource[];
   /** What operators edited, as it is without their edits; null without edits. */
   original: EditableFacts | null;
   topicOrder: number;
@@ -173,6 +177,7 @@ function planIndicator(
     slug: entry.slug,
     providerId: definition.id,
     record,
+    sources: sourcesOf(definition, entry, original),
     original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
@@ -204,13 +209,24 @@ function excludedIndicator(
   };
 }
 
+/** The source that upstream names, else the provider itself. */
+function sourcesOf(
+  { name }: ProviderDefinition,
+  entry: CatalogueEntry,
+  { licence, licence_url }: SnapshotRecord,
+): IndicatorSource[] {
+  const licence_reason = `The licence of ${name}.`;
+  const terms = { note: null, licence, licence_url, licence_reason };
+  return [{ name: entry.source ?? name, url: entry.source_url, ...terms }];
+}
+
 /** Curated texts override upstream's; operators' edits come on top. An empty text counts as none. */
 function recordOf(
   id: string,
   definition: ProviderDefinition,
   entry: CatalogueEntry,
   overlay: IndicatorOverlay,
-): Omit<IndicatorRecord, 'coverage'> {
+): SnapshotRecord {
   const licence = overlay.licence ?? definition.licence;
   // The provider's licence URL does not apply to another licence.
   const licenceUrl = overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null);

@@ -2,6 +2,8 @@
  * Renders the bodies of the free routes as `{ data, meta }`, and the index that gateways keep in memory. All bodies
  * carry the snapshot's time, so equal input gives equal bytes.
  */
+import { z } from 'zod';
+import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
 import {
   type CountryDetail,
   type CountryRecord,
@@ -37,6 +39,7 @@ export interface PublicData {
   details: Iterable<CountryDetail>;
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
+  additions: Additions;
 }
 
 const body = (data: unknown, meta: Record<string, unknown>): string => JSON.stringify({ data, meta });
@@ -63,7 +66,7 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
 
 /** Number of files that `renderFiles` yields. */
 export const fileCount = ({ indicators, countries }: PublicData): number =>
-  2 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
+  2 + ADDITION_WORDS.length + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
 /** Yields the largest files first, so that parallel compression ends evenly. */
 export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {
@@ -74,6 +77,10 @@ export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, un
   const index: CatalogueIndex = { generated_at: generatedAt, topics, countries, indicators };
   yield { path: CATALOGUE, content: JSON.stringify(catalogueIndex.parse(index)) };
   yield { path: CONCEPTS, content: JSON.stringify(data.concepts) };
+  for (const word of ADDITION_WORDS) {
+    const lists = z.record(z.string(), ADDITIONS[word]).parse(Object.fromEntries(data.additions[word]));
+    yield { path: additionFile(word), content: JSON.stringify(lists) };
+  }
   yield listFile(ROUTE_FILES.countries, generatedAt, countries);
   yield listFile(ROUTE_FILES.coverage, generatedAt, coverage);
   yield listFile(ROUTE_FILES.freshness, generatedAt, freshness);

@@ -104,6 +104,17 @@ export const relatedEntry = z.object({
 });
 export type RelatedEntry = z.infer<typeof relatedEntry>;
 
+/** One of the sources of an indicator. The terms are those under which its figures are published here. */
+export const indicatorSource = z.object({
+  name: z.string(),
+  url: z.string().nullable(),
+  note: z.string().nullable(),
+  licence: z.string().describe('Licence of the figures from this source'),
+  licence_url: z.string().nullable(),
+  licence_reason: z.string().describe('Why this licence applies'),
+});
+export type IndicatorSource = z.infer<typeof indicatorSource>;
+
 export const indicatorDetail = indicatorRecord.extend({ related: z.array(relatedEntry).max(12) });
 
 export const topicRecord = z.object({

@@ -10,6 +10,7 @@
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
  *   latest.parquet coverage.parquet catalogue.parquet
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
+ *   sources.json ...                       lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered

@@ -1,11 +1,13 @@
 /** GET /indicators: the catalogue, filtered, searched, sorted and paged. */
 import { z } from 'zod';
+import type { AdditionWord } from '../../data/schema/additions.ts';
 import { indicatorRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { count, envelope } from './envelope.ts';
+import { addTo, includedProperties, includeEcho, includeWords } from './include.ts';
 import {
   defineOperation,
   free,
@@ -46,8 +48,9 @@ const query = z.object({
     .meta({ enum: [...DIRECTIONS] }),
   limit: integer({ min: 1, max: LIMIT_MAX })
     .optional()
-    .describe('Page size; default all, 50 when `q` is set'),
+    .describe(`Page size; default all, ${SEARCH_LIMIT} with \`q\`, ${LIMIT_MAX} with \`include\``),
   offset: integer({ min: 0 }).optional().describe('Rows skipped after sorting; default 0'),
+  include: includeWords().optional(),
 });
 
 const ALL = freeFile(ROUTE_FILES.indicators);
@@ -64,7 +67,7 @@ export const indicators = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query,
-  answer: envelope(z.array(indicatorRecord), {
+  answer: envelope(z.array(indicatorRecord.extend(includedProperties)), {
     count,
     total: z.int().describe('Rows that match, over all pages'),
     q: z.string().optional(),
@@ -75,32 +78,38 @@ export const indicators = defineOperation({
     sort: z.string().optional(),
     dir: z.string().optional(),
     offset: z.int().optional(),
+    ...includeEcho,
   }),
   errors: ['bad_sort', 'bad_dir'],
   plan({ snapshot, query: sent }): Planned {
     if (Object.keys(sent).length === 0) return ALL;
     if (sent.sort !== undefined && !isSort(sent.sort)) return refused('bad_sort');
     if (sent.dir !== undefined && !isDirection(sent.dir)) return refused('bad_dir');
-    const { limit, offset, ...filters } = sent;
+    const { limit, offset, include, ...filters } = sent;
     const q = filters.q?.trim() === '' ? undefined : filters.q;
-    return planPage(snapshot, { ...filters, q, sort: sent.sort, dir: sent.dir }, limit, offset);
+    return planPage(snapshot, { ...filters, q, sort: sent.sort, dir: sent.dir }, { limit, offset, include });
   },
 });
 
 const isSort = (word: string): word is Sort => SORTS.some((sort) => sort === word);
 const isDirection = (word: string): word is Direction => DIRECTIONS.some((direction) => direction === word);
 
+interface Page {
+  limit: number | undefined;
+  offset: number | undefined;
+  include: readonly AdditionWord[] | undefined;
+}
+
 function planPage(
-  { catalogue }: Snapshot,
+  { catalogue, addedLists }: Snapshot,
   filters: IndicatorQuery,
-  limit: number | undefined,
-  offset: number | undefined,
+  { limit, offset, include }: Page,
 ): Planned {
-  const echo = sentOnly({ ...filters, offset });
+  const echo = sentOnly({ ...filters, offset, include });
   if (limit === undefined && Object.keys(echo).length === 0) return ALL;
   const matching = searchIndicators(catalogue, filters);
   const start = offset ?? 0;
-  const size = limit ?? (filters.q === undefined ? matching.length : SEARCH_LIMIT);
+  const size = limit ?? defaultLimit(filters, include) ?? matching.length;
   const page = matching.slice(start, start + size);
   const meta = {
     generated_at: catalogue.generatedAt,
@@ -110,8 +119,14 @@ function planPage(
   };
   return free(
     listDocument(
-      page.map(({ json }) => json),
+      page.map(({ json, record }) => (include ? addTo(json, record.id, include, addedLists) : json)),
       meta,
     ),
   );
+}
+
+/** Undefined: all. */
+function defaultLimit({ q }: IndicatorQuery, include: Page['include']): number | undefined {
+  if (q !== undefined) return SEARCH_LIMIT;
+  return include === undefined ? undefined : LIMIT_MAX;
 }

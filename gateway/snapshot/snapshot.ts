@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CATALOGUE, countryFile, type Manifest } from '../../data/schema/snapshot.ts';
+import { AddedLists } from './added-lists.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -38,6 +39,7 @@ interface Parts {
   catalogue: Catalogue;
   source: SnapshotFiles;
   files: RouteFiles;
+  addedLists: AddedLists;
   observations: Observations;
   queries: QueryRunner;
   processCount: number;
@@ -48,6 +50,7 @@ export class Snapshot {
   readonly manifest: Manifest;
   readonly catalogue: Catalogue;
   readonly files: RouteFiles;
+  readonly addedLists: AddedLists;
   readonly observations: Observations;
   readonly #source: SnapshotFiles;
   readonly #queries: QueryRunner;
@@ -63,6 +66,7 @@ export class Snapshot {
     this.manifest = parts.manifest;
     this.catalogue = parts.catalogue;
     this.files = parts.files;
+    this.addedLists = parts.addedLists;
     this.observations = parts.observations;
     this.#source = parts.source;
     this.#queries = parts.queries;
@@ -79,6 +83,7 @@ export class Snapshot {
     const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
     const source = new SnapshotFiles(directory, manifest);
     const files = await RouteFiles.open(source, manifest, processCount);
+    const addedLists = await AddedLists.open(source);
     const queries = await QueryRunner.open(options.queryTimeoutMs, processCount);
     const observations = new Observations({
       files: source,
@@ -86,7 +91,10 @@ export class Snapshot {
       hotBytesMax: (options.hotCacheMb * MEGABYTE) / processCount,
       indicators: catalogue.indicators.size,
     });
-    return new Snapshot({ id, manifest, catalogue, source, files, observations, queries, processCount });
+    return new Snapshot({
+      ...{ id, manifest, catalogue, source, files, addedLists },
+      ...{ observations, queries, processCount },
+    });
   }
 
   /** One country's topic items, parsed for filtering. */

@@ -28,6 +28,8 @@ const ask = (path: string, accept: string | null, key?: string, headers = {}) =>
 const TAGGED = [
   ...FREE_ROUTES.map(({ path }) => path),
   '/v1/indicators?sort=latest',
+  '/v1/indicators?include=sources',
+  '/v1/indicators/alpha.life_expectancy?include=sources',
   '/v1/countries?region=South+Asia',
 ];
 

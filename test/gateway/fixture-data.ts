@@ -1,7 +1,13 @@
 /**
  * Invented data for black-box tests: small enough to check by eye, with a row for every rule of the interface.
  */
-import type { CountryRecord, IndicatorRecord, ProviderCredit } from '../../data/schema/records.ts';
+import type { AdditionWord } from '../../data/schema/additions.ts';
+import type {
+  CountryRecord,
+  IndicatorRecord,
+  IndicatorSource,
+  ProviderCredit,
+} from '../../data/schema/records.ts';
 
 type CountryRow = [iso3: string, name: string, region: string, income: string | null, flag: string | null];
 
@@ -230,3 +236,24 @@ export const INDICATORS: FixtureIndicator[] = [
     rows: [...series('ALA', 2018, [0, 0]), ...series('ALB', 2018, [0, 0])],
   },
 ];
+
+const source = (name: string, more: Partial<IndicatorSource> = {}): IndicatorSource => ({
+  name,
+  url: null,
+  note: null,
+  licence: 'CC BY 4.0',
+  licence_url: 'https://creativecommons.org/licenses/by/4.0/',
+  licence_reason: 'The licence of Alpha Institute.',
+  ...more,
+});
+
+/** What `include` adds, by word and indicator id. */
+export const ADDED_LISTS: Partial<Record<AdditionWord, Record<string, unknown[]>>> = {
+  sources: {
+    'alpha.life_expectancy': [
+      source('Registers of 東京', { url: 'https://example.org/a?b=ü', note: 'From “1990”' }),
+      source('Census'),
+    ],
+    'beta.life_expectancy': [source('Census')],
+  },
+};

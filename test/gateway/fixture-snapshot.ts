@@ -9,6 +9,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
 import {
@@ -23,13 +24,14 @@ import {
   ROUTE_FILES,
   SNAPSHOT_FORMAT,
 } from '../../data/schema/snapshot.ts';
-import { COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
+import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
 
 export interface FixtureOptions {
   /** Default `FIXTURE_ID`. */
   id?: string;
   generatedAt?: string;
+  /** Invented ones; then the snapshot has no files for `include`, like one of an earlier version. */
   indicators?: FixtureIndicator[];
 }
 
@@ -110,6 +112,7 @@ async function writeSnapshot(directory: string, options: FixtureOptions): Promis
   await writeLists(directory, generatedAt, all);
   await writeIndicators(directory, generatedAt, all);
   await writeCountries(directory, generatedAt, all);
+  if (options.indicators === undefined) await writeAddedLists(directory);
   await writeManifest(directory, id, generatedAt, all);
 }
 
@@ -255,6 +258,12 @@ async function writeIndicators(directory: string, generated_at: string, all: Ser
     }));
     const meta = { generated_at, licence: record.licence, attribution: record.attribution };
     await writeBody(join(directory, indicatorFile(record.id)), { data: { ...record, related }, meta });
+  }
+}
+
+async function writeAddedLists(directory: string): Promise<void> {
+  for (const word of ADDITION_WORDS) {
+    await writeFile(join(directory, additionFile(word)), JSON.stringify(ADDED_LISTS[word] ?? {}));
   }
 }
 

@@ -59,8 +59,11 @@ test('served at /openapi.json and /data/api/openapi.json', async () => {
 const PARAMETERS: Record<string, string[]> = {
   listCountries: ['region', 'income_group'],
   getCountry: ['iso3', 'featured', 'topic'],
-  listIndicators: ['q', 'topic', 'provider', 'featured', 'projections', 'sort', 'dir', 'limit', 'offset'],
-  getIndicator: ['indicator_id'],
+  listIndicators: [
+    ...['q', 'topic', 'provider', 'featured', 'projections', 'sort', 'dir', 'limit', 'offset'],
+    'include',
+  ],
+  getIndicator: ['indicator_id', 'include'],
   listTopics: [],
   listFreshness: [],
   listCoverage: [],

@@ -1,6 +1,7 @@
 /** Tables of the documentation that are generated from code: settings, errors, commands, build steps. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
+import { ADDITION_WORDS, ADDITIONS } from '../../data/schema/additions.ts';
 import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
 
@@ -29,6 +30,12 @@ const errorsMarkdown = (): string =>
       .map(([code, { status, message }]) => [String(status), `\`${code}\``, message]),
   );
 
+const additionsMarkdown = (): string =>
+  table(
+    ['word', 'what it adds'],
+    ADDITION_WORDS.map((word) => [`\`${word}\``, ADDITIONS[word].description ?? '']),
+  );
+
 const accountMarkdown = (): string =>
   table(
     ['command', 'options', 'what it does'],
@@ -50,6 +57,7 @@ const stepsMarkdown = (): string =>
 /** By block name. `write-documentation-tables.ts` writes them, a test compares. */
 export const DOCUMENTATION_TABLES: Readonly<Record<string, () => string>> = {
   errors: errorsMarkdown,
+  include: additionsMarkdown,
   account: accountMarkdown,
   steps: stepsMarkdown,
   settings: settingsMarkdown,

@@ -1,0 +1,21 @@
+/**
+ * What `include` adds to an indicator record.
+ *
+ * A word is the name of a property, and of the snapshot's file `<word>.json`: an object with a list by indicator id. An
+ * indicator without an entry has an empty list; so has every indicator of a snapshot that was built without the file.
+ */
+import { z } from 'zod';
+import { indicatorSource } from './records.ts';
+
+export const ADDITIONS = {
+  sources: z.array(indicatorSource).describe('Who collected the figures, and the terms that follow from it'),
+} as const;
+export type AdditionWord = keyof typeof ADDITIONS;
+export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];
+
+export const additionFile = (word: AdditionWord): string => `${word}.json`;
+
+/** The lists by word, then by indicator id. */
+export type Additions = {
+  readonly [Word in AdditionWord]: ReadonlyMap<string, z.infer<(typeof ADDITIONS)[Word]>>;
+};
