@@ -237,7 +237,7 @@ describe('without Redis', () => {
     await expect.poll(() => metering.fault(), { interval: 1 }).not.toBeNull();
     await expect(admit()).rejects.toThrow(MeteringUnavailable);
     await expect(metering.resolveKey(`Bearer ${customer.key}`)).rejects.toThrow(MeteringUnavailable);
-    expect(metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
+    expect(await metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
     await server.restart();
     expect(await whenReady(redis, 10_000)).toBe(true);
     expect(await metering.fault()).toBeNull();
