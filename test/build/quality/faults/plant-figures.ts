@@ -1,0 +1,136 @@
+/** Faults of single figures, countries and years. */
+import { countriesOf, type Figure, greatest, least, median, scale, valuesOf, yearsOf } from './figures.ts';
+import { byCountry, faultOf, type Planter, twinTellsOf } from './tools.ts';
+
+const MIN_VALUES = 300;
+const MIN_COUNTRIES = 10;
+
+export const signFlipped: Planter = async (series, { random, data }) => {
+  const figures = await data.figures(series.id);
+  const values = valuesOf(figures);
+  if (values.length < MIN_VALUES || least(values) <= 0) return null;
+  const country = random.pick(countriesOf(figures));
+  const years = yearsOf(figures.filter(({ iso3 }) => iso3 === country));
+  const from = random.pick(years);
+  const last = from + random.between(0, 4);
+  const isChosen = ({ iso3, year }: Figure): boolean => iso3 === country && year >= from && year <= last;
+  return {
+    fault: faultOf('sign_flipped', series, true, `${country} ${from} to ${last} multiplied by -1`),
+    changes: { figures: { [series.id]: scale(figures, -1, isChosen) } },
+  };
+};
+
+/** Whether a country has a value in each of seven years or more, and never doubles or halves within one. */
+function isSteady(values: readonly { year: number; value: number }[]): boolean {
+  if (values.length < 7) return false;
+  return values.every(({ year, value }, at) => {
+    const before = values[at - 1];
+    if (value <= 0) return false;
+    if (before === undefined) return true;
+    const ratio = value / before.value;
+    return year === before.year + 1 && ratio < 2 && ratio > 0.5;
+  });
+}
+
+export const decimalSlipped: Planter = async (series, { random, data }) => {
+  const figures = await data.figures(series.id);
+  const steady = [...byCountry(figures)].filter(([, values]) => isSteady(values));
+  const [chosen] = random.shuffle(steady);
+  if (!chosen) return null;
+  const [country, values] = chosen;
+  const length = Math.min(random.between(1, 3), values.length - 6);
+  const from = values[random.between(3, values.length - 3 - length)]?.year ?? 0;
+  const last = from + length - 1;
+  const isSlipped = ({ iso3, year }: Figure): boolean => iso3 === country && year >= from && year <= last;
+  return {
+    fault: faultOf('decimal_slipped', series, true, `${country} ${from} to ${last} multiplied by 10`),
+    changes: { figures: { [series.id]: scale(figures, 10, isSlipped) } },
+  };
+};
+
+export const countriesSwapped: Planter = async (series, tools) => {
+  const { random, data } = tools;
+  const figures = await data.figures(series.id);
+  const large = [...byCountry(figures)].filter(([, values]) => values.length >= 10);
+  const [one, two] = random.shuffle(large);
+  if (!one || !two) return null;
+  const [[a, valuesOfA], [b, valuesOfB]] = [one, two];
+  const ratio = median(valuesOfA.map(({ value }) => value)) / median(valuesOfB.map(({ value }) => value));
+  if (!(ratio > 3 || (ratio > 0 && ratio < 1 / 3))) return null;
+  const other: Record<string, string> = { [a]: b, [b]: a };
+  const after = figures
+    .map((figure) => ({ ...figure, iso3: other[figure.iso3] ?? figure.iso3 }))
+    .sort((x, y) => (x.iso3 < y.iso3 ? -1 : x.iso3 > y.iso3 ? 1 : x.year - y.year));
+  const alone =
+    (await twinTellsOf(tools, series.id, a, figures, after)) ||
+    (await twinTellsOf(tools, series.id, b, figures, after));
+  return {
+    fault: faultOf('countries_swapped', series, alone, `${a} and ${b} exchanged`),
+    changes: { figures: { [series.id]: after } },
+  };
+};
+
+/** |log| of the change from one year to the next, of every country that has both. */
+function changesInto(figures: readonly Figure[], into: number): number[] {
+  return [...byCountry(figures).values()].flatMap((values) => {
+    const [before, after] = [into - 1, into].map(
+      (wanted) => values.find(({ year }) => year === wanted)?.value,
+    );
+    if (before === undefined || after === undefined || before <= 0 || after <= 0) return [];
+    return [Math.abs(Math.log(after / before))];
+  });
+}
+
+const A_FIFTH = Math.log(1.2);
+
+export const levelBreak: Planter = async (series, { random, data }) => {
+  const figures = await data.figures(series.id);
+  if (valuesOf(figures).length < MIN_VALUES || least(valuesOf(figures)) < 0) return null;
+  const years = yearsOf(figures);
+  const middle = years.slice(Math.floor(years.length / 3), Math.ceil((years.length * 2) / 3));
+  const from = middle.length > 0 ? random.pick(middle) : Number.NaN;
+  const changes = changesInto(figures, from);
+  if (changes.length < MIN_COUNTRIES || median(changes) > A_FIFTH) return null;
+  const factor = random.pick([10, 100, 1000]);
+  const after = scale(figures, factor, ({ year }) => year >= from);
+  return {
+    fault: faultOf('level_break', series, true, `multiplied by ${factor} from ${from} on`),
+    changes: { figures: { [series.id]: after } },
+  };
+};
+
+const NEVER_PROJECTED = 10_000;
+const MIN_FLAGGED_AT_TWIN = 30;
+
+const isFlagged = ({ projected, year }: Figure, projectedFrom: number): boolean =>
+  projected ?? year >= projectedFrom;
+
+export const flagDropped: Planter = async (series, { data }) => {
+  const { id, projectedFrom, overlay } = series;
+  const figures = await data.figures(id);
+  const hasRule = projectedFrom < NEVER_PROJECTED;
+  // A rule of the whole provider stays: only what one series says of itself is dropped.
+  if (hasRule && overlay.projected_from === undefined && figures.some(({ projected }) => projected === null))
+    return null;
+  const flagged = figures.filter((one) => one.value !== null && isFlagged(one, projectedFrom));
+  if (flagged.length < MIN_FLAGGED_AT_TWIN) return null;
+  const future = flagged.filter(({ year }) => year > data.currentYear).length;
+  const keys = new Set(flagged.map(({ iso3, year }) => `${iso3}${year}`));
+  let atTwin = 0;
+  for (const twin of data.twinsOf(id)) {
+    const others = await data.figures(twin.id);
+    const common = others.filter(
+      (one) => isFlagged(one, twin.projectedFrom) && keys.has(`${one.iso3}${one.year}`),
+    );
+    atTwin = Math.max(atTwin, common.length);
+  }
+  const dropped = figures.map((one) => (one.projected === true ? { ...one, projected: false } : one));
+  const note = `${flagged.length} projected values to ${greatest(flagged.map(({ year }) => year))} not flagged`;
+  return {
+    fault: faultOf('flag_dropped', series, future > 0 || atTwin >= MIN_FLAGGED_AT_TWIN, note),
+    changes: {
+      ...(flagged.some(({ projected }) => projected === true) && { figures: { [id]: dropped } }),
+      ...(hasRule && overlay.projected_from !== undefined && { settings: { [id]: { projected_from: '' } } }),
+    },
+  };
+};
