@@ -12,12 +12,21 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
-import { formatTimestamp } from '../../data/schema/records.ts';
-import { type Manifest, observationsFile, SNAPSHOT_FORMAT } from '../../data/schema/snapshot.ts';
+import type { QualityCounts } from '../../data/schema/quality.ts';
+import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
+import {
+  type ConceptLink,
+  type Manifest,
+  observationsFile,
+  SNAPSHOT_FORMAT,
+} from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
-import { SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { type Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
+import { publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
+import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
+import type { Replacement } from '../runtime/durable-files.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { FileWriter } from './file-writer.ts';
@@ -32,7 +41,12 @@ import {
   topicRecords,
 } from './public-records.ts';
 import { findRelations } from './relations.ts';
-import { type IndicatorCoverage, TABLE_FILES, writeSummaryTables } from './summary-tables.ts';
+import {
+  dropCountrySeries,
+  type IndicatorCoverage,
+  TABLE_FILES,
+  writeSummaryTables,
+} from './summary-tables.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -58,6 +72,7 @@ export interface BuildSummary {
   counts: Manifest['counts'];
   /** Observation files linked from the previous snapshot. */
   reused: number;
+  quality: QualityCounts;
   /** Snapshots removed by retention. */
   removed: string[];
   /** Milliseconds by step. */
@@ -112,8 +127,8 @@ async function reportBuild(
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   try {
     const summary = await build({ ...deps, log, signal });
-    const { snapshot, counts, steps_ms } = summary;
-    end({ status: 'succeeded', snapshot, counts, steps_ms });
+    const { snapshot, counts, quality, steps_ms } = summary;
+    end({ status: 'succeeded', snapshot, counts, quality, steps_ms });
     return summary;
   } catch (error) {
     const reason = describeError(error);
@@ -122,6 +137,18 @@ async function reportBuild(
     throw error;
   }
 }
+
+/** What a build has written when the observation files are there. */
+interface Written {
+  directory: string;
+  plan: SnapshotPlan;
+  /** The served snapshot. */
+  previous: Published | null;
+  /** The series whose files were linked from it. */
+  linked: ReadonlySet<string>;
+}
+
+type Findings = Omit<QualityReport, 'statistics'>;
 
 class Build {
   readonly #deps: BuildDependencies;
@@ -142,15 +169,19 @@ class Build {
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has data that may be published');
     const directory = await this.#storage.begin();
+    let report: Replacement | null = null;
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
       memoryMb: MEMORY_MB,
     });
     try {
-      const { manifest, reused } = await this.#writeFiles(duck, directory, plan);
+      const { manifest, reused, quality } = await this.#writeFiles(duck, directory, plan);
+      const reports = new QualityReports(settings.LAKE_DIR);
+      report = await this.#step('quality', () => reports.draft(duck, quality.night, quality.findings));
       const { id } = await this.#step('publish', () => this.#storage.seal(directory, manifest));
       const removed = await this.#step('publish', async () => {
         await this.#storage.publish(id);
+        await report?.commit();
         return this.#storage.prune(settings.SNAPSHOT_KEEP);
       });
       this.#deps.observer?.onExcluded?.(plan.excluded);
@@ -159,12 +190,14 @@ class Build {
         generated_at: manifest.generated_at,
         counts: manifest.counts,
         reused,
+        quality: quality.counts,
         removed,
         steps_ms: this.#steps,
       };
       log.info(summary, 'snapshot published');
       return summary;
     } finally {
+      await report?.discard();
       await duck.close();
       // Sealing renames the directory, so this removes only a failed build.
       await rm(directory, { recursive: true, force: true });
@@ -176,7 +209,7 @@ class Build {
     duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
-  ): Promise<{ manifest: Manifest; reused: number }> {
+  ): Promise<{ manifest: Manifest; reused: number; quality: Findings }> {
     const { indicators, countries } = plan;
     const previous = await this.#storage.current();
     const served = countries.map((country) => country.iso3);
@@ -187,7 +220,12 @@ class Build {
       ),
     );
     const writer = new FileWriter(directory);
-    const coverage = await this.#writeBodies(duck, writer, directory, plan);
+    const { coverage, quality } = await this.#writeBodies(duck, writer, {
+      directory,
+      plan,
+      previous,
+      linked,
+    });
     await this.#step('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
       const fresh = indicators.filter(({ id }) => !linked.has(id));
@@ -201,30 +239,29 @@ class Build {
       await writer.adopt([...inputs.keys(), ...Object.values(TABLE_FILES)], inputs);
       await writer.flush();
     });
-    return { manifest: this.#manifest(writer.files, plan, coverage), reused: linked.size };
+    return { manifest: this.#manifest(writer.files, plan, coverage), reused: linked.size, quality };
   }
 
-  /** Writes the tables and the rendered bodies. Only the coverage outlives this call, so that memory is freed. */
+  /** Writes the tables and the rendered bodies. Only what it returns outlives this call, so that memory is freed. */
   async #writeBodies(
     duck: DuckSession,
     writer: FileWriter,
-    directory: string,
-    plan: SnapshotPlan,
-  ): Promise<Map<string, IndicatorCoverage>> {
-    const { data, coverage } = await this.#collectPublicData(duck, directory, plan);
+    written: Written,
+  ): Promise<{ coverage: Map<string, IndicatorCoverage>; quality: Findings }> {
+    const { data, coverage, quality } = await this.#collectPublicData(duck, written);
     await this.#step('prerender', () =>
       writer.writeAll(renderFiles(data), (done) =>
         this.#progress('prerender', done, fileCount(data), 'files'),
       ),
     );
-    return coverage;
+    return { coverage, quality };
   }
 
   async #collectPublicData(
     duck: DuckSession,
-    directory: string,
-    plan: SnapshotPlan,
-  ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage> }> {
+    written: Written,
+  ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage>; quality: Findings }> {
+    const { directory, plan } = written;
     const { curated } = this.#deps;
     const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step('tables', () =>
       writeSummaryTables(duck, directory, plan.indicators),
@@ -233,6 +270,7 @@ class Build {
     const { related, concepts } = await this.#step('relations', async () =>
       findRelations({ indicators: plan.indicators, coverage, latest, links: curated.links }),
     );
+    const { statistics, ...quality } = await this.#reportQuality(duck, written, records, concepts);
     const details = await this.#step('records', async () =>
       countryDetails(plan, curated.topics, records, latest),
     );
@@ -260,9 +298,29 @@ class Build {
       details,
       related,
       concepts,
-      additions: { sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])) },
+      statistics,
+      additions: {
+        sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
+        quality: publicFindingsOf(quality.findings, plan),
+      },
     };
-    return { data, coverage };
+    return { data, coverage, quality };
+  }
+
+  async #reportQuality(
+    duck: DuckSession,
+    written: Written,
+    records: readonly IndicatorRecord[],
+    concepts: readonly ConceptLink[],
+  ): Promise<QualityReport> {
+    const { curated, log, settings } = this.#deps;
+    const startedAt = this.#startedAt;
+    return this.#step('quality', async () => {
+      const input = { ...written, duck, curated, records, concepts, log, startedAt };
+      const report = await reportQuality({ ...input, lakeDir: settings.LAKE_DIR });
+      await dropCountrySeries(duck);
+      return report;
+    });
   }
 
   #manifest(

@@ -2,7 +2,7 @@
  * Plans a snapshot: its providers and indicators, with names, licences and access tiers.
  *
  * This decides what may be published. A provider must be enabled and redistributable. An indicator must not be disabled
- * or withheld; its overlay can only narrow its provider's permission.
+ * or withheld, by licence or by a quality decision; its overlay can only narrow its provider's permission.
  */
 import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -16,6 +16,7 @@ import {
   hasEdits,
   type Overrides,
 } from '../../data/schema/overrides.ts';
+import type { QualityDecisionWord } from '../../data/schema/quality.ts';
 import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
@@ -161,8 +162,10 @@ function planIndicator(
   const isEnabled = override.enabled ?? overlay.enabled ?? true;
   const facts = source.series[entry.slug];
   if (!run || !facts || !isEnabled || overlay.redistributable === false) return null;
-  const original = recordOf(id, definition, entry, overlay);
-  const record = applyOverride(original, override);
+  if (isDecided(curated, id, 'withhold')) return null;
+  const unranked = isDecided(curated, id, 'unrank') ? { no_rank: true } : {};
+  const original = recordOf(id, definition, entry, { ...overlay, ...unranked });
+  const record = applyOverride(original, { ...override, ...unranked });
   const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
   const inputs = [
     MATERIALISE_VERSION,
@@ -197,6 +200,7 @@ function excludedIndicator(
   const why = (): ExcludedIndicator['why'] => {
     if (!definition.redistributable || overlay.redistributable === false) return 'not redistributable';
     if (!definition.enabled) return 'provider off';
+    if (isDecided(curated, id, 'withhold')) return 'withheld';
     return overlay.enabled === false ? 'curated away' : 'no figures';
   };
   return {
@@ -208,6 +212,10 @@ function excludedIndicator(
     why: why(),
   };
 }
+
+/** Whether a finding of the quality report is decided so for a series, whatever its extent is by now. */
+const isDecided = ({ decisions }: Curated, id: string, word: QualityDecisionWord): boolean =>
+  decisions.some(({ subject, decision }) => subject === id && decision === word);
 
 /** The source that upstream names, else the provider itself. */
 function sourcesOf(

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
+import type { SeriesStatistics } from '../../data/schema/quality.ts';
 import {
   type CountryDetail,
   type CountryRecord,
@@ -24,7 +25,9 @@ import {
   type IndexedIndicator,
   indicatorFile,
   ROUTE_FILES,
+  STATISTICS,
 } from '../../data/schema/snapshot.ts';
+import { statisticsText } from '../quality/series-statistics.ts';
 import type { SnapshotFile } from './file-writer.ts';
 
 /** Everything that is rendered; lists are in response order. */
@@ -40,6 +43,7 @@ export interface PublicData {
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
   additions: Additions;
+  statistics: ReadonlyMap<string, SeriesStatistics>;
 }
 
 const body = (data: unknown, meta: Record<string, unknown>): string => JSON.stringify({ data, meta });
@@ -66,7 +70,7 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
 
 /** Number of files that `renderFiles` yields. */
 export const fileCount = ({ indicators, countries }: PublicData): number =>
-  2 + ADDITION_WORDS.length + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
+  3 + ADDITION_WORDS.length + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
 /** Yields the largest files first, so that parallel compression ends evenly. */
 export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {
@@ -81,6 +85,7 @@ export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, un
     const lists = z.record(z.string(), ADDITIONS[word]).parse(Object.fromEntries(data.additions[word]));
     yield { path: additionFile(word), content: JSON.stringify(lists) };
   }
+  yield { path: STATISTICS, content: statisticsText(data.statistics) };
   yield listFile(ROUTE_FILES.countries, generatedAt, countries);
   yield listFile(ROUTE_FILES.coverage, generatedAt, coverage);
   yield listFile(ROUTE_FILES.freshness, generatedAt, freshness);

@@ -73,7 +73,7 @@ export interface SummaryTables {
   countryCoverage: Map<string, CountryCoverage>;
 }
 
-/** Writes the tables and returns their summaries. */
+/** Writes the tables and returns their summaries. Leaves the table `country_series`; see `dropCountrySeries`. */
 export async function writeSummaryTables(
   duck: DuckSession,
   directory: string,
@@ -89,15 +89,18 @@ export async function writeSummaryTables(
     CATALOGUE_COLUMNS.map(([type, pick]) => ({ type, values: records.map(pick) })),
   );
   await writeTables(duck, directory);
-  const summaries = {
+  return {
     coverage,
     records,
     latest: await readLatest(duck, indicators),
     topicCountries: await readTopicCountries(duck),
     countryCoverage: await readCountryCoverage(duck),
   };
+}
+
+/** Frees the memory of the table `country_series`. */
+export async function dropCountrySeries(duck: DuckSession): Promise<void> {
   await duck.run(DROP_COUNTRY_SERIES);
-  return summaries;
 }
 
 /** Loads the published files into the table `country_series`, batch by batch. */

@@ -94,6 +94,15 @@ export async function verifyFiles(directory: string, files: Manifest['files']): 
 /** Whole ids: `a.b` does not match within `a.b.c`. */
 const IDS = /[A-Za-z0-9_.-]+/g;
 
+/** The first of some ids that a text names, also at the end of a sentence. */
+export function firstNamed(text: string, ids: ReadonlySet<string>): string | undefined {
+  for (const [word] of text.matchAll(IDS)) {
+    const named = [word, word.replace(/\.+$/, '')].find((one) => ids.has(one));
+    if (named !== undefined) return named;
+  }
+  return undefined;
+}
+
 /** Searches all file names and JSON bodies for withheld indicators. @throws {SnapshotError} */
 export async function verifyWithheld(directory: string, plan: SnapshotPlan): Promise<void> {
   if (plan.withheld.length === 0) return;
@@ -105,9 +114,8 @@ export async function verifyWithheld(directory: string, plan: SnapshotPlan): Pro
     if (id !== undefined && withheld.has(id)) throw new SnapshotError(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
     const text = await readFile(join(directory, path), 'utf8');
-    for (const [word] of text.matchAll(IDS)) {
-      if (withheld.has(word)) throw new SnapshotError(`${path} names ${word}, which must not be published`);
-    }
+    const named = firstNamed(text, withheld);
+    if (named !== undefined) throw new SnapshotError(`${path} names ${named}, which must not be published`);
   }
 }
 

@@ -20,7 +20,9 @@ import {
   topicDefinition,
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
+import type { QualityDecision } from '../schema/quality.ts';
 import { loadCountries } from './countries.ts';
+import { loadDecisions } from './decisions.ts';
 import { readDocument } from './document.ts';
 import { loadOverlays, overlayOf } from './overlay.ts';
 import { loadPlaces, type PlaceTable } from './places.ts';
@@ -46,6 +48,8 @@ export interface Curated {
   overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay;
   places: PlaceTable;
   links: CuratedLink[];
+  /** What has been decided about findings of the quality report. */
+  decisions: QualityDecision[];
   /** Credits that can be bought, cheapest first. */
   packs: CreditPack[];
 }
@@ -62,6 +66,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
+  const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
   problems.throwIfAny();
   const merged = new Map(
@@ -79,6 +84,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     overlay,
     places,
     links,
+    decisions,
     packs,
   };
 }

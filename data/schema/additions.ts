@@ -5,10 +5,14 @@
  * indicator without an entry has an empty list; so has every indicator of a snapshot that was built without the file.
  */
 import { z } from 'zod';
+import { publicFinding } from './quality.ts';
 import { indicatorSource } from './records.ts';
 
 export const ADDITIONS = {
   sources: z.array(indicatorSource).describe('Who collected the figures, and the terms that follow from it'),
+  quality: z
+    .array(publicFinding)
+    .describe('What the nightly build doubts in the figures or labels, and what was decided'),
 } as const;
 export type AdditionWord = keyof typeof ADDITIONS;
 export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];

@@ -1,9 +1,10 @@
 /** Indicators in the lake that the last build did not publish, as it reports them to operators through Redis. */
 import { z } from 'zod';
 
-/** Not redistributable; disabled by its overlay; without data; of a disabled provider. */
+/** Not redistributable; withheld by a quality decision; disabled by its overlay; without data; of a disabled provider. */
 export const EXCLUSION_REASONS = [
   'not redistributable',
+  'withheld',
   'curated away',
   'no figures',
   'provider off',

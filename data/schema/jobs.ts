@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { type runRecord, runStatus } from './lake.ts';
+import { qualityCounts } from './quality.ts';
 import { timestamp } from './records.ts';
 import { manifest } from './snapshot.ts';
 
@@ -74,6 +75,8 @@ export const buildRun = z.object({
   /** The snapshot that it published. */
   snapshot: z.string().nullable(),
   counts: manifest.shape.counts.nullable(),
+  /** Absent in builds of earlier versions. */
+  quality: qualityCounts.optional(),
   /** Milliseconds by step. */
   steps_ms: z.record(z.string(), z.number()),
 });

@@ -11,6 +11,7 @@
  *   latest.parquet coverage.parquet catalogue.parquet
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   sources.json ...                       lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
+ *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
@@ -27,6 +28,7 @@ export const CURRENT_POINTER = 'current';
 export const MANIFEST = 'manifest.json';
 export const CATALOGUE = 'catalogue.json';
 export const CONCEPTS = 'concepts.json';
+export const STATISTICS = 'statistics.json';
 
 /** Two published series that seem to measure one concept, for review; strongest agreement first. */
 export const conceptLink = z.object({

@@ -46,7 +46,12 @@ describe('problems in curated data', () => {
   );
 
   it('report a missing provider definition', async () => {
-    const { 'providers/atlas.yaml': _, 'overlay/atlas.csv': __, ...rest } = SMALL;
+    const {
+      'providers/atlas.yaml': _,
+      'overlay/atlas.csv': __,
+      'quality-decisions.csv': ___,
+      ...rest
+    } = SMALL;
     expect(await problemsOf({ ...rest, 'links.csv': 'from,to,relation\n' })).toEqual([
       'providers:1: there is no provider definition (*.yaml)',
     ]);

@@ -55,6 +55,8 @@ export const SMALL: Readonly<Record<string, string>> = {
     '',
   ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
+  'quality-decisions.csv':
+    'kind,subject,other,extent,decision,by,on,reason\nshare_out_of_range,atlas.gdp,,7,accept,ada,2026-11-20,Right so.\n',
   'packs.yaml': [
     '- { id: large, name: Large, credits: 5000, price_minor: 2000, currency: EUR }',
     '- { id: small, name: Small, credits: 1000, price_minor: 500, currency: EUR }',

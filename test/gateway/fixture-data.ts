@@ -256,4 +256,21 @@ export const ADDED_LISTS: Partial<Record<AdditionWord, Record<string, unknown[]>
     ],
     'beta.life_expectancy': [source('Census')],
   },
+  quality: {
+    'alpha.life_expectancy': [
+      {
+        id: '00112233445566aa',
+        kind: 'share_out_of_range',
+        severity: 'error',
+        indicator: 'alpha.life_expectancy',
+        other: null,
+        countries: ['FRA'],
+        years: [2001, 2002],
+        message: 'France is 2,634 % in 2001; 2 values of 1 country lie outside 0 to 100 %.',
+        first_seen: '2026-11-20T02:00:00+00:00',
+        decision: 'accept',
+        reason: 'Counted twice, at the source.',
+      },
+    ],
+  },
 };

@@ -2,6 +2,7 @@
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { ADDITION_WORDS, ADDITIONS } from '../../data/schema/additions.ts';
+import { QUALITY_KINDS } from '../../data/schema/quality.ts';
 import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
 
@@ -54,10 +55,22 @@ const stepsMarkdown = (): string =>
     [...STEPS].map(([name, { help }]) => [`\`${name}\``, help]),
   );
 
+const qualityMarkdown = (): string =>
+  table(
+    ['kind', 'severity', 'what is found', 'extent'],
+    Object.entries(QUALITY_KINDS).map(([kind, { severity, about, extent }]) => [
+      `\`${kind}\``,
+      severity,
+      about,
+      extent,
+    ]),
+  );
+
 /** By block name. `write-documentation-tables.ts` writes them, a test compares. */
 export const DOCUMENTATION_TABLES: Readonly<Record<string, () => string>> = {
   errors: errorsMarkdown,
   include: additionsMarkdown,
+  'quality-kinds': qualityMarkdown,
   account: accountMarkdown,
   steps: stepsMarkdown,
   settings: settingsMarkdown,

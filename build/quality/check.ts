@@ -1,0 +1,47 @@
+/** What a quality check gets and gives. One file per family of kinds under `checks/`, one line in `registry.ts`. */
+import type { DuckDBValue } from '@duckdb/node-api';
+import type { Curated } from '../../data/curated/curated.ts';
+import type { FoundDoubt, QualityKindName, SeriesStatistics } from '../../data/schema/quality.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { ConceptLink } from '../../data/schema/snapshot.ts';
+import type { PlannedIndicator, PlannedProvider } from '../editions/plan-snapshot.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
+
+/** A published series with its public record and the statistics of its figures. */
+export interface CheckedSeries {
+  planned: PlannedIndicator;
+  record: IndicatorRecord;
+  statistics: SeriesStatistics;
+}
+
+export interface CheckContext {
+  /**
+   * Has the table `planned` (`number, id, slug, projected_from, ascending, no_rank`) and the table `country_series`: per
+   * `number` and `iso3` `n_rows, n_values, yr_min, yr_max, latest_year` and `latest`, a struct of the latest observed row.
+   * A check that creates tables drops them.
+   */
+  duck: DuckSession;
+  /**
+   * The published files of some series, for `read_parquet($files, filename = true)`, where
+   * `left(parse_filename(filename), -8)` is the id. Reading all of them takes seconds: ask for suspects only. Not for an
+   * empty list, which DuckDB refuses.
+   */
+  files(ids: readonly string[]): DuckDBValue;
+  /** By id. */
+  series: ReadonlyMap<string, CheckedSeries>;
+  /** The same as of the snapshot before; empty for the first. */
+  before: ReadonlyMap<string, { record: IndicatorRecord; statistics: SeriesStatistics }>;
+  providers: readonly PlannedProvider[];
+  /** Pairs that the build takes for one concept. */
+  concepts: readonly ConceptLink[];
+  curated: Curated;
+  /** The calendar year (UTC) of the build. */
+  currentYear: number;
+}
+
+export interface QualityCheck {
+  /** The kinds that it may find. */
+  kinds: readonly QualityKindName[];
+  /** Finds each doubt once: no two with equal kind, provider, indicator and other. */
+  find(context: CheckContext): Promise<FoundDoubt[]>;
+}

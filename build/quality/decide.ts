@@ -1,0 +1,134 @@
+/**
+ * Turns what the checks found into the findings of a night: with the day of their first night, the change since the night
+ * before, and the decision that holds.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type FoundDoubt,
+  foundDoubt,
+  QUALITY_KINDS,
+  type QualityCounts,
+  type QualityDecision,
+  type QualityFinding,
+  qualitySeverity,
+} from '../../data/schema/quality.ts';
+
+type Identity = Pick<FoundDoubt, 'kind' | 'provider' | 'indicator' | 'other'>;
+
+/** The same every night. */
+export function findingId({ kind, provider, indicator, other }: Identity): string {
+  return createHash('sha256')
+    .update(JSON.stringify([kind, provider, indicator, other]))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/** Of a finding and of its decision. A decision may name a pair in either order. */
+const decisionKey = (kind: string, subject: string, other: string | null): string =>
+  [kind, ...[subject, other ?? ''].sort()].join(' ');
+
+export interface Night {
+  doubts: readonly FoundDoubt[];
+  decisions: readonly QualityDecision[];
+  /** Ids of all series in the lake, withheld ones included. */
+  series: ReadonlySet<string>;
+  /** The findings of the newest night before; null for the first. */
+  before: readonly QualityFinding[] | null;
+  /** What an earlier build of this night found. */
+  earlier: readonly QualityFinding[];
+  /** A timestamp. */
+  now: string;
+}
+
+export interface NightlyFindings {
+  /** Worst first, then by kind, indicator and extent. */
+  findings: QualityFinding[];
+  counts: QualityCounts;
+  /** Decisions without a finding; `fix` and `withhold` of a known series are meant to have none. */
+  unused: QualityDecision[];
+}
+
+/** @throws {z.ZodError} for a doubt of another form; {RangeError} for two of one identity. */
+export function decideFindings(night: Night): NightlyFindings {
+  const decisions = new Map(
+    night.decisions.map((one) => [decisionKey(one.kind, one.subject, one.other), one]),
+  );
+  const before = new Map(night.before?.map((one) => [one.id, one]));
+  const earlier = new Map(night.earlier.map((one) => [one.id, one]));
+  const used = new Set<QualityDecision>();
+  const findings = new Map<string, QualityFinding>();
+  for (const given of night.doubts) {
+    const doubt = { ...foundDoubt.parse(given), extent: comparable(given.extent) };
+    const id = findingId(doubt);
+    if (findings.has(id)) throw new RangeError(`${doubt.kind} is found twice for ${subjectOf(doubt)}`);
+    const decision = decisions.get(decisionKey(doubt.kind, subjectOf(doubt), doubt.other));
+    if (decision) used.add(decision);
+    const last = before.get(id);
+    const isWorse = last !== undefined && doubt.extent > last.extent;
+    findings.set(id, {
+      ...doubt,
+      id,
+      severity: QUALITY_KINDS[doubt.kind].severity,
+      first_seen: (last ?? earlier.get(id))?.first_seen ?? night.now,
+      change: isWorse ? 'worse' : night.before !== null && last === undefined ? 'new' : null,
+      ...verdict(doubt, decision),
+    });
+  }
+  const sorted = [...findings.values()].sort(compareFindings);
+  return {
+    findings: sorted,
+    counts: countFindings(sorted, night.before ?? []),
+    unused: night.decisions.filter((one) => !used.has(one) && !isDone(one, night.series)),
+  };
+}
+
+const isDone = ({ decision, subject }: QualityDecision, series: ReadonlySet<string>): boolean =>
+  (decision === 'fix' || decision === 'withhold') && (series.has(subject) || !subject.includes('.'));
+
+const subjectOf = ({ indicator, provider }: FoundDoubt): string => indicator ?? provider;
+
+/** Six digits are enough to tell worse from equal, and can be written into a decision. */
+const comparable = (extent: number): number =>
+  Number.isInteger(extent) ? extent : Number(extent.toPrecision(6));
+
+function verdict(
+  { extent }: FoundDoubt,
+  decision: QualityDecision | undefined,
+): Pick<QualityFinding, 'decision' | 'reason' | 'lapsed'> {
+  if (!decision) return { decision: null, reason: null, lapsed: null };
+  const holds = decision.decision !== 'fix' && extent <= decision.extent;
+  if (holds) return { decision: decision.decision, reason: decision.reason, lapsed: null };
+  const { kind: _, subject: __, other: ___, ...lapsed } = decision;
+  return { decision: null, reason: null, lapsed };
+}
+
+const SEVERITIES = qualitySeverity.options;
+
+function compareFindings(a: QualityFinding, b: QualityFinding): number {
+  return (
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    compareText(a.kind, b.kind) ||
+    compareText(subjectOf(a), subjectOf(b)) ||
+    compareText(a.other ?? '', b.other ?? '')
+  );
+}
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function countFindings(
+  findings: readonly QualityFinding[],
+  before: readonly QualityFinding[],
+): QualityCounts {
+  const ids = new Set(findings.map(({ id }) => id));
+  const open = (severity: QualityFinding['severity']): number =>
+    findings.filter((one) => one.severity === severity && one.decision === null).length;
+  return {
+    findings: findings.length,
+    open_errors: open('error'),
+    open_warnings: open('warning'),
+    open_notices: open('notice'),
+    new: findings.filter(({ change }) => change === 'new').length,
+    worse: findings.filter(({ change }) => change === 'worse').length,
+    gone: before.filter(({ id }) => !ids.has(id)).length,
+  };
+}

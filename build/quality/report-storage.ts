@@ -1,0 +1,56 @@
+/**
+ * The reports of all nights: `<LAKE_DIR>/quality/<night>.parquet`, a row a finding. A night is a day (UTC); of several
+ * builds on one day the last one counts. They are small and kept for ever.
+ */
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
+import { draftReplacement, type Replacement } from '../runtime/durable-files.ts';
+
+const READ_FINDINGS = 'SELECT * FROM read_parquet($file)';
+const WRITE_FINDINGS = readSql(import.meta.url, 'sql/write-findings.sql');
+
+/** The directory below LAKE_DIR. No provider may have this id. */
+export const QUALITY_DIRECTORY = 'quality';
+const REPORT = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
+
+/** `2026-11-20` */
+export const nightOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
+
+export class QualityReports {
+  readonly directory: string;
+
+  constructor(lakeDir: string) {
+    this.directory = join(lakeDir, QUALITY_DIRECTORY);
+  }
+
+  /** Nights with a report, oldest first. */
+  async nights(): Promise<string[]> {
+    const names = await readdir(this.directory).catch(() => []);
+    return names.flatMap((name) => REPORT.exec(name)?.[1] ?? []).sort();
+  }
+
+  /** The findings of a night. @throws when its report cannot be read. */
+  async read(duck: DuckSession, night: string): Promise<QualityFinding[]> {
+    return z.array(qualityFinding).parse(await duck.rows(READ_FINDINGS, { file: this.#file(night) }));
+  }
+
+  /** Writes the report of a night beside the others; it becomes visible by `commit`. */
+  async draft(duck: DuckSession, night: string, findings: readonly QualityFinding[]): Promise<Replacement> {
+    await mkdir(this.directory, { recursive: true });
+    const scratch = join(this.directory, `.scratch-${night}.tmp`);
+    try {
+      await duck.run(WRITE_FINDINGS, { findings: JSON.stringify(findings), file: scratch });
+      return await draftReplacement(this.#file(night), await readFile(scratch));
+    } finally {
+      await rm(scratch, { force: true });
+    }
+  }
+
+  #file(night: string): string {
+    return join(this.directory, `${night}.parquet`);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The quality report of a build: statistics of all published series, the checks of the registry, and what a person has
+ * decided about their findings, compared with the night before.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { listValue } from '@duckdb/node-api';
+import type { Logger } from 'pino';
+import type { Curated } from '../../data/curated/curated.ts';
+import {
+  type FoundDoubt,
+  foundDoubt,
+  type PublicFinding,
+  publicFinding,
+  type QualityDecision,
+  type QualityFinding,
+  type SeriesStatistics,
+} from '../../data/schema/quality.ts';
+import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
+import { CATALOGUE, type ConceptLink, catalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
+import type { SnapshotPlan } from '../editions/plan-snapshot.ts';
+import type { Published } from '../publish/snapshot-storage.ts';
+import { firstNamed } from '../publish/verify.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
+import type { CheckContext, QualityCheck } from './check.ts';
+import { decideFindings, type NightlyFindings } from './decide.ts';
+import { QUALITY_CHECKS } from './registry.ts';
+import { nightOf, QualityReports } from './report-storage.ts';
+import { collectStatistics, readStatistics } from './series-statistics.ts';
+
+export interface QualityInput {
+  duck: DuckSession;
+  /** Holds the observation files. */
+  directory: string;
+  plan: SnapshotPlan;
+  curated: Curated;
+  /** In plan order. */
+  records: readonly IndicatorRecord[];
+  concepts: readonly ConceptLink[];
+  /** The served snapshot, and the series whose files were linked from it. */
+  previous: Published | null;
+  linked: ReadonlySet<string>;
+  lakeDir: string;
+  /** When the build started, in milliseconds. */
+  startedAt: number;
+  log: Logger;
+  checks?: readonly QualityCheck[];
+}
+
+export interface QualityReport extends NightlyFindings {
+  night: string;
+  statistics: Map<string, SeriesStatistics>;
+}
+
+/** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
+export async function reportQuality(input: QualityInput): Promise<QualityReport> {
+  const { duck, directory, plan, curated, previous, linked, log, startedAt } = input;
+  const reports = new QualityReports(input.lakeDir);
+  const night = nightOf(startedAt);
+  const { before, earlier } = await readNights(reports, duck, night, log);
+  const old = previous ? await readStatistics(previous.directory) : new Map<string, SeriesStatistics>();
+  const known = new Map([...old].filter(([id]) => linked.has(id)));
+  const statistics = await collectStatistics(duck, directory, plan.indicators, known);
+  const context: CheckContext = {
+    duck,
+    files: (ids) => listValue(ids.map((id) => join(directory, observationsFile(id)))),
+    series: checkedSeries(input, statistics),
+    before: previous ? await publishedBefore(previous, old) : new Map(),
+    providers: plan.providers,
+    concepts: input.concepts,
+    curated,
+    currentYear: new Date(startedAt).getUTCFullYear(),
+  };
+  const doubts = await runChecks(input.checks ?? QUALITY_CHECKS, context, before ?? earlier, log);
+  const decided = decideFindings({
+    doubts,
+    decisions: curated.decisions,
+    series: new Set([...context.series.keys(), ...plan.withheld]),
+    before,
+    earlier,
+    now: formatTimestamp(startedAt),
+  });
+  tellUnused(decided.unused, log);
+  return { night, statistics, ...decided };
+}
+
+function checkedSeries(
+  { plan, records }: QualityInput,
+  statistics: ReadonlyMap<string, SeriesStatistics>,
+): CheckContext['series'] {
+  return new Map(
+    plan.indicators.flatMap((planned, at) => {
+      const [record, figures] = [records[at], statistics.get(planned.id)];
+      return record && figures ? [[planned.id, { planned, record, statistics: figures }] as const] : [];
+    }),
+  );
+}
+
+async function publishedBefore(
+  { directory }: Published,
+  statistics: ReadonlyMap<string, SeriesStatistics>,
+): Promise<CheckContext['before']> {
+  const { indicators } = catalogueIndex.parse(JSON.parse(await readFile(join(directory, CATALOGUE), 'utf8')));
+  return new Map(
+    indicators.flatMap(({ record }) => {
+      const figures = statistics.get(record.id);
+      return figures ? [[record.id, { record, statistics: figures }] as const] : [];
+    }),
+  );
+}
+
+/** `before`: the newest night before this one, null without any. `earlier`: what a build of this night found. */
+async function readNights(
+  reports: QualityReports,
+  duck: DuckSession,
+  night: string,
+  log: Logger,
+): Promise<{ before: QualityFinding[] | null; earlier: QualityFinding[] }> {
+  const nights = await reports.nights();
+  const last = nights.findLast((one) => one < night);
+  const read = (one: string): Promise<QualityFinding[] | null> =>
+    reports.read(duck, one).catch((error: unknown) => {
+      log.error({ err: error, night: one }, 'the quality report cannot be read');
+      return null;
+    });
+  return {
+    before: last === undefined ? null : await read(last),
+    earlier: (nights.includes(night) && (await read(night))) || [],
+  };
+}
+
+export async function runChecks(
+  checks: readonly QualityCheck[],
+  context: CheckContext,
+  before: readonly QualityFinding[],
+  log: Logger,
+): Promise<FoundDoubt[]> {
+  const found: FoundDoubt[] = [];
+  for (const check of checks) {
+    try {
+      const doubts = await check.find(context);
+      found.push(...doubts.map((doubt) => foundDoubt.parse(doubt)));
+    } catch (error) {
+      log.error({ err: error, kinds: check.kinds }, 'a quality check failed');
+      const isOwn = ({ kind, indicator }: QualityFinding): boolean =>
+        check.kinds.includes(kind) && (indicator === null || context.series.has(indicator));
+      found.push(...before.filter(isOwn).map((finding) => foundDoubt.parse(finding)));
+    }
+  }
+  return found;
+}
+
+function tellUnused(decisions: readonly QualityDecision[], log: Logger): void {
+  for (const { kind, subject, other, decision } of decisions)
+    log.warn({ kind, subject, other, decision }, 'a quality decision matches no finding');
+}
+
+/**
+ * What readers may see: findings on published series, each with every series that it concerns. A finding whose texts name
+ * a withheld series is left out.
+ */
+export function publicFindingsOf(
+  findings: readonly QualityFinding[],
+  plan: SnapshotPlan,
+): Map<string, PublicFinding[]> {
+  const published = new Set(plan.indicators.map(({ id }) => id));
+  const withheld = new Set(plan.withheld);
+  const isPublic = (finding: QualityFinding): boolean =>
+    firstNamed(JSON.stringify(publicFinding.parse(finding)), withheld) === undefined;
+  const shown = findings
+    .filter(isPublic)
+    .flatMap((finding) =>
+      [finding.indicator, finding.other].flatMap((id) =>
+        id !== null && published.has(id) ? [{ id, finding: publicFinding.parse(finding) }] : [],
+      ),
+    );
+  const byId = Map.groupBy(shown, ({ id }) => id);
+  return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
+}

@@ -1,0 +1,167 @@
+/**
+ * The quality report: what the nightly build doubts in the published figures and their labels, and what a person has
+ * decided about each doubt. It stands in the lake as `<LAKE_DIR>/quality/<night>.parquet`, and what concerns a series in
+ * `quality.json` of the snapshot.
+ */
+import { z } from 'zod';
+import { INDICATOR_ID, iso3, timestamp } from './records.ts';
+
+/** `error`: a figure or label that is most likely wrong. `warning`: may mislead a reader. `notice`: worth knowing. */
+export const qualitySeverity = z.enum(['error', 'warning', 'notice']);
+export type QualitySeverity = z.infer<typeof qualitySeverity>;
+
+/** `fix`: corrected in `data/`. `withhold`: not published. `unrank`: published without ranks. `accept`: right as it is. */
+export const qualityDecisionWord = z.enum(['fix', 'withhold', 'unrank', 'accept']);
+export type QualityDecisionWord = z.infer<typeof qualityDecisionWord>;
+
+interface QualityKind {
+  severity: QualitySeverity;
+  /** What is found, as a sentence for operators and readers. */
+  about: string;
+  /** What `extent` counts or measures; a greater extent is worse. */
+  extent: string;
+}
+
+/** The closed list of kinds. Checks in `build/quality/checks` produce them. */
+export const QUALITY_KINDS = {
+  share_out_of_range: {
+    severity: 'error',
+    about: 'Values below 0 or above 100 in a series whose unit is a share of a whole.',
+    extent: 'values out of range',
+  },
+} as const satisfies Record<string, QualityKind>;
+export type QualityKindName = keyof typeof QUALITY_KINDS;
+export const qualityKind = z.enum(Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]]);
+
+const indicator = z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>');
+
+/** What a check finds. Equal kind, provider, indicator and other are one finding, from night to night. */
+export const foundDoubt = z.object({
+  kind: qualityKind,
+  provider: z.string(),
+  /** Null for a finding on a whole provider, such as places that it lost. */
+  indicator: indicator.nullable(),
+  /** The other series of a finding on a pair; the pair is ordered by id. */
+  other: indicator.nullable(),
+  /** The countries concerned, at most 300; empty when it concerns the series as a whole. */
+  countries: z.array(iso3).max(300),
+  /** First and last year concerned; null when it concerns no years. */
+  years: z.tuple([z.int(), z.int()]).nullable(),
+  extent: z.number().nonnegative(),
+  /** A sentence that names the figures: `Suriname is 26,347 % in 2001; 3 more countries are above 100 %.` */
+  message: z.string().min(1),
+});
+export type FoundDoubt = z.infer<typeof foundDoubt>;
+
+/**
+ * One row of `data/quality-decisions.csv`. It holds as long as the finding's extent does not exceed its own; a `fix` does
+ * not hold while the finding is still found. Of a pair, `withhold` and `unrank` act on the subject.
+ */
+export const qualityDecision = z.strictObject({
+  kind: qualityKind,
+  /** An indicator id, or a provider id for a finding on a whole provider. */
+  subject: z.string().min(1),
+  other: indicator.nullable(),
+  extent: z.number().nonnegative(),
+  decision: qualityDecisionWord,
+  by: z.string().min(1),
+  on: z.iso.date(),
+  reason: z.string().min(1),
+});
+export type QualityDecision = z.infer<typeof qualityDecision>;
+/** The columns of `data/quality-decisions.csv`. */
+export const QUALITY_DECISION_COLUMNS = Object.keys(qualityDecision.shape) as (keyof QualityDecision)[];
+
+/** A finding of one night. */
+export const qualityFinding = foundDoubt.extend({
+  /** Hash of kind, provider, indicator and other: the same every night. */
+  id: z.string().regex(/^[0-9a-f]{16}$/),
+  severity: qualitySeverity,
+  /** The night that found it first without a night between that did not. */
+  first_seen: timestamp,
+  /** Against the night before; null when it is as it was, or when there was none. */
+  change: z.enum(['new', 'worse']).nullable(),
+  /** Null while nobody has decided, or since the decision does not hold any more. */
+  decision: qualityDecisionWord.nullable(),
+  reason: z.string().nullable(),
+  /** The decision that does not hold any more: the finding is worse than what was decided, or the fix did not help. */
+  lapsed: qualityDecision.pick({ decision: true, extent: true, by: true, on: true, reason: true }).nullable(),
+});
+export type QualityFinding = z.infer<typeof qualityFinding>;
+
+/** A finding as readers of a series see it; of a pair, with both series. */
+export const publicFinding = qualityFinding.pick({
+  id: true,
+  kind: true,
+  severity: true,
+  indicator: true,
+  other: true,
+  countries: true,
+  years: true,
+  message: true,
+  first_seen: true,
+  decision: true,
+  reason: true,
+});
+export type PublicFinding = z.infer<typeof publicFinding>;
+
+/** How many findings a night has. A finding is open while no decision holds for it. */
+export const qualityCounts = z.object({
+  findings: z.int(),
+  open_errors: z.int(),
+  open_warnings: z.int(),
+  open_notices: z.int(),
+  /** Against the night before. */
+  new: z.int(),
+  worse: z.int(),
+  gone: z.int(),
+});
+export type QualityCounts = z.infer<typeof qualityCounts>;
+
+/** The figures of a published series in numbers; `statistics.json` holds them by indicator id. */
+export const seriesStatistics = z.object({
+  rows: z.int(),
+  /** Rows with a value. All numbers below count these, projected ones included, unless they say otherwise. */
+  values: z.int(),
+  nulls: z.int(),
+  projected: z.int().describe('Rows that are projected, with or without a value'),
+  countries: z.int(),
+  min: z.number().nullable(),
+  q1: z.number().nullable(),
+  median: z.number().nullable(),
+  q3: z.number().nullable(),
+  max: z.number().nullable(),
+  negative: z.int(),
+  zero: z.int(),
+  above_1: z.int(),
+  above_100: z.int(),
+  /** Share of whole numbers, 0..1. */
+  whole_share: z.number().nullable(),
+  first_year: z.int().nullable(),
+  last_year: z.int().nullable(),
+  /** Newest observed year, as in `coverage`. */
+  latest_year: z.int().nullable(),
+  /** Countries with an observed value in the latest year. */
+  latest_countries: z.int(),
+  newest_projected_year: z.int().nullable(),
+  /** The greatest change of a country from one year to the next, of values with the same sign. */
+  jump: z
+    .object({
+      /** At least 1: the greater value by the smaller. */
+      ratio: z.number(),
+      iso3,
+      year: z.int(),
+    })
+    .nullable(),
+  /** Rows by status; rows without one are not counted. */
+  statuses: z.record(z.string(), z.int()),
+  /** Hash of country, year and value of all values. Equal figures have equal digests. */
+  digest: z.string(),
+});
+export type SeriesStatistics = z.infer<typeof seriesStatistics>;
+
+/** `statistics.json`. A later build takes over the statistics of files that did not change, if `version` is its own. */
+export const statisticsFile = z.object({
+  version: z.string(),
+  series: z.record(z.string(), seriesStatistics),
+});
