@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
+import { QUALITY_REPORTS } from '../../data/schema/lake.ts';
 import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { draftReplacement, type Replacement } from '../runtime/durable-files.ts';
@@ -13,8 +14,6 @@ import { draftReplacement, type Replacement } from '../runtime/durable-files.ts'
 const READ_FINDINGS = 'SELECT * FROM read_parquet($file)';
 const WRITE_FINDINGS = readSql(import.meta.url, 'sql/write-findings.sql');
 
-/** The directory below LAKE_DIR. No provider may have this id. */
-export const QUALITY_DIRECTORY = 'quality';
 const REPORT = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
 
 /** `2026-11-20` */
@@ -24,7 +23,7 @@ export class QualityReports {
   readonly directory: string;
 
   constructor(lakeDir: string) {
-    this.directory = join(lakeDir, QUALITY_DIRECTORY);
+    this.directory = join(lakeDir, QUALITY_REPORTS);
   }
 
   /** Nights with a report, oldest first. */

@@ -5,6 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type ProviderDefinition, providerDefinition } from '../schema/curated.ts';
+import { QUALITY_REPORTS } from '../schema/lake.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
 import { type CuratedDocument, readDocument } from './document.ts';
 import type { Problems } from './problems.ts';
@@ -36,6 +37,8 @@ export async function loadProviders(
     if (document === undefined) continue;
     const { id } = document.value;
     if (id !== expected) problems.add(document.at(['id']), `id: "${id}" in the file of "${expected}"`);
+    if (id === QUALITY_REPORTS)
+      problems.add(document.at(['id']), `id: "${id}" is reserved for the lake's reports`);
     checkReferences(document, schemes, problems);
     definitions.set(id, document.value);
   }

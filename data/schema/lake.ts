@@ -10,6 +10,7 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
  *   <VAR_DIR>/lake/<provider>/history/<run id>/               what stays of a run that LAKE_KEEP removed
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
+ *   <VAR_DIR>/lake/quality/<night>.parquet                    the quality report of a night; see quality.ts
  *
  * A run directory never changes once it has `run.json`. A failed, held or cancelled run never becomes current.
  *
@@ -20,6 +21,9 @@
  */
 import { z } from 'zod';
 import { timestamp } from './records.ts';
+
+/** The directory of the quality reports, beside those of providers: no provider may have this id. */
+export const QUALITY_REPORTS = 'quality';
 
 /** Upstream's description of one series. Curated data may override everything but the slug. */
 export const catalogueEntry = z.object({
