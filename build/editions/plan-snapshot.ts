@@ -55,6 +55,8 @@ export interface PlannedProvider {
   run: LakeRun | null;
   /** The newest run that read its upstream, or found it unchanged. */
   lastGood: RunRecord | null;
+  /** The newest run, however it ended. */
+  newest: RunRecord | null;
 }
 
 export interface SnapshotPlan {
@@ -133,8 +135,9 @@ const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[
 async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Source> {
   const lake = new ProviderLake(lakeDir, definition.id);
   const run = await lake.current();
+  const records = await lake.records();
   return {
-    provider: { definition, run, lastGood: lastGood(await lake.records()) },
+    provider: { definition, run, lastGood: lastGood(records), newest: records.at(-1) ?? null },
     catalogue: run ? await lake.catalogue(run) : [],
     series: run ? await lake.series(run) : {},
   };

@@ -1,7 +1,12 @@
 /** What a quality check gets and gives. One file per family of kinds under `checks/`, one line in `registry.ts`. */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
-import type { FoundDoubt, QualityKindName, SeriesStatistics } from '../../data/schema/quality.ts';
+import type {
+  FoundDoubt,
+  QualityFinding,
+  QualityKindName,
+  SeriesStatistics,
+} from '../../data/schema/quality.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan-snapshot.ts';
@@ -31,6 +36,12 @@ export interface CheckContext {
   series: ReadonlyMap<string, CheckedSeries>;
   /** The same as of the snapshot before; empty for the first. */
   before: ReadonlyMap<string, { record: IndicatorRecord; statistics: SeriesStatistics }>;
+  /** The file `coverage.parquet`: `indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year`. */
+  coverage: string;
+  /** The same of the snapshot before; null for the first. */
+  coverageBefore: string | null;
+  /** What the night before and earlier builds of this night found. */
+  known: readonly QualityFinding[];
   providers: readonly PlannedProvider[];
   /** Pairs that the build takes for one concept. */
   concepts: readonly ConceptLink[];

@@ -14,11 +14,13 @@ import {
   publicFinding,
   type QualityDecision,
   type QualityFinding,
+  type QualityKindName,
   type SeriesStatistics,
 } from '../../data/schema/quality.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import { CATALOGUE, type ConceptLink, catalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
 import type { SnapshotPlan } from '../editions/plan-snapshot.ts';
+import { TABLE_FILES } from '../editions/summary-tables.ts';
 import type { Published } from '../publish/snapshot-storage.ts';
 import { firstNamed } from '../publish/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
@@ -66,12 +68,15 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     files: (ids) => listValue(ids.map((id) => join(directory, observationsFile(id)))),
     series: checkedSeries(input, statistics),
     before: previous ? await publishedBefore(previous, old) : new Map(),
+    coverage: join(directory, TABLE_FILES.coverage),
+    coverageBefore: previous && join(previous.directory, TABLE_FILES.coverage),
+    known: [...(before ?? []), ...earlier],
     providers: plan.providers,
     concepts: input.concepts,
     curated,
     currentYear: new Date(startedAt).getUTCFullYear(),
   };
-  const doubts = await runChecks(input.checks ?? QUALITY_CHECKS, context, before ?? earlier, log);
+  const doubts = await runChecks(input.checks ?? QUALITY_CHECKS, context, log);
   const decided = decideFindings({
     doubts,
     decisions: curated.decisions,
@@ -132,7 +137,6 @@ async function readNights(
 export async function runChecks(
   checks: readonly QualityCheck[],
   context: CheckContext,
-  before: readonly QualityFinding[],
   log: Logger,
 ): Promise<FoundDoubt[]> {
   const found: FoundDoubt[] = [];
@@ -142,12 +146,20 @@ export async function runChecks(
       found.push(...doubts.map((doubt) => foundDoubt.parse(doubt)));
     } catch (error) {
       log.error({ err: error, kinds: check.kinds }, 'a quality check failed');
-      const isOwn = ({ kind, indicator }: QualityFinding): boolean =>
-        check.kinds.includes(kind) && (indicator === null || context.series.has(indicator));
-      found.push(...before.filter(isOwn).map((finding) => foundDoubt.parse(finding)));
+      found.push(...standing(context, check.kinds));
     }
   }
   return found;
+}
+
+/** What is known of some kinds, on providers and series that are still published. */
+function standing({ known, series }: CheckContext, kinds: readonly QualityKindName[]): FoundDoubt[] {
+  const byId = new Map(
+    known
+      .filter(({ kind, indicator }) => kinds.includes(kind) && (indicator === null || series.has(indicator)))
+      .map((finding) => [finding.id, foundDoubt.parse(finding)]),
+  );
+  return [...byId.values()];
 }
 
 function tellUnused(decisions: readonly QualityDecision[], log: Logger): void {

@@ -29,6 +29,31 @@ export const QUALITY_KINDS = {
     about: 'Values below 0 or above 100 in a series whose unit is a share of a whole.',
     extent: 'values out of range',
   },
+  provider_places_lost: {
+    severity: 'error',
+    about: 'Countries that a provider had, or names in its files, without a figure of it any more.',
+    extent: 'countries',
+  },
+  provider_places_unknown: {
+    severity: 'notice',
+    about: 'Rows of a provider were left out because their place is on no list.',
+    extent: 'places',
+  },
+  run_held: {
+    severity: 'warning',
+    about: 'The newest run of a provider is held: figures of an earlier one are published.',
+    extent: 'runs',
+  },
+  run_failed: {
+    severity: 'warning',
+    about: 'The newest run of a provider failed: figures of an earlier one are published.',
+    extent: 'runs',
+  },
+  series_failed: {
+    severity: 'warning',
+    about: 'A series could not be read: an earlier one is published, or none.',
+    extent: 'rows left out',
+  },
 } as const satisfies Record<string, QualityKind>;
 export type QualityKindName = keyof typeof QUALITY_KINDS;
 export const qualityKind = z.enum(Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]]);

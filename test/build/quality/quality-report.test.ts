@@ -216,7 +216,7 @@ it('keeps what a failing check found the night before, of series that are still 
     kinds: ['share_out_of_range'],
     find: () => Promise.reject(new Error('broken')),
   };
-  const context = { series: new Map([['atlas.share', {}]]) } as unknown as CheckContext;
-  const doubts = await runChecks([broken], context, before, pino({ level: 'silent' }));
+  const context = { series: new Map([['atlas.share', {}]]), known: before } as unknown as CheckContext;
+  const doubts = await runChecks([broken], context, pino({ level: 'silent' }));
   expect(doubts).toMatchObject([{ indicator: 'atlas.share', extent: 1 }]);
 });

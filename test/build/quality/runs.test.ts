@@ -1,0 +1,106 @@
+/** Findings on runs: places lost, runs held or failed, series that could not be read. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
+import { query } from '../parquet-readers.ts';
+import { type Cell, type Series, World } from '../world.ts';
+
+const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
+});
+afterEach(() => world.remove());
+
+const series = (places: readonly string[], value = 1): Series => ({
+  name: 'Cattle',
+  unit: 'head',
+  cells: places.map((place): Cell => [place, 2000, value]),
+});
+
+/** Publishes what the provider has, and returns what is found on a kind. */
+async function night(files: Record<string, Series>, kind: string): Promise<QualityFinding[]> {
+  await world.publish('atlas', files);
+  await world.ingest('atlas');
+  return build(kind);
+}
+
+async function build(kind: string): Promise<QualityFinding[]> {
+  await world.build();
+  const date = new Date(world.clock).toISOString().slice(0, 10);
+  const file = join(world.settings.LAKE_DIR, 'quality', `${date}.parquet`);
+  const rows = await query(`SELECT * FROM read_parquet('${file}')`);
+  return rows.map((row) => qualityFinding.parse(row)).filter((one) => one.kind === kind);
+}
+
+it('places lost are found until they are back', async () => {
+  const kind = 'provider_places_lost';
+  expect(await night({ cattle: series(TEN) }, kind)).toEqual([]);
+  world.tomorrow();
+  const lost = {
+    provider: 'atlas',
+    indicator: null,
+    countries: ['FRA', 'IND'],
+    extent: 2,
+    message: 'The atlas has no figures of France, India.',
+  };
+  const without = TEN.filter((place) => place !== 'FRA' && place !== 'IND');
+  expect(await night({ cattle: series(without) }, kind)).toMatchObject([lost]);
+  // Built again on the same day, and on the next: the snapshot before lacks them already.
+  expect(await build(kind)).toMatchObject([lost]);
+  world.tomorrow();
+  expect(await build(kind)).toMatchObject([{ ...lost, first_seen: '2026-11-21T12:00:00+00:00' }]);
+  world.tomorrow();
+  expect(await night({ cattle: series([...without, 'IND']) }, kind)).toMatchObject([{ countries: ['FRA'] }]);
+  world.tomorrow();
+  expect(await night({ cattle: series(TEN) }, kind)).toEqual([]);
+});
+
+it('places are not lost with a series that a person takes away', async () => {
+  const kind = 'provider_places_lost';
+  await night({ cattle: series(TEN.slice(1)), sheep: series(TEN) }, kind);
+  world.tomorrow();
+  await world.define('atlas', { indicators: { sheep: { enabled: false } } });
+  expect(await build(kind)).toEqual([]);
+});
+
+it('a country whose code no scheme of the definition knows is lost in the first night, too', async () => {
+  await world.define('atlas', { places: ['old'] });
+  expect(
+    await night({ cattle: series(['kos', 'France', 'DEU', 'Utopia']) }, 'provider_places_lost'),
+  ).toMatchObject([
+    { countries: ['DEU', 'FRA'], message: expect.stringMatching(/of Germany, France\. .* under codes/) },
+  ]);
+  expect(await build('provider_places_unknown')).toMatchObject([
+    { extent: 1, message: '1 place is on no list, among 3 rows left out: Utopia.' },
+  ]);
+});
+
+it('a held and a failed run are found until a good one', async () => {
+  await world.define('atlas', { gates: { max_row_drop: 0.2, max_country_drop: 0.1 } });
+  expect(await night({ cattle: series(TEN) }, 'run_held')).toEqual([]);
+  world.tomorrow();
+  const [held] = await night({ cattle: series(TEN.slice(5)) }, 'run_held');
+  expect(held).toMatchObject({ provider: 'atlas', indicator: null });
+  expect(held?.message).toContain('rows fell by 50.0 %');
+  world.tomorrow();
+  await world.write('mirror/atlas/datapackage.json', 'nothing');
+  await world.ingest('atlas');
+  expect(await build('run_held')).toEqual([]);
+  expect(await build('run_failed')).toHaveLength(1);
+  world.tomorrow();
+  expect(await night({ cattle: series(TEN, 2) }, 'run_failed')).toEqual([]);
+});
+
+it('a series that could not be read is found, and whether an earlier one stands', async () => {
+  const twice: Series = { cells: [...series(TEN).cells, ['FRA', 2000, 2]] };
+  const kind = 'series_failed';
+  expect(await night({ cattle: series(TEN), sheep: twice }, kind)).toMatchObject([
+    { indicator: 'atlas.sheep', extent: 11, message: expect.stringContaining('No figures are published.') },
+  ]);
+  world.tomorrow();
+  expect(await night({ cattle: twice, sheep: series(TEN) }, kind)).toMatchObject([
+    { indicator: 'atlas.cattle', message: expect.stringContaining('Figures of an earlier run stand.') },
+  ]);
+});
