@@ -74,8 +74,10 @@ function parse(argv: readonly string[]): {
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
     const { json = false, help = false, ...options } = values;
-    if (positionals.length > 1) throw new UsageError(`"${positionals[1]}" was not expected`);
-    return { name: positionals[0] ?? '', options, json, help };
+    const [name = '', ...rest] = positionals;
+    const [argument] = STEPS.get(name)?.takesArgument ? rest.splice(0, 1) : [];
+    if (rest[0] !== undefined) throw new UsageError(`"${rest[0]}" was not expected`);
+    return { name, options: { ...options, ...(argument === undefined ? {} : { argument }) }, json, help };
   } catch (error) {
     throw error instanceof UsageError ? error : new UsageError((error as Error).message);
   }

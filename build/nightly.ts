@@ -7,7 +7,7 @@
 import type { Logger } from 'pino';
 import { LockHeldError } from '../data/runtime/file-lock.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
-import type { RunRecord } from '../data/schema/lake.ts';
+import type { LostPlace, RunRecord } from '../data/schema/lake.ts';
 import { type ArchiveSummary, archiveWarnings } from './archive/run-archive.ts';
 import {
   type BuildDependencies,
@@ -75,6 +75,10 @@ export interface ProviderResult {
   reason: string | null;
   rows: number;
   seconds: number;
+  /** Null when no run was begun. */
+  run_id: string | null;
+  /** Countries that the run lost because it does not know how upstream writes them. */
+  lost_places: LostPlace[];
 }
 
 export interface NightlySummary {
@@ -91,11 +95,12 @@ export interface NightlySummary {
   archive_failed: boolean;
 }
 
-/** 0: success. 1: nothing was published. 3: published, but a provider failed or is held, or the archive failed. */
+/** 0: success. 1: nothing was published. 3: published, but a provider failed, is held or lost countries, or the archive failed. */
 export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
   if (!summary.build) return 1;
-  const hasBadProvider = summary.providers.some(({ outcome }) =>
-    ['failed', 'suspicious', 'cancelled'].includes(outcome),
+  const hasBadProvider = summary.providers.some(
+    ({ outcome, lost_places }) =>
+      ['failed', 'suspicious', 'cancelled'].includes(outcome) || lost_places.length > 0,
   );
   return hasBadProvider || summary.archive_failed ? 3 : 0;
 }
@@ -124,16 +129,22 @@ async function ingestOne(
   { starter = false }: NightlyOptions,
 ): Promise<ProviderResult> {
   const startedAt = deps.now();
-  const result = (outcome: ProviderResult['outcome'], reason: string | null, rows = 0): ProviderResult => ({
+  const result = (
+    outcome: ProviderResult['outcome'],
+    reason: string | null,
+    record?: RunRecord,
+  ): ProviderResult => ({
     provider,
     outcome,
     reason,
-    rows,
+    rows: record?.rows_written ?? 0,
     seconds: Math.round((deps.now() - startedAt) / 100) / 10,
+    run_id: record?.run_id ?? null,
+    lost_places: record?.lost_places ?? [],
   });
   try {
     const record = await ingestProvider(deps, provider, { starter });
-    return result(record.status, record.reason, record.rows_written);
+    return result(record.status, record.reason, record);
   } catch (error) {
     if (error instanceof LockHeldError) return result('busy', error.message);
     deps.log.error({ err: error, provider }, 'ingestion failed outside its run');
@@ -163,7 +174,15 @@ export async function nightly(
   deps.log.info({ due, not_due: notDue }, 'nightly run started');
   const ingested = await ingestAll(deps, due, options);
   const skipped = notDue.map(
-    (provider): ProviderResult => ({ provider, outcome: 'not_due', reason: null, rows: 0, seconds: 0 }),
+    (provider): ProviderResult => ({
+      provider,
+      outcome: 'not_due',
+      reason: null,
+      rows: 0,
+      seconds: 0,
+      run_id: null,
+      lost_places: [],
+    }),
   );
   const { build, error } = await buildOnce(deps, deps.log);
   const archived = options.withoutArchive ? NOT_ARCHIVED : await archiveOnce(deps);

@@ -5,6 +5,8 @@ import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot } from './editions/build-snapshot.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
+import { heldAdvice, lostPlaces, runReport } from './ingest/run-report.ts';
+import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { publishedConcepts } from './publish/concept-links.ts';
@@ -18,6 +20,8 @@ export interface StepOptions {
   to?: string;
   force?: boolean;
   all?: boolean;
+  /** What follows the step: of `inspect`, a directory or a URL. */
+  argument?: string;
 }
 
 export interface StepContext extends NightlyDependencies {
@@ -59,14 +63,12 @@ const ingest: Step = async (context, { provider, force = false }) => {
   for (const id of selectProviders(context.curated, provider))
     records.push(await ingestProvider(context, id, { force }));
   const hasFailed = records.some(({ status }) => status !== 'succeeded' && status !== 'unchanged');
+  const hasLost = records.some(({ lost_places: lost = [] }) => lost.length > 0);
+  const lake = (id: string) => new ProviderLake(context.settings.LAKE_DIR, id);
   return {
     result: records,
-    lines: records.map(
-      (one) =>
-        `${one.provider_id}: ${one.status}, ${one.rows_written} rows of ${one.indicators} indicators` +
-        `${one.reason ? ` (${one.reason})` : ''}`,
-    ),
-    exitCode: hasFailed ? 1 : 0,
+    lines: records.flatMap((one) => runReport(one, lake(one.provider_id).recordFile(one.run_id))),
+    exitCode: hasFailed ? 1 : hasLost ? 3 : 0,
   };
 };
 
@@ -85,10 +87,11 @@ function archiveLines({ archive, archive_error: error }: NightlySummary): string
 
 function nightlyResult(summary: NightlySummary): StepResult {
   const { providers, build, build_error: error } = summary;
-  const lines = providers.map(
-    ({ provider, outcome, reason, rows, seconds }) =>
-      `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
-  );
+  const lines = providers.flatMap(({ provider, outcome, reason, rows, seconds, run_id, lost_places }) => [
+    `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
+    ...lostPlaces(provider, lost_places),
+    ...(outcome === 'suspicious' ? [heldAdvice(provider, run_id ?? '')] : []),
+  ]);
   const published = build ? `published ${build.snapshot}` : `nothing published: ${error}`;
   return {
     result: summary,
@@ -186,6 +189,22 @@ const concepts: Step = async ({ settings }) => {
   return { result: links, lines: [head, ...lines], exitCode: 0 };
 };
 
+const inspectStep: Step = async ({ settings, curated, log, now, signal }, { argument, provider }) => {
+  if (argument === undefined) throw new UsageError('inspect needs a directory, a file or a URL');
+  const inspection = await inspect({
+    location: argument,
+    id: provider?.[0],
+    curated,
+    curatedDir: settings.CURATED_DIR,
+    log,
+    now,
+    signal: signal ?? new AbortController().signal,
+  });
+  const { file, findings, isReadable, command } = inspection;
+  const lines = [...findings, `wrote ${file}; check what it marks as a guess, then: ${command}`];
+  return { result: inspection, lines, exitCode: isReadable ? 0 : 1 };
+};
+
 /** Steps that report their runs to Redis or read from it. */
 export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'ingest',
@@ -198,7 +217,7 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
 ]);
 
 /** Steps by the name typed on the command line. */
-export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
+export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument?: boolean }> = new Map([
   ['ingest', { run: ingest, help: 'read providers into the lake (--provider ID, several times; --force)' }],
   ['materialise', { run: materialise, help: 'build a snapshot from the lake, verify and publish it' }],
   [
@@ -216,6 +235,14 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string }> = new Map([
   [
     'concepts',
     { run: concepts, help: 'list pairs of series from different providers with the same concept' },
+  ],
+  [
+    'inspect',
+    {
+      run: inspectStep,
+      help: 'read an unknown directory or URL and write a first definition (inspect WHERE, --provider ID)',
+      takesArgument: true,
+    },
   ],
   ['list', { run: list, help: 'show snapshots and runs' }],
 ]);

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
@@ -11,8 +12,10 @@ import type { SeriesFile } from '../lake/series-facts.ts';
 import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
 import { writeFlushed } from '../runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
+import { findLostPlaces } from './lost-places.ts';
 import type { ProviderReader } from './provider-reader.ts';
 import { holdReason } from './quality-gates.ts';
+import { findUnusedSettings } from './unused-settings.ts';
 
 /** DuckDB's memory limit in one ingestion; several may run in parallel. */
 export const MEMORY_MB = 512;
@@ -23,6 +26,8 @@ export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
 const fetchesFile = z.object({
   /** Digest of what the run depends on besides upstream files. */
   inputs: z.string(),
+  /** Digest of the definition and the curated tables; absent in runs of earlier versions. */
+  definition: z.string().optional(),
   files: z.array(fetchedFile),
 });
 type Fetches = z.infer<typeof fetchesFile>;
@@ -36,10 +41,13 @@ export async function readFetches(run: LakeRun): Promise<Fetches | null> {
 export interface CompletedRead {
   runId: string;
   definition: ProviderDefinition;
+  curated: Curated;
   lake: ProviderLake;
   directory: string;
   reader: ProviderReader;
   writer: LakeWriter;
+  /** Whether it read the starter data, which hold some of the series only. */
+  isStarter: boolean;
   /** The last good run. */
   previous: LakeRun | null;
   bytes: number;
@@ -76,7 +84,12 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
 
 type Facts = ReturnType<typeof factsOf>;
 
-function factsOf({ runId, reader, bytes, fetches, sources }: CompletedRead, carried: string[]) {
+function factsOf(reading: CompletedRead, carried: string[]) {
+  const { runId, definition, curated, reader, bytes, fetches, sources, isStarter } = reading;
+  const lost = findLostPlaces(reader.rejects.samples('unknown_place'), reader.seenCountries, curated);
+  const unused = isStarter
+    ? []
+    : findUnusedSettings(definition, curated, reader.catalogue, [...reader.failed.keys()]);
   const rowsOf = (slugs: readonly string[]): number =>
     slugs.reduce((sum, slug) => sum + (reader.series[slug]?.rows ?? 0), 0);
   return {
@@ -90,6 +103,8 @@ function factsOf({ runId, reader, bytes, fetches, sources }: CompletedRead, carr
     failed_indicators: [...reader.failed].map(([slug, failed]) => ({ slug, ...failed })),
     newest_year: reader.newestYear,
     sources: summariseSources(runId, sources),
+    ...(lost.length > 0 ? { lost_places: lost } : {}),
+    ...(unused.length > 0 ? { unused_settings: unused } : {}),
     ...(carried.length > 0 ? { carried_indicators: carried, rows_carried: rowsOf(carried) } : {}),
   } satisfies Partial<RunRecord>;
 }
@@ -124,11 +139,13 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });
-  const reason = holdReason(
-    definition.gates,
-    { record: before.run.record, series: before.series },
-    { record: facts, series: reader.series },
-  );
+  const reason = (await isCorrection(reading, before))
+    ? null
+    : holdReason(
+        definition.gates,
+        { record: before.run.record, series: before.series },
+        { record: facts, series: reader.series },
+      );
   const status = reason === null ? 'succeeded' : 'suspicious';
   return { ...facts, base_run: before.run.record.run_id, revisions, reason, status };
 }
@@ -146,12 +163,23 @@ async function addsNothing({ lake, reader, fetches }: CompletedRead, before: Pre
   return !hasValidators || JSON.stringify(known) === JSON.stringify(fetches);
 }
 
+/** Whether only the definition changed: no file that both runs read is another one. A person wants that difference. */
+async function isCorrection({ fetches }: CompletedRead, before: PreviousRun): Promise<boolean> {
+  const known = await readFetches(before.run);
+  if (known?.definition === undefined || known.definition === fetches.definition) return false;
+  const validators = new Map(known.files.map(({ reference, validator }) => [reference, validator]));
+  return fetches.files.every(({ reference, validator }) => {
+    const earlier = validators.get(reference);
+    return earlier === undefined || (earlier !== null && earlier === validator);
+  });
+}
+
 const bySlug = <Item extends { slug: string }>(items: readonly Item[]): Item[] =>
   items.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 
 /** The outcome of an unchanged run repeats the counts of the last good one. */
 export function unchanged(previous: LakeRun, bytes: number, sources: RunSources): Outcome {
-  const { rows_written, indicators, countries, vintage, newest_year } = previous.record;
+  const { rows_written, indicators, countries, vintage, newest_year, lost_places } = previous.record;
   return {
     status: 'unchanged',
     rows_written,
@@ -161,5 +189,6 @@ export function unchanged(previous: LakeRun, bytes: number, sources: RunSources)
     bytes,
     sources,
     ...(newest_year === undefined ? {} : { newest_year }),
+    ...(lost_places ? { lost_places } : {}),
   };
 }

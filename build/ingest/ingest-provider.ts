@@ -187,7 +187,8 @@ class ProviderRun {
     const { curated, findConnector, settings } = this.#deps;
     const connector = findConnector(this.#source.connector);
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
-    const inputs = await inputDigest(settings.CURATED_DIR, this.#definition.id, this.#source);
+    const definition = await definitionDigest(settings.CURATED_DIR, this.#definition.id);
+    const inputs = inputDigest(definition, this.#source);
     const previous = await this.#lastGood();
     const confirmed =
       previous && !this.#options.force ? await this.#confirm(previous, upstream, inputs) : null;
@@ -220,13 +221,15 @@ class ProviderRun {
       return await finishRun({
         runId: this.#runId,
         definition: this.#definition,
+        curated,
+        isStarter: this.#options.starter === true,
         lake: this.#lake,
         directory: this.#directory,
         reader,
         writer,
         previous,
         bytes: upstream.bytes,
-        fetches: { inputs, files: this.#fetched(upstream) },
+        fetches: { inputs, definition, files: this.#fetched(upstream) },
         sources: await this.#sources(upstream),
       });
     } finally {
@@ -321,8 +324,14 @@ const INGESTION_VERSION = 3;
  * Digest of what a run depends on besides upstream files: the definition, the curated tables and this code's version.
  * When it changes, an unchanged upstream is read again.
  */
-async function inputDigest(curatedDir: string, providerId: string, source: unknown): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify([INGESTION_VERSION, source]));
+const inputDigest = (definition: string, source: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify([INGESTION_VERSION, source, definition]))
+    .digest('hex');
+
+/** Digest of what people decide about a provider: its definition and the curated tables. */
+async function definitionDigest(curatedDir: string, providerId: string): Promise<string> {
+  const hash = createHash('sha256');
   for (const file of [
     'countries.csv',
     'places.csv',

@@ -69,6 +69,11 @@ export class ProviderReader {
     return this.#seenCountries.size;
   }
 
+  /** ISO3 codes with a row in any series. */
+  get seenCountries(): ReadonlySet<string> {
+    return new Set([...this.#seenCountries].map((number) => this.countries[number] ?? ''));
+  }
+
   /** Newest observed year over all series. */
   get newestYear(): number | null {
     const years = Object.values(this.series).flatMap(({ newest_year: year }) =>

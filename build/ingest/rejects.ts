@@ -23,6 +23,11 @@ export class Rejects {
     if (entry.distinct.size < DISTINCT_LIMIT) entry.distinct.add(sample);
   }
 
+  /** The distinct samples of a reason, up to a limit far above the number of places. */
+  samples(reason: RejectReason): ReadonlySet<string> {
+    return this.#reasons.get(reason)?.distinct ?? new Set();
+  }
+
   /** For the run record: counts and the first distinct samples by reason. */
   summary(): RunRecord['rejects'] {
     return Object.fromEntries(

@@ -119,6 +119,11 @@ export class ProviderLake {
     return seriesFile.parse(JSON.parse(await readFile(join(run.directory, SERIES), 'utf8')));
   }
 
+  /** Where the record of a run lies. */
+  recordFile(runId: string): string {
+    return join(this.directory, runId, RUN);
+  }
+
   /** Starts a run: returns an unused id and the hidden directory to fill. */
   async begin(now: number): Promise<{ id: string; directory: string }> {
     await mkdir(this.directory, { recursive: true });

@@ -46,6 +46,8 @@ export interface Curated {
    * @throws {RangeError} for a provider without a definition.
    */
   overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay;
+  /** The slugs of `overlay/<provider>.csv`, with their lines. */
+  overlayRows(providerId: string): readonly { slug: string; line: number }[];
   places: PlaceTable;
   links: CuratedLink[];
   /** What has been decided about findings of the quality report. */
@@ -77,11 +79,14 @@ export async function loadCurated(dir: string): Promise<Curated> {
     if (merge === undefined) throw new RangeError(`there is no provider "${providerId}"`);
     return merge(entry);
   };
+  const overlayRows = (providerId: string) =>
+    [...(overlays.get(providerId) ?? [])].map(([slug, { at }]) => ({ slug, line: at.line }));
   return {
     countries: spine.countries,
     topics,
     providers: providers.definitions,
     overlay,
+    overlayRows,
     places,
     links,
     decisions,

@@ -4,10 +4,15 @@
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type IndicatorOverlay, indicatorOverlay, type ProviderDefinition } from '../schema/curated.ts';
+import {
+  type IndicatorOverlay,
+  type IndicatorRule,
+  indicatorOverlay,
+  type ProviderDefinition,
+} from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
-import type { Problems } from './problems.ts';
+import type { Position, Problems } from './problems.ts';
 import { asBoolean, asNumber, check, readTable, type TableRow } from './table.ts';
 
 type Setting = keyof IndicatorOverlay;
@@ -20,8 +25,14 @@ const NUMBER: readonly Column[] = ['order', 'projected_from', 'min', 'max'];
 /** In a `higher_is_better` cell: neither direction is better. An empty cell means not curated. */
 const NEITHER_BETTER = 'none';
 
-/** Provider id → slug → settings. */
-export type OverlayTables = Map<string, Map<string, IndicatorOverlay>>;
+/** The settings of one row, and where it stands. */
+export interface OverlayRow {
+  settings: IndicatorOverlay;
+  at: Position;
+}
+
+/** Provider id → slug → row. */
+export type OverlayTables = Map<string, Map<string, OverlayRow>>;
 
 /** Reads every `overlay/<provider>.csv`; `providers` are the ids that there are. */
 export async function loadOverlays(
@@ -41,12 +52,8 @@ export async function loadOverlays(
   return tables;
 }
 
-function readRows(
-  provider: string,
-  rows: TableRow<Column>[],
-  problems: Problems,
-): Map<string, IndicatorOverlay> {
-  const overlay = new Map<string, IndicatorOverlay>();
+function readRows(provider: string, rows: TableRow<Column>[], problems: Problems): Map<string, OverlayRow> {
+  const overlay = new Map<string, OverlayRow>();
   for (const { cells, ...at } of rows) {
     const { slug } = cells;
     if (slug === null || !INDICATOR_ID.test(`${provider}.${slug}`)) {
@@ -55,7 +62,7 @@ function readRows(
       problems.add(at, `${slug} is listed twice`);
     } else {
       const settings = check(indicatorOverlay, settingsOf(cells), at, problems);
-      if (settings !== undefined) overlay.set(slug, settings);
+      if (settings !== undefined) overlay.set(slug, { settings, at });
     }
   }
   return overlay;
@@ -83,20 +90,30 @@ interface CompiledRule {
   set: IndicatorOverlay;
 }
 
-/** Returns the function that merges the three sources for one provider. */
-export function overlayOf(
-  definition: ProviderDefinition,
-  table: ReadonlyMap<string, IndicatorOverlay> | undefined,
-): (entry: CatalogueEntry) => IndicatorOverlay {
+const compileRule = (rule: IndicatorRule): CompiledRule => {
   const compile = (source: string | undefined) =>
     source === undefined ? undefined : new RegExp(source, 'iu');
-  const rules: CompiledRule[] = definition.rules.map((rule) => ({
+  return {
     slug: compile(rule.slug),
     name: compile(rule.name),
     tag: compile(rule.tag),
     licence: compile(rule.licence),
     set: rule.set,
-  }));
+  };
+};
+
+/** Returns the test whether a rule applies to a series. */
+export function ruleMatcher(rule: IndicatorRule): (entry: CatalogueEntry) => boolean {
+  const compiled = compileRule(rule);
+  return (entry) => matches(compiled, entry);
+}
+
+/** Returns the function that merges the three sources for one provider. */
+export function overlayOf(
+  definition: ProviderDefinition,
+  table: ReadonlyMap<string, OverlayRow> | undefined,
+): (entry: CatalogueEntry) => IndicatorOverlay {
+  const rules = definition.rules.map(compileRule);
   return (entry) =>
     // In reverse, so that the first matching rule wins.
     Object.assign(
@@ -106,7 +123,7 @@ export function overlayOf(
         .map((rule) => rule.set)
         .reverse(),
       definition.indicators[entry.slug],
-      table?.get(entry.slug),
+      table?.get(entry.slug)?.settings,
     ) as IndicatorOverlay;
 }
 

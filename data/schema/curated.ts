@@ -64,6 +64,7 @@ export const indicatorRule = z.strictObject({
   licence: z.string().optional(),
   set: indicatorOverlay,
 });
+export type IndicatorRule = z.infer<typeof indicatorRule>;
 
 /**
  * A directory that holds the provider's figures in another layout than the origin serves them, so another connector or

@@ -20,7 +20,7 @@
  * written before revisions were kept are completed by the next ingestion, as far as LAKE_KEEP has left them.
  */
 import { z } from 'zod';
-import { timestamp } from './records.ts';
+import { iso3, timestamp } from './records.ts';
 
 /** The directory of the quality reports, beside those of providers: no provider may have this id. */
 export const QUALITY_REPORTS = 'quality';
@@ -112,6 +112,10 @@ export type RejectReason = z.infer<typeof rejectReason>;
 
 export const runStatus = z.enum(['running', 'succeeded', 'unchanged', 'suspicious', 'failed', 'cancelled']);
 
+/** A place that was rejected as unknown, and the country that it seems to be. */
+export const lostPlace = z.object({ place: z.string(), iso3, name: z.string() });
+export type LostPlace = z.infer<typeof lostPlace>;
+
 const revisionCounts = {
   added: z.int(),
   changed: z.int(),
@@ -183,6 +187,10 @@ export const runRecord = z.object({
       ),
     })
     .optional(),
+  /** Countries without a row whose place upstream writes in a way that the definition does not know. */
+  lost_places: z.array(lostPlace).optional(),
+  /** Settings and overlay rows that fit no series, as sentences. */
+  unused_settings: z.array(z.string()).optional(),
   /** The held run that an operator accepted with this one. */
   accepted_run: z.string().optional(),
 });

@@ -1,5 +1,6 @@
 /** The command line of the build. Most tests call `run` in process; one starts real processes. */
 import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -30,11 +31,12 @@ describe('the command line', () => {
     const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = world.settings;
     return { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
   };
-  async function call(...args: string[]) {
+  const call = (...args: string[]) => callWith(environment(), ...args);
+  async function callWith(env: Record<string, string>, ...args: string[]) {
     const output = { stdout: '', stderr: '' };
     const writer = (name: keyof typeof output) => ({ write: (text: string) => (output[name] += text) });
     const { signal } = new AbortController();
-    const io = { env: environment(), stdout: writer('stdout'), stderr: writer('stderr'), signal };
+    const io = { env, stdout: writer('stdout'), stderr: writer('stderr'), signal };
     const code = await run(args, io);
     return { code, ...output };
   }
@@ -66,10 +68,48 @@ describe('the command line', () => {
       'verify',
       'rollback',
       'accept',
+      'inspect',
       'list',
     ]) {
       expect(stdout).toContain(`\n  ${step}`);
     }
+  });
+
+  it('exits 3 when a run lost countries, and names them', async () => {
+    const lossy = await World.create();
+    try {
+      await lossy.publish('atlas', {
+        one: {
+          cells: [
+            ['FRA', 2000, 1],
+            ['Germany', 2000, 2],
+          ],
+        },
+      });
+      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = lossy.settings;
+      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+      for (const step of [
+        ['ingest', '--provider', 'atlas'],
+        ['nightly', '--all'],
+      ]) {
+        const { code, stdout } = await callWith(env, ...step);
+        expect([step[0], code]).toEqual([step[0], 3]);
+        expect(stdout).toContain('"Germany" (Germany?)');
+      }
+    } finally {
+      await lossy.remove();
+    }
+  });
+
+  it('inspects an unknown directory', async () => {
+    await world.write('mirror/novel/a.csv', 'country,year,births\nFrance,2000,1\n');
+    const { code, stdout } = await call('inspect', `${world.directory}/mirror/novel`);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('providers/novel.yaml')]);
+    expect(await call('inspect')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('inspect needs'),
+    });
+    await rm(`${world.settings.CURATED_DIR}/providers/novel.yaml`);
   });
 
   it.each([
@@ -113,8 +153,8 @@ describe('the command line', () => {
       build_error: null,
     });
     expect((await call('verify')).stdout).toContain(`${night.build.snapshot} is sound`);
-    expect((await call('ingest', '--provider', 'atlas')).stdout).toBe(
-      'atlas: unchanged, 2 rows of 1 indicators\n',
+    expect((await call('ingest', '--provider', 'atlas')).stdout).toMatch(
+      /^atlas: unchanged, 2 rows of 1 indicators and 2 countries\n {2}record: \S+\/atlas\/\S+\/run\.json\n$/,
     );
     if (starter.build.snapshot < night.build.snapshot) {
       expect(await json('rollback')).toEqual({ snapshot: starter.build.snapshot });

@@ -1,0 +1,75 @@
+/**
+ * Finds countries whose rows were rejected because upstream writes them in a way that the definition does not know. A
+ * country counts as lost when the run has no row of it, and an unknown place is its code in another scheme, or much
+ * like its name. The place is told to a person and never mapped by itself.
+ */
+import { distance } from 'fastest-levenshtein';
+import { foldName, type PlaceTable } from '../../data/curated/places.ts';
+import type { SpineCountry } from '../../data/schema/curated.ts';
+import type { LostPlace } from '../../data/schema/lake.ts';
+
+/** Two names of this length or more may differ by one letter in `LETTERS_PER_TYPO`. */
+const MIN_NAME = 5;
+const LETTERS_PER_TYPO = 6;
+/** Words that do not tell countries apart. */
+const COMMON_WORDS = new Set(
+  'the of and dr dem democratic people peoples rep republic state states federation federal kingdom union fed islamic islands is'.split(
+    ' ',
+  ),
+);
+
+interface Candidate {
+  country: SpineCountry;
+  names: string[];
+  words: string[];
+}
+
+/**
+ * @param unknown the places that were rejected as unknown, as upstream writes them
+ * @param seen ISO3 codes with a row
+ */
+export function findLostPlaces(
+  unknown: Iterable<string>,
+  seen: ReadonlySet<string>,
+  curated: { countries: readonly SpineCountry[]; places: PlaceTable },
+): LostPlace[] {
+  const missing = curated.countries.filter(({ iso3, enabled }) => enabled && !seen.has(iso3));
+  const candidates = missing.map(candidateOf);
+  const schemes = [...curated.places.schemes];
+  const lost: LostPlace[] = [];
+  for (const place of unknown) {
+    const known = curated.places.resolve(schemes, place);
+    const country =
+      known.kind === 'country'
+        ? missing.find(({ iso3 }) => iso3 === known.iso3)
+        : known.kind === 'unknown'
+          ? mostAlike(foldName(place), candidates)
+          : undefined;
+    if (country) lost.push({ place, iso3: country.iso3, name: country.name });
+  }
+  return lost.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+const significantWords = (name: string): string[] =>
+  name.split(' ').filter((word) => !COMMON_WORDS.has(word));
+
+function candidateOf(country: SpineCountry): Candidate {
+  const names = [country.name, country.official_name].filter((name) => name !== null).map(foldName);
+  return { country, names, words: significantWords(names[0] ?? '') };
+}
+
+const isPartOf = (words: readonly string[], others: ReadonlySet<string>): boolean =>
+  words.length > 0 && words.every((word) => others.has(word));
+
+/** The country with the name that differs least, or the only one whose name has more or fewer words than the place. */
+function mostAlike(place: string, candidates: readonly Candidate[]): SpineCountry | undefined {
+  const allowed = place.length < MIN_NAME ? 0 : Math.max(1, Math.floor(place.length / LETTERS_PER_TYPO));
+  const differences = candidates.map(({ names }) => Math.min(...names.map((name) => distance(name, place))));
+  const least = Math.min(...differences);
+  if (least <= allowed) return candidates[differences.indexOf(least)]?.country;
+  const words = new Set(significantWords(place));
+  const alike = candidates.filter(
+    ({ words: own }) => isPartOf(own, words) || isPartOf([...words], new Set(own)),
+  );
+  return alike.length === 1 ? alike[0]?.country : undefined;
+}

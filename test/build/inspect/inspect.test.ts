@@ -1,0 +1,123 @@
+/** `inspect`: a first definition of an unknown upstream must be valid and read what the upstream holds. */
+
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type InspectOptions, inspect } from '../../../build/inspect/inspect.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
+import { cells, ddfFiles, World } from '../world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create();
+});
+afterEach(() => world.remove());
+
+const run = async (location: string, more: Partial<InspectOptions> = {}) => {
+  const { curated, log, now } = await world.dependencies();
+  const { signal } = new AbortController();
+  const { CURATED_DIR: curatedDir } = world.settings;
+  return inspect({ location, id: 'fresh', curated, curatedDir, log, signal, now, ...more });
+};
+const folder = () => join(world.directory, 'mirror/fresh');
+
+const LONG = [
+  'Country,Indicator,Indicator Code,Year,Unit,Value',
+  'FR,Births,B,2000,people,10',
+  'FR,Deaths,D,2000,people,9',
+  'DE,Births,B,2000,people,20',
+  'DE,Deaths,D,2000,people,',
+].join('\n');
+const WIDE = 'iso_code,year,births,births_lower,births_upper\nFRA,2000,10,9,11\nDEU,2030,20,19,21\n';
+const YEARS = 'Country Name,Series,1999,2000\nFrance,one,1,2\nGermany,one,3,4\n';
+const SDMX =
+  'DATAFLOW,REF_AREA,INDICATOR,TIME_PERIOD,OBS_VALUE\nX,FRA,A,2000,1\nX,DEU,A,2000,2\nX,FRA,B,2000,3\n';
+const GHO =
+  'GHO,PUBLISHSTATE,YEAR,COUNTRY,Display Value,Numeric,Low,High,Comments\nA_1,PUBLISHED,2000,FRA,1,1,,,\n';
+
+describe('inspect', () => {
+  it.each<[string, Record<string, string>, Record<string, unknown>, { series: number; rows: number }]>([
+    [
+      'a long table',
+      { 'long.csv': LONG },
+      { connector: 'frictionless', places: ['iso2'] },
+      { series: 2, rows: 4 },
+    ],
+    [
+      'a wide table',
+      { 'wide.csv': WIDE },
+      { places: ['iso3'], projected_from: 2027 },
+      { series: 1, rows: 2 },
+    ],
+    ['a column per year', { 'years.csv': YEARS }, { places: ['names'] }, { series: 1, rows: 4 }],
+    ['SDMX-CSV', { 'a.csv': SDMX }, { connector: 'sdmx-csv' }, { series: 2, rows: 3 }],
+    ['exports of the GHO', { 'A_1.csv': GHO }, { connector: 'who-gho' }, { series: 1, rows: 1 }],
+    [
+      'DDFcsv with keys of its own',
+      Object.fromEntries(
+        Object.entries(ddfFiles({ one: { cells: cells(2) } })).map(([name, text]) => [
+          name.replace('geo--time', 'nation--year'),
+          text
+            .replaceAll('geo--time', 'nation--year')
+            .replaceAll('"geo"', '"nation"')
+            .replaceAll('"time"', '"year"'),
+        ]),
+      ),
+      { connector: 'ddf', source: { geo: 'nation', time: 'year' } },
+      { series: 1, rows: 20 },
+    ],
+  ])('writes a definition that reads %s', async (_, files, expected, { series, rows }) => {
+    for (const [name, text] of Object.entries(files)) await world.write(`mirror/fresh/${name}`, text);
+    const { file, findings, isReadable } = await run(folder());
+    expect([isReadable, findings[0]]).toEqual([
+      true,
+      expect.stringContaining(`${rows} rows of ${series} series`),
+    ]);
+    const { providers } = await loadCurated(world.settings.CURATED_DIR);
+    expect(providers.get('fresh')).toMatchObject({ enabled: false, redistributable: false, ...expected });
+    expect(await readFile(file, 'utf8')).toContain('# Guess: ');
+    const record = await world.ingest('fresh');
+    expect(record).toMatchObject({ status: 'succeeded', rows_read: rows, indicators: series, rejects: {} });
+  });
+
+  it('reads a URL', async () => {
+    const server = createServer((_, response) => response.end(LONG)).listen(0, '127.0.0.1');
+    await new Promise((listening) => server.once('listening', listening));
+    try {
+      const { port } = server.address() as AddressInfo;
+      const { findings } = await run(`http://127.0.0.1:${port}/data/long.csv`);
+      expect(findings[0]).toContain('4 rows of 2 series');
+      const { providers } = await loadCurated(world.settings.CURATED_DIR);
+      expect(providers.get('fresh')).toMatchObject({ origin: `http://127.0.0.1:${port}/data/` });
+    } finally {
+      server.close();
+    }
+  });
+
+  it('names unknown places, and the countries that they seem to be', async () => {
+    await world.write('mirror/fresh/a.csv', 'country,year,births\nFrance,2000,1\nJapann,2000,2\nOz,2000,3\n');
+    const { findings } = await run(folder());
+    expect(findings).toContain('Unknown places, to be listed in data/places.csv: Japann, Oz.');
+    expect(findings).toContain('Countries among them: "Japann" (Japan?).');
+  });
+
+  it('writes what it can when the columns cannot be guessed, and says what is missing', async () => {
+    await world.write('mirror/fresh/a.csv', 'apples,pears\n1,2\n');
+    const { findings, isReadable } = await run(folder());
+    expect(isReadable).toBe(false);
+    expect(findings[0]).toContain('no place column found; say which of: apples, pears');
+    const { providers } = await loadCurated(world.settings.CURATED_DIR);
+    expect(providers.get('fresh')).toMatchObject({ connector: 'frictionless' });
+  });
+
+  it('refuses what it cannot inspect, and never replaces a definition', async () => {
+    await world.write('mirror/fresh/readme.txt', 'hello');
+    await expect(run(folder())).rejects.toThrow('no datapackage.json, CSV or zip file among: readme.txt');
+    await expect(run(join(folder(), 'nothing'))).rejects.toThrow('there is no directory or file');
+    await expect(run('http://[')).rejects.toThrow('http://[ is no URL');
+    await expect(run(folder(), { id: 'The Atlas' })).rejects.toThrow('"The Atlas" cannot be a provider id');
+    await expect(run(folder(), { id: 'atlas' })).rejects.toThrow(/atlas\.yaml exists; name another id/);
+  });
+});
