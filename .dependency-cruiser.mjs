@@ -76,9 +76,9 @@ export default {
     forbid('no-broken-import', 'Every import resolves.', {}, { couldNotResolve: true }),
     forbid(
       'no-dead-module',
-      'Every module of the product is reachable from an entry point.',
+      'Every module of the product is reachable from an entry point, but for declarations of types.',
       { path: ENTRY_POINTS },
-      { path: PRODUCT, pathNot: ENTRY_POINTS, reachable: false },
+      { path: PRODUCT, pathNot: [ENTRY_POINTS, '\\.d\\.ts$'], reachable: false },
     ),
   ],
   options: {

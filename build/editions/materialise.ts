@@ -8,13 +8,14 @@
 
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BOOLEAN, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { Published } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
+import { writeComparisons } from './write-comparisons.ts';
 
 const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');
 const LAKE_BATCH = readSql(import.meta.url, 'sql/lake-batch.sql');
@@ -27,7 +28,7 @@ const BATCH_ROWS = 1_000_000;
 /** The fields of an indicator that batch statements use. */
 export type BatchIndicator = Pick<
   PlannedIndicator,
-  'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom'
+  'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom' | 'ciLevel'
 > & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
 
 /** Indicators of one lake file by id. Never empty. */
@@ -78,6 +79,7 @@ export async function prepareTables(
     { type: VARCHAR, values: indicators.map(({ id }) => id) },
     { type: VARCHAR, values: indicators.map(({ slug }) => slug) },
     { type: INTEGER, values: indicators.map(({ projectedFrom }) => projectedFrom) },
+    { type: DOUBLE, values: indicators.map(({ ciLevel }) => ciLevel) },
     { type: BOOLEAN, values: indicators.map(({ record }) => record.higher_is_better === false) },
     { type: BOOLEAN, values: indicators.map(({ record }) => record.no_rank) },
   ]);
@@ -97,6 +99,7 @@ export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<vo
 /** Writes the observation files of a batch. */
 export async function writeBatch(duck: DuckSession, directory: string, batch: Batch): Promise<void> {
   await readLakeBatch(duck, batch);
+  await writeComparisons(duck);
   await duck.run(RANKED_BATCH);
   for (const { id, number } of batch.indicators) {
     await duck.run(WRITE_OBSERVATIONS, { number, file: join(directory, observationsFile(id)) });

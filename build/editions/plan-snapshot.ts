@@ -39,6 +39,8 @@ export interface PlannedIndicator {
   topicOrder: number;
   /** First projected year for rows without a flag. */
   projectedFrom: number;
+  /** Confidence level of the bounds; null where none is declared. */
+  ciLevel: number | null;
   /** Its lake file (Parquet). */
   lake: string;
   /** Its rows in the lake file, disabled countries included. */
@@ -73,7 +75,7 @@ export interface SnapshotPlan {
 }
 
 /** Increment when the computation of published observations changes. */
-const MATERIALISE_VERSION = 1;
+const MATERIALISE_VERSION = 2;
 /** Sorts indicators without a curated order last. */
 const UNORDERED = 1_000_000;
 /** Beyond every year; an SQL integer parameter. */
@@ -170,11 +172,13 @@ function planIndicator(
   const original = recordOf(id, definition, entry, { ...overlay, ...unranked });
   const record = applyOverride(original, { ...override, ...unranked });
   const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
+  const ciLevel = overlay.ci_level ?? definition.ci_level ?? null;
   const inputs = [
     MATERIALISE_VERSION,
     facts.digest,
     spine,
     projectedFrom,
+    ciLevel,
     record.higher_is_better,
     record.no_rank,
   ];
@@ -187,6 +191,7 @@ function planIndicator(
     original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
+    ciLevel,
     lake: run.observations,
     lakeRows: facts.rows,
     inputs: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),

@@ -1,6 +1,7 @@
 /**
- * Verifies a snapshot before it is served, or on request: every observation is a row of the lake, every rank is right,
- * every file matches the manifest, and nothing withheld is in it. Any failure is a `SnapshotError`.
+ * Verifies a snapshot before it is served, or on request: every observation is a row of the lake, every rank is right
+ * and within its interval, every file matches the manifest, and nothing withheld is in it. Any failure is a
+ * `SnapshotError`.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -11,6 +12,7 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import {
+  type BatchIndicator,
   batchIndicators,
   filesOf,
   numbersOf,
@@ -38,7 +40,7 @@ export class SnapshotError extends Error {
 export async function verifyFigures(
   duck: DuckSession,
   directory: string,
-  indicators: readonly PlannedIndicator[],
+  indicators: readonly BatchIndicator[],
   coverage: ReadonlyMap<string, IndicatorCoverage>,
   onIndicators: (done: number) => void,
 ): Promise<void> {

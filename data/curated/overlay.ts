@@ -20,7 +20,7 @@ type Column = 'slug' | Setting;
 
 const SETTINGS = Object.keys(indicatorOverlay.shape) as Setting[];
 const BOOLEAN: readonly Column[] = ['preferred', 'featured', 'no_rank', 'enabled', 'redistributable'];
-const NUMBER: readonly Column[] = ['order', 'projected_from', 'min', 'max'];
+const NUMBER: readonly Column[] = ['order', 'projected_from', 'ci_level', 'min', 'max'];
 
 /** In a `higher_is_better` cell: neither direction is better. An empty cell means not curated. */
 const NEITHER_BETTER = 'none';

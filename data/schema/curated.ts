@@ -27,6 +27,10 @@ export const topicSlug = z.enum(TOPIC_SLUGS);
 export const topicDefinition = z.strictObject({ slug: topicSlug, name: z.string(), description: z.string() });
 export type TopicDefinition = z.infer<typeof topicDefinition>;
 
+const LEVEL_RANGE = 'a share between 0.5 and 1, such as 0.95';
+/** Confidence level of upstream's bounds. */
+const confidenceLevel = z.number().gt(0.5, LEVEL_RANGE).lt(1, LEVEL_RANGE);
+
 /** Curated settings of one indicator. Absent settings come from upstream. */
 export const indicatorOverlay = z.strictObject({
   name: z.string().min(1).optional(),
@@ -48,6 +52,8 @@ export const indicatorOverlay = z.strictObject({
   attribution: z.string().optional(),
   /** First forecast year, for series whose rows carry no flag. */
   projected_from: z.int().optional(),
+  /** Confidence level of the bounds. Without one there are no rank intervals. */
+  ci_level: confidenceLevel.optional(),
   /** Values outside are rejected as out of bounds. */
   min: z.number().optional(),
   max: z.number().optional(),
@@ -106,6 +112,8 @@ export const providerDefinition = z.strictObject({
   places: z.array(z.string()).default(['iso3']),
   /** First forecast year of every series whose rows carry no flag. */
   projected_from: z.int().optional(),
+  /** Confidence level of the bounds of every series. */
+  ci_level: confidenceLevel.optional(),
   default_topic: topicSlug,
   rules: z.array(indicatorRule).default([]),
   /** Settings of single indicators by slug. `overlay/<id>.csv` takes precedence. */

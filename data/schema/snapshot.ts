@@ -55,6 +55,8 @@ export const OBSERVATION_COLUMNS = {
   rank: 'INTEGER',
   rank_delta_1y: 'INTEGER',
   projected: 'BOOLEAN',
+  rank_lo: 'INTEGER',
+  rank_hi: 'INTEGER',
 } as const;
 
 /** The five free routes that are one file each. */

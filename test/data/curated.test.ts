@@ -74,6 +74,7 @@ describe('the overlay of a series', () => {
       order: 7,
       featured: true,
       projected_from: 2024,
+      ci_level: 0.9,
       description: 'Use, all of it',
     });
   });

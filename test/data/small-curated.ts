@@ -49,9 +49,9 @@ export const SMALL: Readonly<Record<string, string>> = {
     '',
   ].join('\n'),
   'overlay/atlas.csv': [
-    'slug,topic,higher_is_better,order,featured,projected_from,description',
-    'energy_use,,none,7,true,2024,"Use, all of it"',
-    'gdp,economy,true,,,,',
+    'slug,topic,higher_is_better,order,featured,projected_from,ci_level,description',
+    'energy_use,,none,7,true,2024,0.9,"Use, all of it"',
+    'gdp,economy,true,,,,,',
     '',
   ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',

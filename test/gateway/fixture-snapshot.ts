@@ -168,6 +168,8 @@ async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Prom
     number(row.rank, (value) => appender.appendInteger(value));
     number(row.rank_delta_1y, (value) => appender.appendInteger(value));
     appender.appendBoolean(row.projected ?? false);
+    appender.appendNull();
+    appender.appendNull();
     appender.endRow();
   }
   appender.closeSync();

@@ -2,7 +2,7 @@
 -- `number` is the position of an indicator's id among all ids.
 CREATE TABLE enabled (iso3 VARCHAR PRIMARY KEY);
 CREATE TABLE planned (
-  number INTEGER, id VARCHAR, slug VARCHAR, projected_from INTEGER, ascending BOOLEAN, no_rank BOOLEAN
+  number INTEGER, id VARCHAR, slug VARCHAR, projected_from INTEGER, ci_level DOUBLE, ascending BOOLEAN, no_rank BOOLEAN
 );
 CREATE TABLE catalogue (
   id VARCHAR, name VARCHAR, description VARCHAR, unit VARCHAR, topic VARCHAR, higher_is_better BOOLEAN,

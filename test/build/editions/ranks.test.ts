@@ -73,6 +73,7 @@ const SERIES = [true, false].map(
     lake: '',
     lakeRows: 0,
     projectedFrom: 3000,
+    ciLevel: null,
     record: { higher_is_better: higherIsBetter, no_rank: false },
   }),
 );

@@ -1,0 +1,466 @@
+/**
+ * Rank intervals as the build writes them, compared with the definition read word by word, and with the published method
+ * on figures of PISA.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ndtr, ndtri } from 'cephes';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type BatchIndicator,
+  batchIndicators,
+  prepareTables,
+  writeBatch,
+} from '../../../build/editions/materialise.ts';
+import { verifyFigures } from '../../../build/publish/verify.ts';
+import { DuckSession } from '../../../build/runtime/duckdb.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { query, readObservations } from '../parquet-readers.ts';
+
+interface Figure {
+  iso3: string;
+  year?: number;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+interface Series {
+  /** Declared confidence level. */
+  level: number | null;
+  higherIsBetter?: boolean;
+  noRank?: boolean;
+  figures: readonly Figure[];
+}
+
+interface Ranked {
+  iso3: string;
+  year: number;
+  rank: number | null;
+  rank_lo: number | null;
+  rank_hi: number | null;
+}
+
+const pisa: { iso3: string; subject: string; score: number; error: number }[] = parse(
+  readFileSync(join(import.meta.dirname, 'pisa-2018.csv')),
+  {
+    columns: true,
+    cast: (cell, { column }) => (column === 'score' || column === 'error' ? Number(cell) : cell),
+  },
+);
+const COUNTRIES = [...new Set(pisa.map(({ iso3 }) => iso3))].sort();
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'almanac-rank-intervals-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+let runs = 0;
+/** Builds the observation files of some series, and reads their ranks by country and year. */
+const publish = (series: readonly Series[]): Promise<Ranked[][]> =>
+  build(series, (out, indicators) =>
+    Promise.all(
+      indicators.map(
+        async ({ id }) => (await readObservations(join(out, observationsFile(id)))) as unknown as Ranked[],
+      ),
+    ),
+  );
+
+/** Builds the observation files of some series in a new session, for use in it. */
+async function build<Result>(
+  series: readonly Series[],
+  use: (out: string, indicators: BatchIndicator[], duck: DuckSession) => Promise<Result>,
+): Promise<Result> {
+  runs += 1;
+  const out = join(directory, String(runs));
+  await mkdir(join(out, 'observations'), { recursive: true });
+  const lake = join(out, 'lake.parquet');
+  const literal = (value: number | null): string => (value === null ? 'NULL' : `'${value}'`);
+  const rows = series.flatMap(({ figures }, number) =>
+    figures.map(
+      ({ iso3, year = 2018, value, low, high }) =>
+        `('s${number}', '${iso3}', ${year}, ${[value, low, high].map((x) => `${literal(x)}::DOUBLE`).join()})`,
+    ),
+  );
+  await query(`COPY (
+    SELECT *, NULL::BOOLEAN AS projected, NULL::VARCHAR AS status
+    FROM (VALUES ${rows.join()}) AS rows(indicator, iso3, year, value, ci_lo, ci_hi)
+    ORDER BY indicator, iso3, year
+  ) TO '${lake}' (FORMAT parquet)`);
+  const indicators = series.map(
+    ({ level, higherIsBetter = true, noRank = false, figures }, number): BatchIndicator => ({
+      id: `p.s${number}`,
+      number,
+      slug: `s${number}`,
+      lake,
+      lakeRows: figures.length,
+      projectedFrom: 3000,
+      ciLevel: level,
+      record: { higher_is_better: higherIsBetter, no_rank: noRank },
+    }),
+  );
+  const duck = await DuckSession.open({ scratch: join(out, 'scratch') });
+  try {
+    await prepareTables(duck, COUNTRIES, indicators);
+    for (const batch of batchIndicators(indicators)) await writeBatch(duck, out, batch);
+    return await use(out, indicators, duck);
+  } finally {
+    await duck.close();
+  }
+}
+
+const intervals = (rows: readonly Ranked[] = []) =>
+  Object.fromEntries(rows.map(({ iso3, rank_lo, rank, rank_hi }) => [iso3, [rank_lo, rank, rank_hi]]));
+
+/** A figure with equal margins. */
+const figure = (iso3: string, value: number, margin: number): Figure => ({
+  iso3,
+  value,
+  low: value - margin,
+  high: value + margin,
+});
+
+/** The definition of docs/quality.md for the figures of one year, by country. */
+function define({
+  level,
+  higherIsBetter = true,
+  noRank = false,
+  figures,
+}: Series): Record<string, (number | null)[]> {
+  const sign = higherIsBetter ? 1 : -1;
+  const ranked = figures.filter(({ value }) => value !== null && !noRank);
+  const scoreOf = (one: Figure): number => sign * (one.value ?? 0);
+  const testable = ranked.filter(
+    ({ value, low, high }) =>
+      level !== null && low !== null && high !== null && low <= (value ?? 0) && (value ?? 0) <= high,
+  );
+  const marginOf = (one: Figure, side: 'better' | 'worse'): number => {
+    const bound = (side === 'better') === higherIsBetter ? one.high : one.low;
+    return Math.abs((bound ?? 0) - (one.value ?? 0));
+  };
+  /** The p-value of the hypothesis that `a` is not better than `b`. */
+  const pValue = (a: Figure, b: Figure): number => {
+    const difference = scoreOf(a) - scoreOf(b);
+    if (difference <= 0) return difference < 0 ? 1 - pValue(b, a) : 0.5;
+    // The quantile, as a multiple of the declared one, at which the margin of the difference equals it.
+    const marginAt = (factor: number): number =>
+      Math.hypot(
+        grow(marginOf(a, 'worse'), marginOf(a, 'better'), factor),
+        grow(marginOf(b, 'better'), marginOf(b, 'worse'), factor),
+      );
+    if (marginAt(50) < difference) return 0;
+    let [low, high] = [0, 50];
+    for (let step = 0; step < 80; step += 1) {
+      const middle = (low + high) / 2;
+      if (marginAt(middle) < difference) low = middle;
+      else high = middle;
+    }
+    return ndtr(-high * -ndtri((1 - (level ?? 0)) / 2));
+  };
+  return Object.fromEntries(
+    figures.map((own) => {
+      if (!ranked.includes(own)) return [own.iso3, [null, null, null]];
+      const rank = 1 + ranked.filter((other) => scoreOf(other) > scoreOf(own)).length;
+      if (!testable.includes(own)) return [own.iso3, [null, rank, null]];
+      const others = testable.filter((other) => other !== own);
+      const tests = others
+        .flatMap((other) => [
+          { side: 'better', p: pValue(other, own) },
+          { side: 'worse', p: pValue(own, other) },
+        ])
+        .sort((a, b) => a.p - b.p);
+      // Holm: the i-th smallest p-value is compared with the error shared among the hypotheses from it on.
+      const kept = tests.findIndex(({ p }, i) => p > ((1 - (level ?? 0)) / (tests.length - i)) * (1 + 1e-9));
+      const decided = tests.slice(0, kept === -1 ? tests.length : kept);
+      const count = (side: string): number => decided.filter((test) => test.side === side).length;
+      return [own.iso3, [1 + count('better'), rank, ranked.length - count('worse')]];
+    }),
+  );
+}
+
+/** A margin at a multiple of the declared quantile: the longer one of a shifted log-normal distribution. */
+function grow(margin: number, opposite: number, factor: number): number {
+  const skew = opposite === 0 ? 10 : Math.min(10, margin / opposite);
+  return margin <= opposite ? factor * margin : (margin * (skew ** factor - 1)) / (skew - 1);
+}
+
+const anyMargin = fc.oneof(fc.constantFrom(0, 1, 1, 2, 3), fc.double({ min: 0.01, max: 5, noNaN: true }));
+const anyFigures = fc
+  .uniqueArray(fc.constantFrom(...COUNTRIES), { minLength: 1, maxLength: 12 })
+  .chain((places) =>
+    fc.tuple(
+      ...places.map((iso3) =>
+        fc.record({
+          iso3: fc.constant(iso3),
+          value: fc.option(
+            fc.oneof(fc.integer({ min: -9, max: 9 }), fc.double({ min: -9, max: 9, noNaN: true })),
+            { freq: 8 },
+          ),
+          below: fc.option(
+            fc.oneof({ weight: 9, arbitrary: anyMargin }, { weight: 1, arbitrary: fc.constant(-1) }),
+            { freq: 8 },
+          ),
+          above: fc.option(anyMargin, { freq: 8 }),
+        }),
+      ),
+    ),
+  )
+  .map((all) =>
+    all.map(
+      ({ iso3, value, below, above }): Figure => ({
+        iso3,
+        value: value === null ? null : value + 0,
+        low: below === null ? null : (value ?? 0) - below,
+        high: above === null ? null : (value ?? 0) + above,
+      }),
+    ),
+  );
+const anySeries = fc.record({
+  level: fc.constantFrom(0.6, 0.8, 0.9, 0.95, 0.99),
+  higherIsBetter: fc.boolean(),
+  figures: anyFigures,
+});
+
+describe('rank intervals', () => {
+  it('equal the definition for any figures, margins and levels, and contain the rank', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anySeries, { minLength: 5, maxLength: 10 }), async (series) => {
+        const published = await publish(series);
+        expect(published.map(intervals)).toEqual(series.map(define));
+        for (const { rank_lo, rank, rank_hi } of published.flat()) {
+          if (rank_lo === null || rank === null || rank_hi === null) continue;
+          expect(rank_lo).toBeLessThanOrEqual(rank);
+          expect(rank_hi).toBeGreaterThanOrEqual(rank);
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('grow with any margin', async () => {
+    const anyWidened = fc.tuple(anySeries, fc.double({ min: 0, max: 3, noNaN: true }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyWidened, { minLength: 5, maxLength: 10 }), async (pairs) => {
+        const wider = pairs.map(([series, extra]) => ({
+          ...series,
+          figures: series.figures.map((one) =>
+            one.low === null || one.high === null || one.value === null || one.low > one.value
+              ? one
+              : {
+                  ...one,
+                  low: one.low - extra * (one.value - one.low),
+                  high: one.high + extra * (one.high - one.value),
+                },
+          ),
+        }));
+        const narrow = (await publish(pairs.map(([series]) => series))).flat();
+        (await publish(wider)).flat().forEach(({ rank_lo, rank_hi }, row) => {
+          expect(rank_lo ?? 0).toBeLessThanOrEqual(narrow[row]?.rank_lo ?? 0);
+          expect(rank_hi ?? 0).toBeGreaterThanOrEqual(narrow[row]?.rank_hi ?? 0);
+        });
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('are absent without a level, without ranks, and by country without two bounds around the value', async () => {
+    const figures: Figure[] = [
+      figure('FRA', 9, 1),
+      { iso3: 'DEU', value: 8, low: null, high: 9 },
+      { iso3: 'JPN', value: 7, low: 7.5, high: 9 },
+      { iso3: 'USA', value: null, low: 1, high: 2 },
+      figure('ITA', 1, 1),
+    ];
+    const [bounded, unbounded, unranked] = await publish([
+      { level: 0.95, figures },
+      { level: null, figures },
+      { level: 0.95, noRank: true, figures },
+    ]);
+    expect(intervals(bounded)).toEqual({
+      // Germany and Japan cannot be compared: either could be first, or last.
+      FRA: [1, 1, 3],
+      DEU: [null, 2, null],
+      JPN: [null, 3, null],
+      USA: [null, null, null],
+      ITA: [2, 4, 4],
+    });
+    expect(unbounded?.map(({ rank_lo, rank_hi }) => [rank_lo, rank_hi])).toEqual(
+      figures.map(() => [null, null]),
+    );
+    expect(unranked?.map(({ rank_lo, rank_hi }) => [rank_lo, rank_hi])).toEqual(
+      figures.map(() => [null, null]),
+    );
+  });
+
+  it('compare a pair at its declared level: margins of 3 and 4 decide a difference of 5', async () => {
+    const apart = [figure('FRA', 5, 3), figure('DEU', 0, 4)];
+    const [decided, open] = await publish([
+      { level: 0.9, figures: apart },
+      { level: 0.9, figures: [figure('FRA', 4.999, 3), figure('DEU', 0, 4)] },
+    ]);
+    expect(intervals(decided)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 2] });
+    expect(intervals(open)).toEqual({ FRA: [1, 1, 2], DEU: [1, 2, 2] });
+  });
+
+  it('use the bounds that face each other, also where lower is better', async () => {
+    // The bounds between the two are near, the others far.
+    const figures: Figure[] = [
+      { iso3: 'FRA', value: 10, low: 8, high: 90 },
+      { iso3: 'DEU', value: 5, low: -90, high: 7 },
+    ];
+    const [up, down] = await publish([
+      { level: 0.95, figures },
+      { level: 0.95, higherIsBetter: false, figures },
+    ]);
+    expect(intervals(up)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 2] });
+    expect(intervals(down)).toEqual({ DEU: [1, 1, 1], FRA: [2, 2, 2] });
+  });
+
+  it('take values without a margin as certain, and share the rank of equal ones', async () => {
+    const certain = [figure('FRA', 3, 0), figure('DEU', 2, 0), figure('JPN', 2, 0), figure('USA', 1, 0)];
+    const [rows] = await publish([{ level: 0.95, figures: certain }]);
+    expect(intervals(rows)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 3], JPN: [2, 2, 3], USA: [4, 4, 4] });
+  });
+
+  it('compare each year by itself', async () => {
+    const figures = [2017, 2018].flatMap((year) => [
+      { ...figure('FRA', 9, year === 2018 ? 20 : 1), year },
+      { ...figure('DEU', 1, 1), year },
+    ]);
+    const [rows = []] = await publish([{ level: 0.95, figures }]);
+    expect(rows.map(({ iso3, year, rank_lo, rank_hi }) => [iso3, year, rank_lo, rank_hi])).toEqual([
+      ['DEU', 2017, 2, 2],
+      ['DEU', 2018, 1, 2],
+      ['FRA', 2017, 1, 1],
+      ['FRA', 2018, 1, 2],
+    ]);
+  });
+});
+
+describe('verification', () => {
+  const series: Series = {
+    level: 0.9,
+    figures: [figure('FRA', 9, 1), figure('DEU', 5, 9), { ...figure('ITA', 1, 1), high: null }],
+  };
+  const verify = (change: string): Promise<void> =>
+    build([series], async (out, indicators, duck) => {
+      const file = join(out, observationsFile('p.s0'));
+      await query(
+        `COPY (SELECT * REPLACE (${change}) FROM read_parquet('${file}')) TO '${file}.new' (FORMAT parquet)`,
+      );
+      await rename(`${file}.new`, file);
+      const coverage = { n_countries: 3, yr_min: 2018, yr_max: 2018, latest_year: 2018 };
+      await verifyFigures(duck, out, indicators, new Map([['p.s0', { coverage, rows: 3 }]]), () => {});
+    });
+
+  it('accepts intervals as built', async () => {
+    await verify('rank_lo AS rank_lo');
+  });
+
+  it.each([
+    ['that does not contain its rank', '(rank + 1)::INTEGER AS rank_lo'],
+    ['that begins before the first rank', 'rank_lo - rank_lo AS rank_lo'],
+    ['beyond the countries with a value', 'rank_hi + 1 AS rank_hi'],
+    ['that is missing', 'NULL::INTEGER AS rank_hi'],
+    ['of a country without bounds', 'coalesce(rank_lo, 1) AS rank_lo'],
+  ])('rejects an interval %s', async (_what, change) => {
+    await expect(verify(change)).rejects.toThrow(/p\.s0: \d rows are wrong \(n_misbounded\)/);
+  });
+});
+
+/**
+ * Mean scores with standard errors of the OECD's members (OECD, PISA 2018 Database, as in the package csranks of the
+ * method's authors, github.com/danielwilhelm/R-CS-ranks), and the interval that the package documents for one of them. The
+ * OECD's own table of rank ranges was not at hand.
+ */
+describe('on PISA 2018', () => {
+  const z = -ndtri(0.025);
+  const of = (subject: string) => pisa.filter((row) => row.subject === subject);
+  const asSeries = (subject: string): Series => ({
+    level: 0.95,
+    figures: of(subject).map(({ iso3, score, error }) => figure(iso3, score, z * error)),
+  });
+
+  it('contain the interval that csranks documents for the United Kingdom: 8 to 23, ranked 13', async () => {
+    const [rows] = await publish([asSeries('mathematics')]);
+    const [low, rank, high] = intervals(rows).GBR ?? [];
+    expect(rank).toBe(13);
+    expect(low).toBeLessThanOrEqual(8);
+    expect(high).toBeGreaterThanOrEqual(23);
+  });
+
+  it.each(['mathematics', 'reading', 'science'])(
+    'contain those of the bootstrap for all members: %s',
+    async (subject) => {
+      const [rows = []] = await publish([asSeries(subject)]);
+      const figures = of(subject);
+      const draws = normalDraws(DRAWS, figures.length);
+      const widths = { ours: 0, bootstrap: 0 };
+      figures.forEach(({ iso3 }, own) => {
+        const [low, high] = bootstrapInterval(figures, own, draws);
+        const [ourLow, , ourHigh] = intervals(rows)[iso3] ?? [];
+        expect([iso3, ourLow ?? 99]).toEqual([iso3, expect.toSatisfy((rank: number) => rank <= low)]);
+        expect([iso3, ourHigh ?? 0]).toEqual([iso3, expect.toSatisfy((rank: number) => rank >= high)]);
+        widths.ours += (ourHigh ?? 0) - (ourLow ?? 0);
+        widths.bootstrap += high - low;
+      });
+      // Holm's correction costs little: intervals are a tenth wider at most.
+      expect(widths.ours).toBeLessThan(1.1 * widths.bootstrap);
+    },
+  );
+});
+
+const DRAWS = 2000;
+
+/** The marginal confidence set of the paper: step-down, with the parametric bootstrap that csranks uses. */
+function bootstrapInterval(
+  figures: readonly { score: number; error: number }[],
+  own: number,
+  draws: readonly (readonly number[])[],
+): [low: number, high: number] {
+  const errorOf = (country: number): number => figures[country]?.error ?? 0;
+  const scoreOf = (country: number): number => figures[country]?.score ?? 0;
+  let open = figures
+    .map((_, other) => other)
+    .filter((other) => other !== own)
+    .flatMap((other) => [
+      { upper: own, lower: other },
+      { upper: other, lower: own },
+    ])
+    .map((pair) => ({ ...pair, error: Math.hypot(errorOf(pair.upper), errorOf(pair.lower)) }));
+  for (;;) {
+    const maxima = draws.map((draw) =>
+      Math.max(
+        ...open.map(
+          ({ upper, lower, error }) =>
+            ((draw[upper] ?? 0) * errorOf(upper) - (draw[lower] ?? 0) * errorOf(lower)) / error,
+        ),
+      ),
+    );
+    const critical = maxima.sort((a, b) => a - b)[Math.ceil(0.95 * DRAWS) - 1] ?? 0;
+    const rest = open.filter(
+      ({ upper, lower, error }) => (scoreOf(upper) - scoreOf(lower)) / error <= critical,
+    );
+    if (rest.length === open.length) break;
+    open = rest;
+  }
+  // Whoever is left may be above, or below.
+  const mayBeBelow = open.filter(({ lower }) => lower === own).length;
+  const mayBeAbove = open.filter(({ upper }) => upper === own).length;
+  return [figures.length - mayBeBelow, 1 + mayBeAbove];
+}
+
+/** Standard normal draws, the same in every run. */
+function normalDraws(rows: number, columns: number): number[][] {
+  let state = 2024;
+  const uniform = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return Array.from({ length: rows }, () => Array.from({ length: columns }, () => ndtri(uniform())));
+}
