@@ -8,7 +8,7 @@
  */
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
-function normalise(text: string): string {
+export function normalise(text: string): string {
   return text
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
@@ -120,7 +120,7 @@ const SYNONYMS: readonly Rewrite[] = [
 ];
 
 /** Filler words that do not tell statistics apart. */
-const FILLER = new Set(
+export const FILLER: ReadonlySet<string> = new Set(
   `the of in at by and to for from with a an on as or which that who are is be per person rate ratio total overall
    share proportion number annual estimated estimate modeled modelled ilo data source individuals people population
    persons ages age aged years year old older above birth live births any all value added including
@@ -131,7 +131,7 @@ const FILLER = new Set(
 const FALLBACK_SUBJECTS = new Set(['population', 'births', 'people']);
 
 /** Words in a name or a unit that split a statistic. */
-const PARTS: readonly Rewrite[] = [
+export const PARTS: readonly Rewrite[] = [
   [/\b(females?|women|girls?)\b/, 'female'],
   [/\b(males?|men|boys?)\b/, 'male'],
   [/\burban\b/, 'urban'],

@@ -32,6 +32,8 @@ export interface PlannedIndicator {
   providerId: string;
   /** The public record without its coverage, which is computed from the observations. */
   record: SnapshotRecord;
+  /** How upstream describes it. */
+  upstream: CatalogueEntry;
   /** For `include=sources`. */
   sources: IndicatorSource[];
   /** What operators edited, as it is without their edits; null without edits. */
@@ -187,6 +189,7 @@ function planIndicator(
     slug: entry.slug,
     providerId: definition.id,
     record,
+    upstream: entry,
     sources: sourcesOf(definition, entry, original),
     original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,

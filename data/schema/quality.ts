@@ -54,6 +54,120 @@ export const QUALITY_KINDS = {
     about: 'A series could not be read: an earlier one is published, or none.',
     extent: 'rows left out',
   },
+  unit_contradicts_name: {
+    severity: 'error',
+    about: 'The unit tells another measure, base, denominator, currency or prices than the name.',
+    extent: 'contradictions',
+  },
+  label_contradicts_source: {
+    severity: 'error',
+    about:
+      'Name or unit say something else than the slug, the name or the unit that upstream gave the series.',
+    extent: 'contradictions',
+  },
+  description_of_another: {
+    severity: 'warning',
+    about: 'The description shares no word with the name.',
+    extent: 'always 1',
+  },
+  description_uninformative: {
+    severity: 'notice',
+    about: 'The description only repeats the name, or a featured series has none.',
+    extent: 'always 1',
+  },
+  direction_contradicts_name: {
+    severity: 'error',
+    about: 'Higher counts as better for what the name calls a harm, or as worse for what it calls a benefit.',
+    extent: 'always 1',
+  },
+  topic_contradicts_name: {
+    severity: 'warning',
+    about: 'The name has words of another topic, and none of its own.',
+    extent: 'always 1',
+  },
+  unit_missing: { severity: 'warning', about: 'The series has no unit.', extent: 'always 1' },
+  price_basis_missing: {
+    severity: 'warning',
+    about: 'The unit is money, but tells neither current prices nor the year of constant ones.',
+    extent: 'always 1',
+  },
+  label_repeated: {
+    severity: 'warning',
+    about: 'Two series of a provider have the same name and unit.',
+    extent: 'always 1',
+  },
+  label_changed: {
+    severity: 'warning',
+    about: 'The label changed since the snapshot before, while the figures stayed as they were.',
+    extent: 'fields that changed',
+  },
+  level_changed: {
+    severity: 'error',
+    about:
+      'The figures moved to another level since the snapshot before, while name and unit stayed as they were.',
+    extent: 'factor',
+  },
+  figures_out_of_stated_range: {
+    severity: 'error',
+    about: 'Figures outside the range that name or unit state.',
+    extent: 'distance from the range',
+  },
+  size_contradicts_unit: {
+    severity: 'error',
+    about: 'The unit is a rate, but the figures grow with the population, or it is a total, and they do not.',
+    extent: 'hundredths of the rank correlation with population, away from what the unit implies',
+  },
+  same_figures_other_label: {
+    severity: 'error',
+    about: 'Two series have the same figures, but labels that contradict each other.',
+    extent: '% of common figures that are the same',
+  },
+  scale_contradicts_unit: {
+    severity: 'error',
+    about: 'Two series have the same digits, but powers of ten apart that their units do not explain.',
+    extent: 'powers of ten',
+  },
+  conversion_contradicts_label: {
+    severity: 'error',
+    about: 'US dollars at market rates that are called international dollars, or the reverse.',
+    extent: 'always 1',
+  },
+  base_year_contradicts_label: {
+    severity: 'error',
+    about: 'Constant prices whose base year is not the one named, or that are called current.',
+    extent: 'years',
+  },
+  twins_differ_in_direction: {
+    severity: 'warning',
+    about: 'Series of one concept, for one of which higher is better and for the other not.',
+    extent: 'always 1',
+  },
+  twins_differ_in_topic: {
+    severity: 'warning',
+    about: 'Series of one concept that stand under different topics.',
+    extent: 'always 1',
+  },
+  twins_differ_in_unit: {
+    severity: 'warning',
+    about:
+      'Series of one concept whose units or names contradict each other: reported and estimated, other prices.',
+    extent: 'contradictions',
+  },
+  twins_differ_in_projection: {
+    severity: 'warning',
+    about: 'Series of one concept, one of which projects countries and years that the other observes.',
+    extent: 'figures',
+  },
+  twins_both_featured: {
+    severity: 'notice',
+    about: 'Series of one concept that are both featured.',
+    extent: 'always 1',
+  },
+  preferred_older_than_twin: {
+    severity: 'warning',
+    about: 'The preferred series of a concept ends before another one.',
+    extent: 'years',
+  },
 } as const satisfies Record<string, QualityKind>;
 export type QualityKindName = keyof typeof QUALITY_KINDS;
 export const qualityKind = z.enum(Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]]);

@@ -21,12 +21,16 @@ afterEach(() => world.remove());
 
 /** A share in per cent with some values of France above 100. */
 const share = (...tooHigh: number[]): Series => ({
-  name: 'Salaried workers (% of employment)',
+  name: 'Household spending (% of total expenditure)',
   unit: 'percent',
   cells: [
     ...[10, 20, 30].map((value, at): Cell => ['DEU', 2000 + at, value]),
     ...tooHigh.map((value, at): Cell => ['FRA', 2000 + at, value]),
   ],
+});
+const called = (who: string, series: Series): Series => ({
+  ...series,
+  name: `${who} spending (% of total expenditure)`,
 });
 const plain: Series = { name: 'Cattle', unit: 'head', cells: [['DEU', 2000, 500]] };
 
@@ -87,9 +91,9 @@ describe('the quality report', () => {
   });
 
   it('tells what is new, worse and gone since the night before, and since when it is found', async () => {
-    await night({ share: share(101), other: share(102) });
+    await night({ share: share(101), other: called('Other', share(102)) });
     world.tomorrow();
-    const second = await night({ share: share(101, 101), third: share(103), plain });
+    const second = await night({ share: share(101, 101), third: called('Third', share(103)), plain });
     expect(second.quality).toMatchObject({ findings: 2, new: 1, worse: 1, gone: 1 });
     const byId = new Map((await reported('2026-11-21')).map((one) => [one.indicator, one]));
     expect(byId.get('atlas.share')).toMatchObject({
@@ -102,7 +106,7 @@ describe('the quality report', () => {
   it('compares with another day, however often a day is built', async () => {
     await night({ share: share(101), plain });
     world.tomorrow();
-    await night({ share: share(101), third: share(103), plain });
+    await night({ share: share(101), third: called('Third', share(103)), plain });
     world.clock += 3_600_000;
     const { quality } = await world.build();
     expect(quality).toMatchObject({ findings: 2, new: 1, worse: 0, gone: 0 });
@@ -186,7 +190,7 @@ describe('a decision', () => {
       'share_out_of_range,atlas.share,,9,accept,ada,2026-11-20,The same as in atlas.secret.',
       'share_out_of_range,atlas.secret,,9,withhold,ada,2026-11-20,Wrong.',
     );
-    await night({ share: share(101), secret: share(101), plain });
+    await night({ share: share(101), secret: called('Public', share(101)), plain });
     expect(await reported('2026-11-20')).toMatchObject([{ indicator: 'atlas.share', decision: 'accept' }]);
     expect(await published()).toEqual({});
   });
@@ -210,7 +214,7 @@ describe('a decision', () => {
 });
 
 it('keeps what a failing check found the night before, of series that are still published', async () => {
-  await night({ share: share(101), other: share(102) });
+  await night({ share: share(101), other: called('Other', share(102)) });
   const before = await reported('2026-11-20');
   const broken: QualityCheck = {
     kinds: ['share_out_of_range'],

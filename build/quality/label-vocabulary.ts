@@ -1,0 +1,297 @@
+/**
+ * Reads what the words of a label claim about its figures: measure, denominator, base of a share, currency, prices, part
+ * of the population, the direction and the topic that plain words imply.
+ *
+ * Two texts of one series contradict when both claim something of an aspect and nothing in common.
+ */
+import { FILLER, normalise, PARTS } from '../editions/concept-vocabulary.ts';
+
+export type Aspect =
+  | 'measure'
+  | 'denominator'
+  | 'base'
+  | 'currency'
+  | 'prices'
+  | 'base year'
+  | 'collection'
+  | 'flow'
+  | 'sex'
+  | 'residence'
+  | 'age'
+  | 'level of education'
+  | 'event'
+  | 'income group';
+
+/** What a text says of an aspect: each value with the words that say it. */
+export type Claims = ReadonlyMap<Aspect, ReadonlyMap<string, string>>;
+
+/** A `$1` in the value stands for the groups that matched. */
+type Reading = readonly [aspect: Aspect, value: string, pattern: RegExp];
+
+/** Dollars as the thing measured: not a poverty line ($3.00 a day), a denominator or a billionaire. */
+const MONEY =
+  /(?<!\bper [a-z0-9 ]*)(?:(?:\bus ?|\bppp ?|\binternational |\bint )?\$(?! ?\d)|\b(?:us |international )?dollars?\b|\busd\b|\bnational currency\b|\blcu\b)(?! billionaires?)/;
+
+const READINGS: readonly Reading[] = [
+  ['measure', 'share', /(?<!\d ?)%|\bper 100 (?!\d)/],
+  ['measure', 'money', MONEY],
+  ['measure', 'rate', /\bper (?:\d+|(?:one )?(?:million|thousand)) (?!ppp|us|int)/],
+  ['measure', 'count', /\bnumber of (?!years)|\btotal (?:number|deaths)\b/],
+  ['denominator', '$1', /\bper (\d+) (?!ppp|us|int)/],
+  ['denominator', '1000000', /\bper (?:one )?million\b/],
+  ['base', '$1', /(?<!\d ?)% of (?!total(?: <|$))(?:total )?(\w+(?: \w+)*)/],
+  ['currency', 'international', /\bppp\b|\bpurchasing power|\binternational (?:\$|dollars?)|\bint \$/],
+  ['currency', 'US', /\bus ?\$|\bus dollars?\b|\busd\b/],
+  ['currency', 'national', /\bnational currency\b|\blocal currency\b|\blcu\b/],
+  ['prices', 'current', /\bcurrent (?=prices|us|int|ppp|\$|local|national)|\bnot inflation adjusted\b/],
+  ['prices', 'constant', /\bconstant\b|(?<!\bnot )\binflation adjusted\b|\b(?:at|in) (?:19|20)\d\d prices/],
+  ['base year', '$1', /\b((?:19|20)\d\d) (?=us|ppp|int|prices|purchasing|constant)|(?<=\$)((?:19|20)\d\d)\b/],
+  ['collection', 'reported', /\breported\b|\bnotified\b/],
+  ['collection', 'estimated', /\bestimated?s?\b|\bmodel+ed\b/],
+  ['flow', 'in', /\bimports?\b|\binflows?\b|\breceived\b|\breceipts\b/],
+  ['flow', 'out', /\bexports?\b|\boutflows?\b|\bgiven\b|\bpayments\b/],
+  ['age', '$1', /\bage[sd]* (?:group )?(\d+) (?:to )?(\d+)\b/],
+  ['age', '$1+', /\bage[sd]* (?:group )?(\d+) ?(?:\+|plus\b|and (?:above|older|over)\b)/],
+  ['event', 'affected', /\baffected\b/],
+];
+
+/** Words of `PARTS` that exclude each other. */
+const SPLITS: ReadonlyMap<Aspect, readonly string[]> = new Map<Aspect, readonly string[]>([
+  ['sex', ['female', 'male']],
+  ['residence', ['urban', 'rural']],
+  ['level of education', ['preprimary', 'primary', 'secondary', 'tertiary']],
+  ['event', ['new', 'prevalence', 'deaths']],
+  ['income group', ['poorest', 'richest']],
+]);
+
+/** Brackets and commas become `<`, which no pattern crosses. */
+function prepare(text: string): string {
+  const marked = text.replaceAll('/', ' per ').replaceAll(/[()]|[,;:](?!\d)/g, ' < ');
+  return normalise(marked).replaceAll(/\bper ?cent(?:age)?\b|\bpct\b|\bperc\b/g, '%');
+}
+
+/** Parses one text of a label: a name, a unit, or the words of a slug. */
+export function readClaims(text: string): Claims {
+  const claims = new Map<Aspect, Map<string, string>>();
+  const add = (aspect: Aspect, value: string, words: string): void => {
+    const values = claims.get(aspect) ?? new Map<string, string>();
+    claims.set(aspect, values.set(value, words.trim()));
+  };
+  const plain = prepare(text);
+  for (const [aspect, value, pattern] of READINGS) {
+    const match = pattern.exec(plain);
+    if (match) add(aspect, value.replace('$1', match.slice(1).filter(Boolean).join('-')), match[0]);
+  }
+  for (const [pattern, part] of PARTS) {
+    const match = pattern.exec(plain);
+    for (const [aspect, parts] of match ? SPLITS : [])
+      if (parts.includes(part)) add(aspect, part, match?.[0] ?? '');
+  }
+  return claims;
+}
+
+/** Words of two texts that contradict each other. */
+export interface Contradiction {
+  aspect: Aspect;
+  a: string;
+  b: string;
+}
+
+/** Longer texts may name a base in more words: one common word is enough. */
+const isCommon = (aspect: Aspect, value: string, others: ReadonlyMap<string, string>): boolean =>
+  others.has(value) ||
+  (aspect === 'base' &&
+    [...others.keys()].some((other) => other.split(' ').some((word) => value.split(' ').includes(word))));
+
+export function contradictions(a: Claims, b: Claims): Contradiction[] {
+  return [...a].flatMap(([aspect, values]) => {
+    const others = b.get(aspect);
+    if (!others || [...values.keys()].some((value) => isCommon(aspect, value, others))) return [];
+    return [{ aspect, a: [...values.values()].join(', '), b: [...others.values()].join(', ') }];
+  });
+}
+
+/** Plain words of harms and benefits. */
+const HARM =
+  /\b(?:deaths?|mortality|stillbirths|unemployment|poverty|malnutrition|undernourishment|underweight|stunting|wasting|murders?|homicides?|suicides?|drownings|killed|out of school|(?:hiv|tb|tuberculosis|malaria|cancer|diabetes|anemia) (?:new )?(?:cases|incidence|prevalence)|pollution|slums?|corruption)\b/;
+const BENEFIT =
+  /\b(?:life expectancy|literacy|access to|immuni[sz]ation|vaccinat\w*|completion rate|income per person|skilled health staff|surviv\w*)\b/;
+/** The opposite of a harm, or a measure of how well a harm is recorded or treated. */
+const TURNED =
+  /\b(?:registration|coverage|detection|treatment|without|lack of|no access|unmet|reduction|expenditure)\b/;
+
+/** The direction that plain words of a name imply, with these words; null when they imply none, or both. */
+export function impliedDirection(name: string): { higher_is_better: boolean; words: string } | null {
+  const plain = prepare(name);
+  const harm = HARM.exec(plain)?.[0];
+  const benefit = BENEFIT.exec(plain)?.[0];
+  if ((harm === undefined) === (benefit === undefined) || TURNED.test(plain)) return null;
+  return { higher_is_better: harm === undefined, words: harm ?? benefit ?? '' };
+}
+
+/** Strong words and the topics that they allow. */
+const TOPIC_WORDS: readonly (readonly [RegExp, readonly string[]])[] = [
+  [
+    /\b(?:mortality|stillbirths|cancer|hiv|tb|tuberculosis|malaria|immuni[sz]ation|hospital|blood|cholesterol|suicides?|disease|newborn|health)\b/,
+    ['health', 'gender', 'trade'],
+  ],
+  [/\b(?:school|literacy|pupils?|students?|enrol?lment|tertiary education)\b/, ['education', 'gender']],
+  [
+    /\b(?:unemployment|employment|labou?r force|workers|employed|working hours)\b/,
+    ['labour', 'gender', 'governance'],
+  ],
+  [
+    /\b(?:gdp|gni) (?:per|growth|deflator|total)\b|\binflation (?!adjusted)|\binterest rate\b|\bexternal debt\b|\bgovernment (?:debt|revenue)\b/,
+    ['economy', 'labour', 'energy'],
+  ],
+  [/\b(?:exports?|imports?|merchandise|tariff)\b/, ['trade', 'economy', 'governance', 'technology']],
+  [/\b(?:poverty|gini|income shares?|billionaires?)\b/, ['poverty']],
+  [
+    /\b(?:electricity|coal|natural gas|crude oil|nuclear (?!weapons)|hydro|energy)\b/,
+    ['energy', 'environment', 'health', 'economy'],
+  ],
+  [
+    /\b(?:co2|greenhouse|forest|methane|earthquake|flood|drought|storm|tsunami)\b/,
+    ['environment', 'agriculture', 'energy'],
+  ],
+  [/\b(?:internet|broadband|cell phones?|mobile cellular|telephone|computers?|patents?)\b/, ['technology']],
+  [
+    /\b(?:democracy|military|armed forces|arms|parliaments?|murders?|homicides?|battle)\b/,
+    ['governance', 'gender', 'health', 'trade'],
+  ],
+  [
+    /\b(?:fertility|population density|population growth|birth rate|median age|sex ratio)\b/,
+    ['population', 'health'],
+  ],
+  [/\b(?:cereal|crops?|livestock|arable|fertili[sz]er|agricultural land)\b/, ['agriculture', 'environment']],
+];
+
+/** The first strong word whose topics do not include the given one; null when none contradicts or another one agrees. */
+export function contradictsTopic(
+  name: string,
+  topic: string,
+): { words: string; topics: readonly string[] } | null {
+  const plain = prepare(name);
+  const found = TOPIC_WORDS.flatMap(([pattern, topics]) => {
+    const words = pattern.exec(plain)?.[0];
+    return words === undefined ? [] : [{ words: words.trim(), topics }];
+  });
+  return found.some(({ topics }) => topics.includes(topic)) ? null : (found[0] ?? null);
+}
+
+/** Money whose price basis is not told: neither current nor constant prices, or constant ones without their year. */
+export function missingPriceBasis(name: string, unit: string): string | null {
+  const ofUnit = readClaims(unit);
+  const claims = readClaims(`${name} ${unit}`);
+  const currency = ofUnit.get('currency');
+  if (ofUnit.get('measure')?.has('money') !== true || currency?.has('national') === true) return null;
+  if (claims.has('base year') || claims.get('prices')?.has('current') === true) return null;
+  return claims.get('prices')?.has('constant') === true ? 'constant prices without their year' : 'no prices';
+}
+
+/** Money that follows income: its conversion can be told from the figures. */
+export const isIncome = (name: string): boolean =>
+  /\b(?:gdp|gni|gnp|gross (?:domestic|national) (?:product|income)|income per|labou?r cost|wages?|earnings)\b/.test(
+    prepare(name),
+  );
+
+/** Words of a slug. Of a provider's code, such as `NY.GDP.PCAP.CD`, they are its parts. */
+export const slugText = (slug: string): string => slug.replaceAll(/[_.-]+/g, ' ');
+
+/** Words are compared by their first letters, so that inflected forms are equal. */
+const STEM = 5;
+
+/** The stems of the words that tell a series from others. */
+export function tellingWords(text: string): ReadonlySet<string> {
+  const words = prepare(text).match(/[a-z][a-z0-9]{2,}/g) ?? [];
+  const telling = words.filter((word) => !FILLER.has(word) && !/^(?:under|over)$/.test(word));
+  return new Set(telling.map((word) => word.slice(0, STEM)));
+}
+
+/** Ages and limits, which tell a series, too. */
+const numbersOf = (plain: string): string[] => plain.match(/\b\d\d\b/g) ?? [];
+
+/**
+ * Whether a label shares a telling word or a number with another text, or has none. An acronym is shared by the words that
+ * it stands for.
+ */
+export function sharesWords(label: string, text: string): boolean {
+  const plain = prepare(text);
+  const words = tellingWords(label);
+  const initials = (plain.match(/[a-z]+/g) ?? []).map((word) => word[0]).join('');
+  const numbers = numbersOf(plain);
+  return (
+    words.size === 0 ||
+    [...words].some(
+      (word) => plain.includes(word) || (/^[a-z]{3,4}$/.test(word) && initials.includes(word)),
+    ) ||
+    numbersOf(prepare(label)).some((number) => numbers.includes(number))
+  );
+}
+
+const NUMBER = String.raw`(-?\d{1,3}(?:\.\d+)?)(?!\d)`;
+/** Ranges that a label states, read from the text as it is written: normalised text has lost its signs. */
+const STATED_RANGES: readonly RegExp[] = [
+  new RegExp(
+    String.raw`(?:index|scale|score|points|levels?)\s*\(?(?:from )?${NUMBER}(?: ?[–-] ?| to )${NUMBER}`,
+    'i',
+  ),
+  new RegExp(String.raw`${NUMBER}\s*=[^()=]*?\bto ${NUMBER}\s*=`, 'i'),
+];
+/** The longest life. */
+const LIFE: Readonly<{ min: number; max: number }> = { min: 0, max: 120 };
+
+/** The range that name and unit leave to the figures, with the words that state it; null when they state none. */
+export function rangeOf(name: string, unit: string): { min: number; max: number; words: string } | null {
+  for (const pattern of STATED_RANGES) {
+    const match = pattern.exec(unit) ?? pattern.exec(name);
+    if (match) return { min: Number(match[1]), max: Number(match[2]), words: match[0] };
+  }
+  const rate = /\b(?:deaths|cases|stillbirths)\b.* per (\d+) \w*/.exec(prepare(`${name} ${unit}`));
+  if (rate) return { min: 0, max: Number(rate[1]), words: rate[0] };
+  const isLife =
+    prepare(unit) === 'years' && /\b(?:life expectancy|age|years in school|schooling)\b/.test(prepare(name));
+  return isLife ? { ...LIFE, words: 'years' } : null;
+}
+
+/** Nouns of things that are counted. */
+const COUNTED =
+  /^(?:people|persons|deaths|births|(?:new )?cases|girls|boys|children|subscriptions|subscribers|computers|patents|applications|companies|vehicles)$/;
+
+/** Whether a unit measures a total of a country or a rate; null when it cannot be told, as for prices and scores. */
+export function quantityOf(name: string, unit: string): 'total' | 'rate' | null {
+  const claims = readClaims(unit);
+  const measure = claims.get('measure');
+  const isPer = /\bper\b|\bratio\b|\baverage\b|\bmean\b|\bindex\b|\bgdp per\b/.test(
+    prepare(`${name} ${unit}`),
+  );
+  if (/\bof (?:the )?world\b/.test(prepare(unit))) return null;
+  if (
+    measure?.has('share') ||
+    measure?.has('rate') ||
+    rangeOf(name, unit) ||
+    /\bper (?:person|capita|adult)\b/.test(prepare(unit))
+  )
+    return 'rate';
+  if (isPer || claims.get('currency')?.has('national') === true) return null;
+  return measure?.has('money') === true || COUNTED.test(prepare(unit)) ? 'total' : null;
+}
+
+/** Powers of ten by which units of one quantity differ. */
+const MAGNITUDES: readonly (readonly [RegExp, number])[] = [
+  [/\bbillions?\b/, 9],
+  [/\bmillions?\b(?! people)/, 6],
+  [/\bthousands?\b|\bkilotonnes?\b|\bkt\b/, 3],
+  [/\bkm2\b|\bkm²|\bsq(?:uare)? (?:km|kilomet)/, 6],
+  [/\bhectares?\b|\bha\b/, 4],
+];
+
+/** The power of ten that turns a figure of a unit into its base: −2 for per cent, 9 for billions; 0 where there is none. */
+export function magnitudeOf(unit: string): number {
+  const plain = prepare(unit);
+  const per = /\bper (\d+)\b/.exec(plain);
+  if (per) return -Math.log10(Number(per[1]));
+  if (/\bper (?:one )?million\b/.test(plain)) return -6;
+  if (/^%|%$|^annual %/.test(plain)) return -2;
+  return MAGNITUDES.find(([pattern]) => pattern.test(plain))?.[1] ?? 0;
+}

@@ -1,0 +1,336 @@
+/** Checks of labels: against themselves, upstream, the figures, other series, and the night before. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { QualityCheck } from '../../../build/quality/check.ts';
+import { labelChanges, levelFactor } from '../../../build/quality/checks/label-changes.ts';
+import { labelFigures } from '../../../build/quality/checks/label-figures.ts';
+import { labelWords } from '../../../build/quality/checks/label-words.ts';
+import { priceBasis } from '../../../build/quality/checks/price-basis.ts';
+import { sameFigures } from '../../../build/quality/checks/same-figures.ts';
+import { contradictions, magnitudeOf, rangeOf, readClaims } from '../../../build/quality/label-vocabulary.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
+import { DATA } from '../world.ts';
+import { checkedSeries, type Labelled, type Row, withSeries } from './checked-series.ts';
+
+const COUNTRIES = (await loadCurated(DATA)).countries.slice(0, 100).map(({ iso3 }) => iso3);
+
+/** Kind, series and other series of what a check finds. */
+async function found(check: QualityCheck, labelled: Record<string, Labelled>): Promise<string[]> {
+  const doubts = await withSeries(labelled, (context) => check.find(context));
+  expect(doubts.filter(({ kind }) => !check.kinds.includes(kind))).toEqual([]);
+  return doubts
+    .map(({ kind, indicator, other }) => [kind, indicator, other].filter(Boolean).join(' '))
+    .sort();
+}
+
+/** What the words of one series are accused of. */
+const accused = async (label: Labelled, id = 'p.series'): Promise<string[]> =>
+  (
+    await found(labelWords, {
+      [id]: { description: 'Some words on it.', upstream: { description: label.name ?? '' }, ...label },
+    })
+  ).map((kind) => kind.split(' ')[0] ?? '');
+
+describe('the words of a label', () => {
+  it.each([
+    ['Aid received (% of GNI)', '% of gross capital formation', ['unit_contradicts_name']],
+    ['Cancer deaths (per 1,000 people)', 'deaths per 100,000 people', ['unit_contradicts_name']],
+    ['Literacy rate (% of adults)', 'people', []],
+    ['Unemployment (% of labour force)', 'number of people', ['unit_contradicts_name']],
+    ['GDP per capita (constant 2015 US$)', 'constant 2015 international $', ['unit_contradicts_name']],
+    ['GDP per capita (constant 2015 US$)', 'constant 2021 US$', ['unit_contradicts_name']],
+    ['GDP per capita (current US$)', 'constant 2015 US$', ['unit_contradicts_name']],
+    ['TB cases, reported', 'estimated cases', ['unit_contradicts_name']],
+    ['Population, female', 'men', ['unit_contradicts_name']],
+    ['Agriculture (% of GDP)', 'percent', []],
+    ['Income share of the poorest 20%', 'percent', []],
+    ['Extreme poverty (% of people below $3.00 a day)', 'percent', []],
+    ['GDP/capita (US$, inflation-adjusted)', 'constant 2015 US$ per person', []],
+    ['Trade balance (US$, not inflation-adjusted)', 'current US$', []],
+    ['Official exchange rate (LCU per US$, period average)', 'LCU per US$, period average', []],
+    ['Number of dollar billionaires', 'billionaires', []],
+  ])('of “%s” in “%s”', async (name, unit, kinds) => {
+    expect(
+      await accused({ name, unit, topic: 'none' }).then((all) =>
+        all.filter((kind) => kind.startsWith('unit')),
+      ),
+    ).toEqual(kinds);
+  });
+
+  it.each([
+    ['constant US$', ['price_basis_missing']],
+    ['international $ per person', ['price_basis_missing']],
+    ['billions of US dollars', ['price_basis_missing']],
+    ['current US$', []],
+    ['international dollars at 2011 prices', []],
+    ['billions of national currency', []],
+    ['MJ/$2021 PPP GDP', []],
+    [null, ['unit_missing']],
+  ])('tell the prices of money in %s', async (unit, kinds) => {
+    expect(await accused({ name: 'Something', unit, description: 'Something of this.' })).toEqual(kinds);
+  });
+
+  it.each<[string, boolean | null, string[]]>([
+    ['Infant mortality', true, ['direction_contradicts_name']],
+    ['Infant mortality', false, []],
+    ['Infant mortality', null, []],
+    ['Youth unemployment', true, ['direction_contradicts_name']],
+    ['Life expectancy', false, ['direction_contradicts_name']],
+    ['Completeness of death registration', true, []],
+    ['Literacy and mortality', true, []],
+  ])('“%s”, where higher is better: %s', async (name, higher_is_better, kinds) => {
+    const label = { name, higher_is_better, topic: 'health', unit: 'index' };
+    const all = await accused({ ...label, description: `${name} in some words.` });
+    expect(all.filter((kind) => kind.startsWith('direction'))).toEqual(kinds);
+  });
+
+  it.each([
+    ['Hospital beds', 'trade', []],
+    ['Hospital beds', 'energy', ['topic_contradicts_name']],
+    ['School enrolment, female', 'gender', []],
+    ['Cattle', 'energy', []],
+  ])('“%s” under %s', async (name, topic, kinds) => {
+    const all = await accused({ name, topic, unit: 'index', description: `${name} in other words.` });
+    expect(all.filter((kind) => kind.startsWith('topic'))).toEqual(kinds);
+  });
+
+  it('say something else than upstream', async () => {
+    const said = (name: string, upstream: Labelled['upstream'], id = 'p.x') =>
+      accused({ name, unit: 'deaths', upstream: { description: name, ...upstream } }, id);
+    const kind = 'label_contradicts_source';
+    expect(await said('Flood deaths', { name: 'People affected by floods' })).toContain(kind);
+    expect(await said('Rural water', { name: 'Urban water' })).toContain(kind);
+    expect(await said('Cattle', { name: 'Telephones' })).toContain(kind);
+    expect(await said('Flood deaths', {}, 'p.flood_deaths_annual')).not.toContain(kind);
+    expect(await said('Storm damage', {}, 'p.flood_deaths_annual')).not.toContain(kind);
+  });
+
+  it('are compared with slugs that are words, and not with codes', async () => {
+    const label = (name: string): Labelled => ({ name, unit: 'index', description: `${name} told.` });
+    const wordy = {
+      'p.cattle': label('Cattle'),
+      'p.rice': label('Rice'),
+      'p.sheep': label('Sheep'),
+      'p.goats': label('Goats'),
+    };
+    const kind = 'label_contradicts_source';
+    expect(await found(labelWords, { ...wordy, 'p.wheat': label('Barley') })).toEqual([`${kind} p.wheat`]);
+    expect(await found(labelWords, { 'q.AG.A': label('Cattle'), 'q.AG.B': label('Rice') })).toEqual([]);
+  });
+
+  it('are described by words of their own', async () => {
+    const label = { name: 'Tetanus deaths in newborn', unit: 'deaths', topic: 'health' };
+    const repeats = 'Tetanus deaths, newborn (deaths)';
+    expect(await accused({ ...label, description: repeats })).toEqual(['description_uninformative']);
+    expect(await accused({ ...label, description: null })).toEqual([]);
+    expect(await accused({ ...label, description: null, featured: true })).toEqual([
+      'description_uninformative',
+    ]);
+    const other = 'Vehicles on paved roads.';
+    expect(await accused({ ...label, description: other, upstream: { description: other } })).toEqual([
+      'description_of_another',
+    ]);
+    expect(await accused({ ...label, description: 'Babies who die of lockjaw.' })).toEqual([]);
+  });
+
+  it('tell two series of one provider apart', async () => {
+    const label = { name: 'Cattle', unit: 'head', description: 'Cattle on farms.' };
+    expect(await found(labelWords, { 'p.a': label, 'p.b': label, 'q.a': label })).toEqual([
+      'label_repeated p.a p.b',
+    ]);
+  });
+
+  it('contradict in both orders or in none, and never themselves', () => {
+    const words = [
+      '% of GDP',
+      '% of GNI',
+      'per 1,000',
+      'per 100,000',
+      'constant 2015 US$',
+      'PPP',
+      'men',
+      'girls',
+      'rural',
+      'reported',
+    ];
+    const text = fc.subarray(words).map((chosen) => chosen.join(', '));
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        const [ours, theirs] = [readClaims(a), readClaims(b)];
+        const aspects = (list: { aspect: string }[]) => list.map(({ aspect }) => aspect).sort();
+        expect(contradictions(ours, ours)).toEqual([]);
+        expect(aspects(contradictions(ours, theirs))).toEqual(aspects(contradictions(theirs, ours)));
+      }),
+    );
+  });
+});
+
+describe('the unit and the figures', () => {
+  it('state ranges and powers of ten', () => {
+    expect(rangeOf('CPIA rating (1=low to 6=high)', 'rating')).toMatchObject({ min: 1, max: 6 });
+    expect(rangeOf('Democracy score', 'points from -10 to 10')).toMatchObject({ min: -10, max: 10 });
+    expect(rangeOf('Cancer deaths', 'deaths per 100,000 men')).toMatchObject({ min: 0, max: 100_000 });
+    expect(rangeOf('Crop production index (2014-2016 = 100)', '2014-2016 = 100')).toBeNull();
+    expect(rangeOf('Years since independence', 'years')).toBeNull();
+    expect(
+      ['%', 'km²', 'hectares', 'per 1,000 people', 'billions of US dollars', 'kt', 'years'].map(magnitudeOf),
+    ).toEqual([-2, 6, 4, -3, 9, 3, 0]);
+  });
+
+  /** Populations from small to large, in no order of the alphabet. */
+  const people = (iso3: string): number => 1000 * 1.1 ** ((COUNTRIES.indexOf(iso3) * 37) % 100);
+  const yearly = (value: (iso3: string, at: number) => number): Row[] =>
+    COUNTRIES.map((iso3, at) => [iso3, 2020, value(iso3, at)]);
+
+  it('grow with the population, if they are totals, and else do not', async () => {
+    const population: Labelled = { name: 'Population, total', unit: 'people', rows: yearly(people) };
+    const total = yearly((iso3, at) => people(iso3) * (1 + (at % 7) / 10));
+    const rate = yearly((_, at) => 10 + ((at * 13) % 17));
+    const sorted = { 'p.population': population };
+    expect(
+      await found(labelFigures, { ...sorted, 'p.a': { name: 'Murders', unit: 'deaths', rows: total } }),
+    ).toEqual([]);
+    expect(
+      await found(labelFigures, { ...sorted, 'p.b': { name: 'Literacy', unit: 'percent', rows: rate } }),
+    ).toEqual([]);
+    expect(
+      await found(labelFigures, {
+        ...sorted,
+        'p.a': { name: 'Murders', unit: 'deaths', rows: rate },
+        'p.b': { name: 'Literacy', unit: 'percent', rows: total },
+      }),
+    ).toEqual(['size_contradicts_unit p.a', 'size_contradicts_unit p.b']);
+  });
+
+  it('stay in the range that the label states', async () => {
+    const label = { name: 'Rating (1=low to 6=high)', unit: '1=low to 6=high' };
+    expect(await found(labelFigures, { 'p.a': { ...label, rows: yearly((_, at) => 1 + (at % 6)) } })).toEqual(
+      [],
+    );
+    expect(await found(labelFigures, { 'p.a': { ...label, rows: yearly((_, at) => 10 + at) } })).toEqual([
+      'figures_out_of_stated_range p.a',
+    ]);
+  });
+});
+
+describe('equal figures', () => {
+  const figures = (factor: number): Row[] =>
+    COUNTRIES.slice(0, 40).map((iso3, at) => [iso3, 2007, factor * (3.1 + at * 0.0213)]);
+  const rest: Labelled = { name: 'Cereal yield', unit: 'kg per hectare', rows: figures(1.7) };
+
+  it('under labels that mean the same are twins', async () => {
+    expect(
+      await found(sameFigures, {
+        'p.a': { name: 'Forest area (sq. km)', unit: 'km²', rows: figures(1) },
+        'q.a': { name: 'Forest land', unit: 'hectares', rows: figures(100) },
+        'q.b': rest,
+      }),
+    ).toEqual([]);
+  });
+
+  it('contradict other bases, other events and other units', async () => {
+    const pair = (a: [string, string], b: [string, string], factor = 1) =>
+      found(sameFigures, {
+        'p.a': { name: a[0], unit: a[1], rows: figures(1) },
+        'q.a': { name: b[0], unit: b[1], rows: figures(factor) },
+        'q.b': rest,
+      });
+    const other = ['same_figures_other_label p.a q.a'];
+    expect(await pair(['Aid (% of GNI)', '%'], ['Aid (% of investment)', '% of investment'])).toEqual(other);
+    expect(await pair(['Newly HIV infected (%)', '%'], ['Prevalence of HIV', '% of adults'])).toEqual(other);
+    expect(await pair(['Cattle', 'head'], ['Telephones', 'lines'])).toEqual(other);
+    const scale = ['scale_contradicts_unit p.a q.a'];
+    expect(await pair(['Forest area', 'km²'], ['Forest land', 'hectares'])).toEqual(scale);
+    expect(await pair(['Literacy', '%'], ['Literacy', 'per cent'], 100)).toEqual(scale);
+    expect(await pair(['TB cases', 'per 1,000 people'], ['TB cases', 'per 100,000 people'], 10)).toContain(
+      scale[0],
+    );
+  });
+});
+
+describe('money', () => {
+  const YEARS = Array.from({ length: 12 }, (_, at) => 2010 + at);
+  const income = (iso3: string): number => 1000 * 1.04 ** COUNTRIES.indexOf(iso3);
+  /** Poor countries are cheap: a dollar buys four times as much in the poorest. */
+  const prices = (iso3: string): number => 0.25 + (0.75 * COUNTRIES.indexOf(iso3)) / COUNTRIES.length;
+  const inflation = (year: number): number => 1.03 ** (year - 2015);
+  const rows = (value: (iso3: string, year: number) => number): Row[] =>
+    COUNTRIES.flatMap((iso3) => YEARS.map((year): Row => [iso3, year, value(iso3, year)]));
+  const base: Record<string, Labelled> = {
+    'p.population': { name: 'Population, total', unit: 'people', rows: rows(() => 1e6) },
+    'p.us': {
+      name: 'GDP per capita (current US$)',
+      unit: 'current US$',
+      rows: rows((iso3, year) => income(iso3) * prices(iso3) * inflation(year)),
+    },
+    'p.ppp': {
+      name: 'GDP per capita, PPP (current international $)',
+      unit: 'current international $',
+      rows: rows((iso3, year) => income(iso3) * inflation(year)),
+    },
+  };
+  const with_ = (name: string, unit: string, value: (iso3: string, year: number) => number) =>
+    found(priceBasis, { ...base, 'q.a': { name, unit, rows: rows(value) } });
+
+  it('is converted as its label says', async () => {
+    const [ppp, us] = ['GDP per employee, constant international $', 'GDP per employee, constant US$'];
+    const atPpp = (iso3: string) => 2.3 * income(iso3);
+    const atMarketRates = (iso3: string) => 2.3 * income(iso3) * prices(iso3);
+    const kind = ['conversion_contradicts_label q.a'];
+    expect(await with_(ppp, 'constant 2015 international $', atPpp)).toEqual([]);
+    expect(await with_(us, 'constant 2015 US$', atMarketRates)).toEqual([]);
+    expect(await with_(ppp, 'constant 2015 international $', atMarketRates)).toEqual(kind);
+    expect(await with_(us, 'constant 2015 US$', atPpp)).toEqual(kind);
+  });
+
+  it('equals current prices in the base year that its label names', async () => {
+    const name = 'GDP per capita, PPP';
+    const constant = (iso3: string) => income(iso3);
+    expect(await with_(name, 'constant 2015 international $', constant)).toEqual([]);
+    expect(await with_(name, 'constant 2021 international $', constant)).toEqual([
+      'base_year_contradicts_label q.a',
+    ]);
+    expect(await with_(name, 'current international $', constant)).toEqual([
+      'base_year_contradicts_label q.a',
+    ]);
+  });
+});
+
+describe('the night before', () => {
+  const rows = (factor: number): Row[] =>
+    COUNTRIES.map((iso3, at): Row => [iso3, 2020, factor * (10 + ((at * 7) % 31))]);
+  const label = { name: 'Cattle', unit: 'head', description: 'Cattle on farms.' };
+
+  async function since(before: Labelled, now: Labelled): Promise<string[]> {
+    const { record, statistics } = checkedSeries('p.a', 0, before);
+    const doubts = await withSeries({ 'p.a': now }, (context) => labelChanges.find(context), {
+      before: new Map([['p.a', { record, statistics }]]),
+    });
+    return doubts.map(({ kind, extent }) => `${kind} ${extent}`);
+  }
+
+  it('had the same label, or other figures with another label', async () => {
+    const series = { ...label, rows: rows(1) };
+    expect(await since(series, series)).toEqual([]);
+    expect(await since(series, { ...series, name: 'Sheep', unit: 'thousand head' })).toEqual([
+      'label_changed 2',
+    ]);
+    expect(await since(series, { ...series, higher_is_better: true })).toEqual(['label_changed 1']);
+    expect(await since(series, { ...series, rows: rows(1.02) })).toEqual([]);
+    expect(await since(series, { ...series, rows: rows(100) })).toEqual(['level_changed 100']);
+    expect(await since(series, { ...series, rows: rows(0.001) })).toEqual(['level_changed 1000']);
+    expect(await since(series, { ...series, unit: 'thousand head', rows: rows(0.001) })).toEqual([]);
+  });
+
+  it('moves by the factor by which every figure is multiplied', () => {
+    const positive = fc.double({ min: 1e-3, max: 1e3, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(positive, { minLength: 30 }), positive, (values, factor) => {
+        const statistics = (all: number[]) =>
+          checkedSeries('p.a', 0, { rows: all.map((value, at): Row => ['DEU', at, value]) }).statistics;
+        const moved = levelFactor(statistics(values), statistics(values.map((value) => value * factor)));
+        expect(moved).toBeCloseTo(Math.max(factor, 1 / factor), 6);
+      }),
+    );
+  });
+});
