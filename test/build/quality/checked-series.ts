@@ -112,6 +112,7 @@ export function checkedSeries(id: string, number: number, labelled: Labelled): C
     projectedFrom: 1_000_000,
     lake: '',
     lakeRows: rows.length,
+    ciLevel: null,
     inputs: '',
   };
   return { planned, record, statistics: statisticsOf(rows) };
