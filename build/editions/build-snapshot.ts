@@ -268,7 +268,10 @@ class Build {
     );
     this.#progress('relations', 0, 1, 'passes');
     const { related, concepts } = await this.#step('relations', async () =>
-      findRelations({ indicators: plan.indicators, coverage, latest, links: curated.links }),
+      findRelations({
+        ...{ indicators: plan.indicators, coverage, latest },
+        ...{ concepts: curated.concepts, links: curated.links },
+      }),
     );
     const { statistics, ...quality } = await this.#reportQuality(duck, written, records, concepts);
     const details = await this.#step('records', async () =>

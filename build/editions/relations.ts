@@ -1,11 +1,13 @@
 /**
- * Related indicators: curated links, then the same concept at another provider, then correlated country rankings
+ * Related indicators: the series of its concept, then curated links, then series that seem to be of the same concept at
+ * another provider and that nobody has reviewed, then correlated country rankings
  * (Spearman's |ρ| ≥ 0.7 over at least 30 common countries, on latest values), then the same topic by widest coverage,
  * then any topic. Strongest first, at most twelve. Equal input gives equal output.
  *
  * All correlations are exact. Up to 1,200 indicators every pair is compared; beyond, only candidates from
  * `correlation-candidates.ts` and `concept-matching.ts` are.
  */
+import { type Concepts, SAME_CONCEPT } from '../../data/curated/concepts.ts';
 import type { CuratedLink } from '../../data/schema/curated.ts';
 import type { RelatedEntry } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
@@ -43,7 +45,7 @@ interface Neighbours {
 export interface Relations {
   /** By indicator id. */
   related: Map<string, RelatedEntry[]>;
-  /** All pairs with the same concept, also those beyond an indicator's twelve. */
+  /** All pairs that seem to be of one concept, but those that people reviewed and found different. */
   concepts: ConceptLink[];
 }
 
@@ -51,6 +53,8 @@ export interface RelationInput {
   indicators: readonly Pick<PlannedIndicator, 'id' | 'providerId' | 'record'>[];
   coverage: ReadonlyMap<string, IndicatorCoverage>;
   latest: LatestColumns;
+  concepts: Concepts;
+  /** Other relations that people reviewed. */
   links: readonly CuratedLink[];
 }
 
@@ -122,6 +126,7 @@ function findNeighbours(
   const described = input.indicators.map(({ providerId, record }) =>
     describeSeries(providerId, record.name, record.unit),
   );
+  const isRejected = rejectedPairs(input);
   for (const [a, partners] of pairsToCompare(values, described, maxAllPairs).entries()) {
     for (const b of partners) comparePair(a, b);
   }
@@ -140,12 +145,16 @@ function findNeighbours(
       medianDifference: medianDifference(values[a] ?? new Float64Array(), values[b] ?? new Float64Array()),
     });
     const strength = Math.abs(rho);
-    const isSame = isSameConcept(describedA, describedB, agreement);
+    const isSame = isSameConcept(describedA, describedB, agreement) && !isRejected(idOf(a), idOf(b));
     if (!isSame && strength < MIN_RHO) return;
     if (isSame) concepts.push(linkOf(a, b, agreement()));
     const list = isSame ? 'same' : 'correlated';
     offer(found[a]?.[list] ?? [], { index: b, strength });
     offer(found[b]?.[list] ?? [], { index: a, strength });
+  }
+
+  function idOf(index: number): string {
+    return input.indicators[index]?.id ?? '';
   }
 
   function linkOf(
@@ -154,13 +163,23 @@ function findNeighbours(
     { common, rho, medianDifference: difference }: Agreement,
   ): ConceptLink {
     return {
-      a: input.indicators[a]?.id ?? '',
-      b: input.indicators[b]?.id ?? '',
+      a: idOf(a),
+      b: idOf(b),
       common,
       rho: common >= MIN_COMMON ? rho : null,
       median_difference: Number.isFinite(difference) ? difference : null,
     };
   }
+}
+
+/** Whether people reviewed a pair and found it to be of two concepts. */
+function rejectedPairs({ concepts, links }: RelationInput): (a: string, b: string) => boolean {
+  const linked = new Set(links.flatMap(({ from, to }) => [`${from} ${to}`, `${to} ${from}`]));
+  return (a, b) => {
+    const [one, other] = [concepts.of(a), concepts.of(b)];
+    if (one && other) return one.concept !== other.concept;
+    return linked.has(`${a} ${b}`);
+  };
 }
 
 /** Curated links by indicator, in file order, in both directions. */
@@ -184,7 +203,12 @@ export function findRelations(input: RelationInput, maxAllPairs = MAX_ALL_PAIRS)
   const { indicators, coverage } = input;
   const positions = new Map(indicators.map(({ id }, index) => [id, index]));
   const { found: neighbours, concepts } = findNeighbours(input, maxAllPairs);
-  const curated = linksById(input.links);
+  const twins = input.concepts.pairs().map(([{ series: one }, { series: other }]) => ({
+    from: one.indicator,
+    to: other.indicator,
+    relation: SAME_CONCEPT,
+  }));
+  const curated = linksById([...twins, ...input.links]);
   const width = (index: number): number =>
     coverage.get(indicators[index]?.id ?? '')?.coverage.n_countries ?? 0;
   const byWidth = [...indicators.keys()].sort((a, b) => width(b) - width(a) || a - b);
@@ -200,7 +224,7 @@ export function findRelations(input: RelationInput, maxAllPairs = MAX_ALL_PAIRS)
       chosen.set(index, relation);
     };
     for (const link of curated.get(id) ?? []) choose(positions.get(link.id), link.relation);
-    for (const { index } of neighbours[own]?.same ?? []) choose(index, 'same_concept');
+    for (const { index } of neighbours[own]?.same ?? []) choose(index, SAME_CONCEPT);
     for (const { index } of neighbours[own]?.correlated ?? []) choose(index, 'correlated');
     const fallback = (list: readonly number[]): void => {
       for (const index of list) {

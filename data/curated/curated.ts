@@ -21,6 +21,7 @@ import {
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
 import type { QualityDecision } from '../schema/quality.ts';
+import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
 import { loadCountries } from './countries.ts';
 import { loadDecisions } from './decisions.ts';
 import { readDocument } from './document.ts';
@@ -41,7 +42,7 @@ export interface Curated {
   /** Definitions by id, in the order of ids. */
   providers: Map<string, ProviderDefinition>;
   /**
-   * Curated settings of one series: rules, `indicators` and the overlay table of its provider, merged. The provider's
+   * Curated settings of one series: rules, its concept, `indicators` and the overlay table of its provider, merged. The provider's
    * defaults (`default_topic`, licence, tier) are not included.
    * @throws {RangeError} for a provider without a definition.
    */
@@ -49,6 +50,9 @@ export interface Curated {
   /** The slugs of `overlay/<provider>.csv`, with their lines. */
   overlayRows(providerId: string): readonly { slug: string; line: number }[];
   places: PlaceTable;
+  /** Statistics of which there are several series. */
+  concepts: Concepts;
+  /** Relations between series that are not of one concept. */
   links: CuratedLink[];
   /** What has been decided about findings of the quality report. */
   decisions: QualityDecision[];
@@ -67,12 +71,16 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const places = await loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
+  const concepts = await loadConcepts(dir, providers, overlays, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
   const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
   problems.throwIfAny();
   const merged = new Map(
-    [...providers.definitions].map(([id, definition]) => [id, overlayOf(definition, overlays.get(id))]),
+    [...providers.definitions].map(([id, definition]) => [
+      id,
+      overlayOf(definition, overlays.get(id), (indicator) => concepts.settingsOf(indicator)),
+    ]),
   );
   const overlay = (providerId: string, entry: CatalogueEntry): IndicatorOverlay => {
     const merge = merged.get(providerId);
@@ -88,6 +96,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     overlay,
     overlayRows,
     places,
+    concepts,
     links,
     decisions,
     packs,
@@ -122,6 +131,7 @@ async function loadLinks(
       const provider = id.slice(0, id.indexOf('.'));
       if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
     }
+    if (link.relation === SAME_CONCEPT) problems.add(at, `${SAME_CONCEPT}: belongs in concept-series.csv`);
     if (link.from === link.to) problems.add(at, `${link.from} is linked to itself`);
     // A link counts in both directions, so its reverse is a duplicate.
     const key = [link.from, link.to].toSorted().join(' ');

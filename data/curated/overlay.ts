@@ -1,6 +1,7 @@
 /**
  * Merges the curated settings of single indicators. For each setting the most specific source wins: a row of
- * `overlay/<provider>.csv`, then `indicators` of the provider's definition, then the first matching one of its `rules`.
+ * `overlay/<provider>.csv`, then `indicators` of the provider's definition, then its concept, then the first matching one
+ * of the provider's `rules`.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -23,7 +24,7 @@ const BOOLEAN: readonly Column[] = ['preferred', 'featured', 'no_rank', 'enabled
 const NUMBER: readonly Column[] = ['order', 'projected_from', 'ci_level', 'min', 'max'];
 
 /** In a `higher_is_better` cell: neither direction is better. An empty cell means not curated. */
-const NEITHER_BETTER = 'none';
+export const NEITHER_BETTER = 'none';
 
 /** The settings of one row, and where it stands. */
 export interface OverlayRow {
@@ -108,10 +109,14 @@ export function ruleMatcher(rule: IndicatorRule): (entry: CatalogueEntry) => boo
   return (entry) => matches(compiled, entry);
 }
 
-/** Returns the function that merges the three sources for one provider. */
+/**
+ * Returns the function that merges the sources for one provider.
+ * @param ofConcept the settings that a series takes from its concept.
+ */
 export function overlayOf(
   definition: ProviderDefinition,
   table: ReadonlyMap<string, OverlayRow> | undefined,
+  ofConcept: (indicator: string) => IndicatorOverlay,
 ): (entry: CatalogueEntry) => IndicatorOverlay {
   const rules = definition.rules.map(compileRule);
   return (entry) =>
@@ -122,6 +127,7 @@ export function overlayOf(
         .filter((rule) => matches(rule, entry))
         .map((rule) => rule.set)
         .reverse(),
+      ofConcept(`${definition.id}.${entry.slug}`),
       definition.indicators[entry.slug],
       table?.get(entry.slug)?.settings,
     ) as IndicatorOverlay;

@@ -8,7 +8,7 @@ import { type ProviderDefinition, providerDefinition } from '../schema/curated.t
 import { QUALITY_REPORTS } from '../schema/lake.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
 import { type CuratedDocument, readDocument } from './document.ts';
-import type { Problems } from './problems.ts';
+import type { Position, Problems } from './problems.ts';
 
 const RULE_EXPRESSIONS = ['slug', 'name', 'tag', 'licence'] as const;
 
@@ -17,6 +17,8 @@ export interface Providers {
   definitions: Map<string, ProviderDefinition>;
   /** Ids of all files, invalid ones included, so that a bad definition is not reported again by its references. */
   named: ReadonlySet<string>;
+  /** Where a value stands in the file of a definition. */
+  at(id: string, path: readonly PropertyKey[]): Position;
 }
 
 /** @param schemes the place schemes that exist. */
@@ -27,6 +29,7 @@ export async function loadProviders(
 ): Promise<Providers> {
   const definitions = new Map<string, ProviderDefinition>();
   const named = new Set<string>();
+  const positions = new Map<string, CuratedDocument<ProviderDefinition>['at']>();
   const names = await readdir(dir).catch(() => []);
   const files = names.filter((name) => name.endsWith('.yaml')).sort();
   if (files.length === 0) problems.add({ file: dir, line: 1 }, 'there is no provider definition (*.yaml)');
@@ -41,8 +44,9 @@ export async function loadProviders(
       problems.add(document.at(['id']), `id: "${id}" is reserved for the lake's reports`);
     checkReferences(document, schemes, problems);
     definitions.set(id, document.value);
+    positions.set(id, document.at);
   }
-  return { definitions, named };
+  return { definitions, named, at: (id, path) => positions.get(id)?.(path) ?? { file: dir, line: 1 } };
 }
 
 function checkReferences(

@@ -1,6 +1,6 @@
 /**
- * Schemas of the curated data under `data/`: provider definitions, indicator overlay, topics, places, links, packs.
- * `data/curated/curated.ts` loads and checks them.
+ * Schemas of the curated data under `data/`: provider definitions, indicator overlay, concepts, topics, places, links,
+ * packs. `data/curated/curated.ts` loads and checks them.
  */
 import { z } from 'zod';
 import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './records.ts';
@@ -152,6 +152,49 @@ export type SpineCountry = z.infer<typeof spineCountry>;
 /** What a place code stands for that is no present country. */
 export const placeKind = z.enum(['aggregate', 'historical']);
 export type PlaceKind = z.infer<typeof placeKind>;
+
+/** One row of `data/concepts.csv`: what holds for every series of the concept. */
+export const concept = z.strictObject({
+  id: slugWord,
+  name: z.string().min(1),
+  topic: topicSlug,
+  /** `null`: neither direction is better. */
+  higher_is_better: z.boolean().nullable(),
+  /** The series to use when there is no reason for another. */
+  preferred: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+  /** First forecast year of the series whose rows carry no flag. */
+  projected_from: z.int().nullable(),
+});
+export type Concept = z.infer<typeof concept>;
+
+/**
+ * In what a series may differ from its concept, with a reason. `figures`: it measures by another definition, edition or
+ * method. `featured`: it is featured although another series is preferred.
+ */
+export const conceptDeviation = z.enum([
+  'topic',
+  'higher_is_better',
+  'projected_from',
+  'featured',
+  'figures',
+]);
+export type ConceptDeviation = z.infer<typeof conceptDeviation>;
+
+/** One row of `data/concept-series.csv`: a series of a concept. */
+export const conceptSeries = z
+  .strictObject({
+    concept: slugWord,
+    indicator: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+    /** Multiplies its values to compare them with the other series; 1 for the unit of the preferred one. */
+    factor: z.number().positive().default(1),
+    deviates: z.array(conceptDeviation),
+    reason: z.string().nullable(),
+  })
+  .refine(({ deviates, reason }) => deviates.length > 0 === (reason !== null), {
+    message: 'what deviates needs a reason, and a reason says what deviates',
+    path: ['reason'],
+  });
+export type ConceptSeries = z.infer<typeof conceptSeries>;
 
 /** One row of `data/links.csv`. */
 export const curatedLink = z.strictObject({

@@ -130,6 +130,8 @@ export class World {
     }
     await world.write('data/places.csv', PLACES);
     await world.write('data/links.csv', 'from,to,relation\n');
+    await world.write('data/concepts.csv', 'id,name,topic,higher_is_better,preferred,projected_from\n');
+    await world.write('data/concept-series.csv', 'concept,indicator,factor,deviates,reason\n');
     for (const [id, more] of Object.entries(definitions)) await world.define(id, more);
     return world;
   }

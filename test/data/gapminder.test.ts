@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
-import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { type IndicatorOverlay, TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { query } from '../build/parquet-readers.ts';
 import { describeWithMirror } from '../mirror.ts';
 
@@ -17,6 +17,12 @@ const rows: Array<Record<string, string>> = parse(readFileSync('data/overlay/gap
 const bySlug = new Map(rows.map((row) => [row.slug ?? '', row]));
 const served = rows.filter(({ enabled }) => enabled !== 'false');
 
+/** The settings of a series as its rules, its concept and its row give them together. */
+const settingsOf = (slug: string): IndicatorOverlay => {
+  const entry = { slug, name: slug, description: null, unit: null, source: null, source_url: null, tags: [] };
+  return curated.overlay('gapminder', { ...entry, licence: null });
+};
+
 /** The edition of 2026-03 holds no complete year after this one. */
 const LAST_POSSIBLE_YEAR = 2025;
 
@@ -26,10 +32,11 @@ describe("Gapminder's overlay", () => {
     expect(rows.filter(({ enabled }) => enabled === 'false').map(({ slug }) => slug)).toEqual([
       'income_mountains',
     ]);
-    for (const { slug = '', topic, higher_is_better, order } of served) {
+    for (const { slug = '' } of served) {
+      const { topic, higher_is_better, order } = settingsOf(slug);
       expect(TOPIC_SLUGS, slug).toContain(topic);
-      expect(['true', 'false', 'none'], slug).toContain(higher_is_better);
-      expect(order, slug).toMatch(/^\d+$/);
+      expect([true, false, null], slug).toContain(higher_is_better);
+      expect(order, slug).toBeGreaterThanOrEqual(0);
     }
   });
 
@@ -39,14 +46,19 @@ describe("Gapminder's overlay", () => {
     ]);
   });
 
-  it('fills every topic, featured series first, without duplicate orders', () => {
+  it('fills every topic without duplicate orders, featured series and those with a preferred twin first', () => {
+    const all = served.map(({ slug = '' }) => ({ slug, ...settingsOf(slug) }));
     for (const topic of TOPIC_SLUGS) {
-      const inTopic = rows.filter((row) => row.topic === topic);
-      const places = inTopic.map(({ order }) => Number(order));
+      const inTopic = all.filter((one) => one.topic === topic);
+      expect(inTopic.length, topic).toBeGreaterThan(0);
+      const places = inTopic.map(({ order }) => order);
       expect(new Set(places).size, topic).toBe(places.length);
-      const featured = inTopic.filter((row) => row.featured === 'true').map(({ order }) => Number(order));
-      expect(featured.length, topic).toBeGreaterThanOrEqual(2);
-      expect(Math.max(...featured), topic).toBe(places.toSorted((a, b) => a - b)[featured.length - 1]);
+      const first = Math.max(...inTopic.map(({ featured, order = 0 }) => (featured ? order : 0)));
+      const before = inTopic.filter(({ featured, order = 0 }) => !featured && order < first);
+      expect(
+        before.filter(({ slug, preferred }) => preferred || !curated.concepts.of(`gapminder.${slug}`)),
+        topic,
+      ).toEqual([]);
     }
   });
 
@@ -74,7 +86,7 @@ describe("Gapminder's overlay", () => {
     ],
     [
       'under_five_mortality_from_cme_per_1000_born',
-      { topic: 'health', higher_is_better: false, preferred: true },
+      { topic: 'health', higher_is_better: false, preferred: false },
     ],
     ['gdppercapita_us_inflation_adjusted', { topic: 'economy', higher_is_better: true, featured: true }],
     ['exports_unit_value_index_2015_100', { topic: 'trade', higher_is_better: null, no_rank: true }],
@@ -87,16 +99,7 @@ describe("Gapminder's overlay", () => {
     ['energy_production_total', { topic: 'energy', unit: 'kilotonnes of oil equivalent' }],
     ['income_mountains', { enabled: false }],
   ])('has the expected entry for %s', (slug, expected) => {
-    const entry = {
-      slug,
-      name: slug,
-      description: null,
-      unit: null,
-      source: null,
-      source_url: null,
-      tags: [],
-    };
-    expect(curated.overlay('gapminder', { ...entry, licence: null })).toMatchObject(expected);
+    expect(settingsOf(slug)).toMatchObject(expected);
   });
 });
 
@@ -137,9 +140,9 @@ describeWithMirror("Gapminder's files", (mirror) => {
         continue;
       }
       expect(texts, slug).toBe(0);
-      const from = row?.projected_from ? Number(row.projected_from) : null;
-      if (from === null ? last > LAST_POSSIBLE_YEAR : from > last || from > LAST_POSSIBLE_YEAR)
-        bad.push(slug);
+      const from = settingsOf(slug).projected_from ?? Number.POSITIVE_INFINITY;
+      if (last > LAST_POSSIBLE_YEAR && from > LAST_POSSIBLE_YEAR) bad.push(slug);
+      if (row?.projected_from && Number(row.projected_from) > last) bad.push(slug);
     }
     expect(bad).toEqual([]);
   });

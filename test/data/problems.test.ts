@@ -36,7 +36,7 @@ describe('problems in curated data', () => {
     expectProblems(await problemsOf(spoil([fault])), fault.told);
   });
 
-  it.each(['countries.csv', 'places.csv', 'topics.yaml', 'links.csv', 'packs.yaml'])(
+  it.each(['countries.csv', 'places.csv', 'topics.yaml', 'concepts.csv', 'links.csv', 'packs.yaml'])(
     '%s missing is a problem of its own',
     async (file) => {
       const { [file]: _, ...rest } = SMALL;
@@ -52,7 +52,11 @@ describe('problems in curated data', () => {
       'quality-decisions.csv': ___,
       ...rest
     } = SMALL;
-    expect(await problemsOf({ ...rest, 'links.csv': 'from,to,relation\n' })).toEqual([
+    const headers = ['links.csv', 'concepts.csv', 'concept-series.csv'].map((file) => [
+      file,
+      `${SMALL[file]?.split('\n')[0]}\n`,
+    ]);
+    expect(await problemsOf({ ...rest, ...Object.fromEntries(headers) })).toEqual([
       'providers:1: there is no provider definition (*.yaml)',
     ]);
   });

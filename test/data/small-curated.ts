@@ -52,6 +52,18 @@ export const SMALL: Readonly<Record<string, string>> = {
     'slug,topic,higher_is_better,order,featured,projected_from,ci_level,description',
     'energy_use,,none,7,true,2024,0.9,"Use, all of it"',
     'gdp,economy,true,,,,,',
+    'output,,,,,2020,,',
+    '',
+  ].join('\n'),
+  'concepts.csv': [
+    'id,name,topic,higher_is_better,preferred,projected_from',
+    'product,Gross domestic product,economy,true,atlas.gdp,2025',
+    '',
+  ].join('\n'),
+  'concept-series.csv': [
+    'concept,indicator,factor,deviates,reason',
+    'product,atlas.output,1000,projected_from figures,An edition of 2019',
+    'product,atlas.gdp,,,',
     '',
   ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',

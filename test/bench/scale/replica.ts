@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, listValue } from '@duckdb/node-api';
+import { loadCurated } from '../../../data/curated/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../../data/schema/lake.ts';
 
 const PROVIDERS = ['gapminder', 'gapminder-b', 'gapminder-c'] as const;
@@ -143,6 +144,7 @@ export class Replicator {
       );
       await writeFile(join(dir, 'overlay', `${provider}.csv`), `${[head, ...overlay].join('\n')}\n`);
     }
+    await writeConcepts(dir, copies);
     const [, ...links] = (await readFile('data/links.csv', 'utf8')).trimEnd().split('\n');
     const within = links.filter((link) =>
       link
@@ -156,6 +158,34 @@ export class Replicator {
     await writeFile(join(dir, 'links.csv'), `${['from,to,relation', ...copied.flat()].join('\n')}\n`);
   }
 }
+
+/** The concepts of each copy, with the series of Gapminder only. */
+async function writeConcepts(dir: string, copies: number): Promise<void> {
+  const concepts: unknown[][] = [['id', 'name', 'topic', 'higher_is_better', 'preferred', 'projected_from']];
+  const members: unknown[][] = [['concept', 'indicator', 'factor', 'deviates', 'reason']];
+  const { concepts: originals } = await loadCurated('data');
+  for (let copy = 0; copy < copies; copy += 1) {
+    const copied = (id: string): string => id.replace('gapminder.', `${providerOf(copy)}.${prefixOf(copy)}`);
+    for (const all of originals.members.values()) {
+      const own = all.filter(({ series }) => series.indicator.startsWith('gapminder.'));
+      const [first] = own;
+      if (first === undefined) continue;
+      const { name, topic, higher_is_better, projected_from } = first.concept;
+      const id = `${prefixOf(copy)}${first.concept.id}`;
+      const preferred = copied(first.series.indicator);
+      concepts.push([id, name, topic, String(higher_is_better ?? 'none'), preferred, projected_from]);
+      for (const { series } of own)
+        members.push([id, copied(series.indicator), series.factor, series.deviates.join(' '), series.reason]);
+    }
+  }
+  await writeFile(join(dir, 'concepts.csv'), csvOf(concepts));
+  await writeFile(join(dir, 'concept-series.csv'), csvOf(members));
+}
+
+const csvOf = (rows: readonly unknown[][]): string =>
+  rows
+    .map((cells) => `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join()}\n`)
+    .join('');
 
 const renamed = (entry: CatalogueEntry, copy: number): CatalogueEntry => ({
   ...entry,

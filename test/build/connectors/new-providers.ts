@@ -123,7 +123,12 @@ export async function startNewProviders(): Promise<NewProviders> {
   for (const name of ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml']) {
     await cp(join('data', name), join(curatedDir, name));
   }
-  await writeFile(join(curatedDir, 'links.csv'), 'from,to,relation\n');
+  const empty = {
+    'concepts.csv': 'id,name,topic,higher_is_better,preferred,projected_from\n',
+    'concept-series.csv': 'concept,indicator,factor,deviates,reason\n',
+    'links.csv': 'from,to,relation\n',
+  };
+  for (const [name, text] of Object.entries(empty)) await writeFile(join(curatedDir, name), text);
   for (const [id, definition] of Object.entries(DEFINITIONS)) {
     await writeFile(join(curatedDir, 'providers', `${id}.yaml`), definitionFile(id, server.url, definition));
   }

@@ -10,6 +10,7 @@ import {
 import { correlationCandidates } from '../../../build/editions/correlation-candidates.ts';
 import { findRelations } from '../../../build/editions/relations.ts';
 import { Spearman, sortByValue } from '../../../build/editions/spearman.ts';
+import { Concepts } from '../../../data/curated/concepts.ts';
 
 const WORDS = [
   'life',
@@ -146,7 +147,7 @@ describe('correlation candidates', () => {
       rank: held.map(() => null),
       rankDelta: held.map(() => null),
     };
-    const input = { indicators, coverage: new Map(), latest, links: [] };
+    const input = { indicators, coverage: new Map(), latest, concepts: new Concepts([]), links: [] };
     const [all, sketched] = [findRelations(input), findRelations(input, 0)];
     const same = indicators.filter(
       ({ id }) => JSON.stringify(all.related.get(id)) === JSON.stringify(sketched.related.get(id)),

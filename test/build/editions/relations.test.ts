@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeSeries, isSameConcept } from '../../../build/editions/concept-matching.ts';
 import { findRelations, MAX_RELATED, type RelationInput } from '../../../build/editions/relations.ts';
 import type { IndicatorCoverage } from '../../../build/editions/summary-tables.ts';
+import { Concepts } from '../../../data/curated/concepts.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 
 const relatedTo = (given: Parameters<typeof findRelations>[0]) => findRelations(given).related;
@@ -35,7 +36,11 @@ function record({ id, name = id, unit = null, topic = 'economy' }: Given): Omit<
 const iso3 = (country: number): string =>
   `C${String.fromCharCode(65 + Math.floor(country / 26), 65 + (country % 26))}`;
 
-function input(given: Given[], links: RelationInput['links'] = []): RelationInput {
+function input(
+  given: Given[],
+  links: RelationInput['links'] = [],
+  concepts = new Concepts([]),
+): RelationInput {
   const cells = given.flatMap(({ id, values = [] }) =>
     values.flatMap((value, country) => (Number.isNaN(value) ? [] : [{ id, iso3: iso3(country), value }])),
   );
@@ -63,6 +68,7 @@ function input(given: Given[], links: RelationInput['links'] = []): RelationInpu
       rank: cells.map(() => null),
       rankDelta: cells.map(() => null),
     },
+    concepts,
     links,
   };
 }

@@ -214,6 +214,9 @@ const revised = (cells: readonly Cell[], random: Random): Cell[] =>
 
 const describe = ({ name, unit }: Statistic, cells: Cell[]): Series => ({ name, unit, cells });
 
+const CONCEPT_HEADER = 'id,name,topic,higher_is_better,preferred,projected_from';
+const MEMBER_HEADER = 'concept,indicator,factor,deviates,reason';
+
 /** Rows of `data/overlay/<provider>.csv`. */
 function overlay(statistics: readonly Statistic[], isFirst: boolean): string {
   const rows = statistics.map(({ slug, name, topic, better, isProjected }, at) => {
@@ -267,8 +270,14 @@ export async function makeGoodData(seed: number): Promise<SyntheticData> {
   await world.write('data/overlay/gazette.csv', overlay(STATISTICS, false));
   await world.write('data/overlay/beacon.csv', overlay(beacon, false));
   const twins = STATISTICS.map(({ slug }): [string, string] => [`atlas.${slug}`, `gazette.${slug}`]);
-  const links = twins.map(([from, to]) => `${from},${to},same_concept`);
-  await world.write('data/links.csv', `from,to,relation\n${links.join('\n')}\n`);
+  const concepts = STATISTICS.map(
+    ({ slug, topic, better }) => `${slug},"${slug}",${topic},${better},atlas.${slug},`,
+  );
+  const members = twins.map(([from, to], at) =>
+    [from, to].map((id) => `${STATISTICS[at]?.slug},${id},,,`).join('\n'),
+  );
+  await world.write('data/concepts.csv', `${CONCEPT_HEADER}\n${concepts.join('\n')}\n`);
+  await world.write('data/concept-series.csv', `${MEMBER_HEADER}\n${members.join('\n')}\n`);
   for (const provider of ['atlas', 'gazette', 'beacon']) await world.ingest(provider);
   return { world, twins };
 }
