@@ -177,6 +177,50 @@ describe('two builds', () => {
   });
 });
 
+describe('rank intervals', () => {
+  const ranges = async (id: string) =>
+    (await observations(id)).map(({ iso3, rank_lo, rank_hi }) => [iso3, rank_lo, rank_hi]);
+
+  it('follow the level of the definition, of a rule or of the overlay, and change with it', async () => {
+    const rows = ['FRA,2000,5,4,6', 'DEU,2000,3,1.5,4.5', 'USA,2000,1,1,1'];
+    const lines = ['one', 'two', 'three'].flatMap((slug) => rows.map((row) => `${slug},${row}`));
+    const header = 'INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE,LOWER_BOUND,UPPER_BOUND';
+    await world.write('mirror/atlas/d.csv', `${[header, ...lines, ''].join('\n')}`);
+    await world.write('data/overlay/atlas.csv', 'slug,ci_level\nthree,0.99\n');
+    const sdmx = { connector: 'sdmx-csv', source: { files: ['d.csv'] } };
+    await world.define('atlas', { ...sdmx, rules: [{ slug: '^(two|three)$', set: { ci_level: 0.9 } }] });
+    expect(await world.ingest('atlas')).toMatchObject({ status: 'succeeded' });
+    await world.build();
+    const none = [
+      ['DEU', null, null],
+      ['FRA', null, null],
+      ['USA', null, null],
+    ];
+    // France and Germany are 2 apart, with a margin of 1.8: 1.11 times. Four tests ask for 1.19 times at 90 %
+    // (1.960 / 1.645), the next three for 1.12 (1.834 / 1.645). At 99 % four ask for 1.09 (2.807 / 2.576).
+    const open = [
+      ['DEU', 1, 2],
+      ['FRA', 1, 2],
+      ['USA', 3, 3],
+    ];
+    const decided = [
+      ['DEU', 2, 2],
+      ['FRA', 1, 1],
+      ['USA', 3, 3],
+    ];
+    expect([await ranges('atlas.one'), await ranges('atlas.two'), await ranges('atlas.three')]).toEqual([
+      none,
+      open,
+      decided,
+    ]);
+
+    await world.define('atlas', { ...sdmx, ci_level: 0.99 });
+    world.tomorrow();
+    expect(await world.build()).toMatchObject({ reused: 1 });
+    expect([await ranges('atlas.one'), await ranges('atlas.two')]).toEqual([decided, decided]);
+  });
+});
+
 describe('verification', () => {
   beforeEach(async () => {
     await publish({ one });
