@@ -98,8 +98,10 @@ describe('the private Redis', () => {
   it('starts despite a stale socket, a stale lock and a reused process id after a crash', async () => {
     const left = program(`
       const redis = await startPrivateRedis(${JSON.stringify(dir)});
-      process.kill(Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8')), 'SIGKILL');
+      const server = Number(await readFile(${JSON.stringify(join(dir, 'redis.pid'))}, 'utf8'));
       await acquireLock(${JSON.stringify(join(dir, '.lock'))}, 'it');
+      // In one turn, so that the program cannot begin to start the server again.
+      process.kill(server, 'SIGKILL');
       process.kill(process.pid, 'SIGKILL');
     `);
     await once(left, 'exit');
