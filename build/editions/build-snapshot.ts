@@ -47,6 +47,7 @@ import {
   TABLE_FILES,
   writeSummaryTables,
 } from './summary-tables.ts';
+import { findTwins } from './twins.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -274,6 +275,7 @@ class Build {
       }),
     );
     const { statistics, ...quality } = await this.#reportQuality(duck, written, records, concepts);
+    const twins = await this.#step('twins', () => findTwins(duck, directory, curated.concepts, records));
     const details = await this.#step('records', async () =>
       countryDetails(plan, curated.topics, records, latest),
     );
@@ -305,6 +307,7 @@ class Build {
       additions: {
         sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
         quality: publicFindingsOf(quality.findings, plan),
+        twins,
       },
     };
     return { data, coverage, quality };

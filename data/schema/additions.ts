@@ -6,13 +6,16 @@
  */
 import { z } from 'zod';
 import { publicFinding } from './quality.ts';
-import { indicatorSource } from './records.ts';
+import { indicatorSource, indicatorTwin } from './records.ts';
 
 export const ADDITIONS = {
   sources: z.array(indicatorSource).describe('Who collected the figures, and the terms that follow from it'),
   quality: z
     .array(publicFinding)
     .describe('What the nightly build doubts in the figures or labels, and what was decided'),
+  twins: z
+    .array(indicatorTwin)
+    .describe('Other series of the same statistic, the preferred one first, with the largest difference'),
 } as const;
 export type AdditionWord = keyof typeof ADDITIONS;
 export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];

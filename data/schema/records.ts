@@ -115,6 +115,47 @@ export const indicatorSource = z.object({
 });
 export type IndicatorSource = z.infer<typeof indicatorSource>;
 
+/** Another series of an indicator's concept, compared with the indicator. */
+export const indicatorTwin = z.object({
+  id: indicatorId,
+  name: z.string(),
+  unit: z.string().nullable(),
+  provider: z.string(),
+  licence: z.string(),
+  preferred: z.boolean().describe('Whether it is the series to use when there is no reason for another'),
+  yr_min: z.int().nullable(),
+  yr_max: z.int().nullable(),
+  common_countries: z.int().describe('Countries with an observed value of one year in both series'),
+  common_years: z.int().describe('Years with an observed value of one country in both series'),
+  difference: z
+    .object({
+      median: z.number(),
+      largest: z.object({
+        difference: z.number(),
+        iso3,
+        year: z.int(),
+        value: z.number().describe('Value of the indicator, in its unit'),
+        twin_value: z.number().describe('Value of the twin, in its unit'),
+      }),
+    })
+    .nullable()
+    .describe(
+      'Relative differences of common observed values in one unit: distance over the larger magnitude. Null without common values, or when one of the two is display-only',
+    ),
+  deviations: z
+    .array(
+      z.object({
+        indicator: indicatorId,
+        deviates: z.array(z.string()),
+        reason: z.string(),
+      }),
+    )
+    .describe(
+      'In what the two differ from their concept, and why: `figures` is another edition, source or method',
+    ),
+});
+export type IndicatorTwin = z.infer<typeof indicatorTwin>;
+
 export const indicatorDetail = indicatorRecord.extend({ related: z.array(relatedEntry).max(12) });
 
 export const topicRecord = z.object({

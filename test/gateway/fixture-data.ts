@@ -273,4 +273,27 @@ export const ADDED_LISTS: Partial<Record<AdditionWord, Record<string, unknown[]>
       },
     ],
   },
+  twins: {
+    'alpha.life_expectancy': [
+      {
+        id: 'beta.life_expectancy',
+        name: 'Life expectancy',
+        unit: 'years',
+        provider: 'beta',
+        licence: 'CC BY 4.0',
+        preferred: false,
+        yr_min: 1990,
+        yr_max: 2023,
+        common_countries: 2,
+        common_years: 30,
+        difference: {
+          median: 0.001,
+          largest: { difference: 0.02, iso3: 'FRA', year: 2001, value: 80, twin_value: 78.4 },
+        },
+        deviations: [
+          { indicator: 'beta.life_expectancy', deviates: ['figures'], reason: 'An older edition.' },
+        ],
+      },
+    ],
+  },
 };
