@@ -36,6 +36,7 @@ import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
+import { qualityRoutes } from './routes/quality.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
 import { runsRoutes } from './routes/runs.ts';
@@ -48,6 +49,7 @@ export const ADMIN_ROOT = '/admin';
 const NAV = [
   { path: '/admin/', label: 'Dashboard' },
   { path: '/admin/indicators', label: 'Indicators' },
+  { path: '/admin/quality', label: 'Quality' },
   { path: '/admin/runs', label: 'Runs' },
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
@@ -123,6 +125,7 @@ const ROUTES = [
   indicatorsRoutes,
   indicatorRoutes,
   indicatorActionRoutes,
+  qualityRoutes,
   runsRoutes,
   givenUpJobsRoutes,
   runActionRoutes,

@@ -12,6 +12,7 @@ import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode
 import { publishedConcepts } from './publish/concept-links.ts';
 import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
 import { verifyPublished } from './publish/verify.ts';
+import { qualityLine } from './quality/report.ts';
 import { CommandError } from './runtime/command-error.ts';
 
 export interface StepOptions {
@@ -76,7 +77,7 @@ const materialise: Step = async (context) => {
   const summary = await buildSnapshot(context);
   const { snapshot, counts, reused } = summary;
   const line = `published ${snapshot}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
-  return { result: summary, lines: [line], exitCode: 0 };
+  return { result: summary, lines: [line, qualityLine(summary.quality)], exitCode: 0 };
 };
 
 /** Empty when the archive was not part of the step. */
@@ -92,10 +93,12 @@ function nightlyResult(summary: NightlySummary): StepResult {
     ...lostPlaces(provider, lost_places),
     ...(outcome === 'suspicious' ? [heldAdvice(provider, run_id ?? '')] : []),
   ]);
-  const published = build ? `published ${build.snapshot}` : `nothing published: ${error}`;
+  const published = build
+    ? [`published ${build.snapshot}`, qualityLine(build.quality)]
+    : [`nothing published: ${error}`];
   return {
     result: summary,
-    lines: [...lines, published, ...archiveLines(summary)],
+    lines: [...lines, ...published, ...archiveLines(summary)],
     exitCode: nightlyExitCode(summary),
   };
 }

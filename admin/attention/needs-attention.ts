@@ -8,6 +8,7 @@ import { heldRuns } from './held-runs.ts';
 import { type AttentionContext, type AttentionItem, type AttentionSource, SEVERITIES } from './item.ts';
 import { openInvoices } from './open-invoices.ts';
 import { privacyRequests } from './privacy-requests.ts';
+import { openQualityErrors } from './quality.ts';
 import { rejectedRows } from './rejected-rows.ts';
 import { staleProviders } from './stale-providers.ts';
 import { staleSeries } from './stale-series.ts';
@@ -21,6 +22,7 @@ const SOURCES: readonly AttentionSource[] = [
   heldRuns,
   staleProviders,
   staleSeries,
+  openQualityErrors,
   privacyRequests,
   openInvoices,
   rejectedRows,

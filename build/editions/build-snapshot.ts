@@ -23,7 +23,7 @@ import {
 import { compactTime } from '../lake/lake.ts';
 import { type Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
-import { publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
+import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import type { Replacement } from '../runtime/durable-files.ts';
@@ -186,6 +186,7 @@ class Build {
         return this.#storage.prune(settings.SNAPSHOT_KEEP);
       });
       this.#deps.observer?.onExcluded?.(plan.excluded);
+      this.#deps.observer?.onQuality?.(operatorReportOf(quality, manifest.generated_at));
       const summary: BuildSummary = {
         snapshot: id,
         generated_at: manifest.generated_at,

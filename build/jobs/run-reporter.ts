@@ -9,6 +9,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import { type BuildRun, LOG_LINES_KEPT, RUNS_KEPT, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
+import type { OperatorReport } from '../../data/schema/quality.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { BuildObserver, ProgressEvent } from '../runtime/progress.ts';
 
@@ -51,6 +52,10 @@ export class RunReporter implements BuildObserver {
 
   onExcluded(indicators: readonly ExcludedIndicator[]): void {
     void this.#enqueue(() => this.#redis.set(redisKeys.excluded, JSON.stringify(indicators)));
+  }
+
+  onQuality(report: OperatorReport): void {
+    void this.#enqueue(() => this.#redis.set(redisKeys.quality, JSON.stringify(report)));
   }
 
   onProgress(event: ProgressEvent): void {

@@ -4,14 +4,13 @@
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { QUALITY_REPORTS } from '../../data/schema/lake.ts';
-import { type QualityFinding, qualityFinding } from '../../data/schema/quality.ts';
+import { type QualityFinding, qualityFindings } from '../../data/schema/quality.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { draftReplacement, type Replacement } from '../runtime/durable-files.ts';
 
-const READ_FINDINGS = 'SELECT * FROM read_parquet($file)';
+const READ_FINDINGS = readSql(import.meta.url, 'sql/read-findings.sql');
 const WRITE_FINDINGS = readSql(import.meta.url, 'sql/write-findings.sql');
 
 const REPORT = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
@@ -34,7 +33,7 @@ export class QualityReports {
 
   /** The findings of a night. @throws when its report cannot be read. */
   async read(duck: DuckSession, night: string): Promise<QualityFinding[]> {
-    return z.array(qualityFinding).parse(await duck.rows(READ_FINDINGS, { file: this.#file(night) }));
+    return qualityFindings.parse(await duck.rows(READ_FINDINGS, { file: this.#file(night) }));
   }
 
   /** Writes the report of a night beside the others; it becomes visible by `commit`. */

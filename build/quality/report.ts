@@ -10,8 +10,10 @@ import type { Curated } from '../../data/curated/curated.ts';
 import {
   type FoundDoubt,
   foundDoubt,
+  type OperatorReport,
   type PublicFinding,
   publicFinding,
+  type QualityCounts,
   type QualityDecision,
   type QualityFinding,
   type QualityKindName,
@@ -29,6 +31,7 @@ import { decideFindings, type NightlyFindings } from './decide.ts';
 import { QUALITY_CHECKS } from './registry.ts';
 import { nightOf, QualityReports } from './report-storage.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
+import { counted } from './wording.ts';
 
 export interface QualityInput {
   duck: DuckSession;
@@ -189,3 +192,19 @@ export function publicFindingsOf(
   const byId = Map.groupBy(shown, ({ id }) => id);
   return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
 }
+
+export const operatorReportOf = (
+  { night, findings, unused }: Pick<QualityReport, 'night' | 'findings' | 'unused'>,
+  reportedAt: string,
+): OperatorReport => ({
+  night,
+  reported_at: reportedAt,
+  findings,
+  unused: unused.map(({ kind, subject, other }) => ({ kind, subject, other })),
+});
+
+/** `quality: 3 errors, 12 warnings and 40 notices open; 2 new, 1 worse and 0 gone since the night before` */
+export const qualityLine = (counts: QualityCounts): string =>
+  `quality: ${counted(counts.open_errors, 'error', 'errors')}, ${counted(counts.open_warnings, 'warning', 'warnings')} and ` +
+  `${counted(counts.open_notices, 'notice', 'notices')} open; ` +
+  `${counts.new} new, ${counts.worse} worse and ${counts.gone} gone since the night before`;

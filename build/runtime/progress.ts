@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import type { BuildRun, RunProgress } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
+import type { OperatorReport } from '../../data/schema/quality.ts';
 
 export type ProgressEvent = RunProgress;
 
@@ -17,6 +18,8 @@ export interface BuildObserver {
   onBuild?(build: BuildRun): void;
   /** Indicators that the snapshot just published leaves out. */
   onExcluded?(indicators: readonly ExcludedIndicator[]): void;
+  /** The quality report of the snapshot just published. */
+  onQuality?(report: OperatorReport): void;
   onProgress?(event: ProgressEvent): void;
 }
 
@@ -31,6 +34,9 @@ export function combineObservers(...observers: readonly BuildObserver[]): BuildO
     },
     onExcluded: (indicators) => {
       for (const one of observers) one.onExcluded?.(indicators);
+    },
+    onQuality: (report) => {
+      for (const one of observers) one.onQuality?.(report);
     },
     onProgress: (event) => {
       for (const one of observers) one.onProgress?.(event);

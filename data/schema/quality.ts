@@ -257,6 +257,23 @@ export const qualityCounts = z.object({
 });
 export type QualityCounts = z.infer<typeof qualityCounts>;
 
+/** A kind of an earlier or later version is left out. */
+export const qualityFindings = z
+  .array(z.looseObject({ kind: z.string() }))
+  .transform((findings) => findings.filter(({ kind }) => qualityKind.safeParse(kind).success))
+  .pipe(z.array(qualityFinding));
+
+/** What a build reports to operators through Redis. */
+export const operatorReport = z.object({
+  /** A day (UTC). */
+  night: z.iso.date(),
+  reported_at: timestamp,
+  findings: qualityFindings,
+  /** Decisions that match no finding. */
+  unused: z.array(z.object({ kind: z.string(), subject: z.string(), other: z.string().nullable() })),
+});
+export type OperatorReport = z.output<typeof operatorReport>;
+
 /** The figures of a published series in numbers; `statistics.json` holds them by indicator id. */
 export const seriesStatistics = z.object({
   rows: z.int(),

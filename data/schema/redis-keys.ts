@@ -59,6 +59,7 @@
  *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see overrides.ts
  *   overrides:was                     hash    indicator id -> JSON: originals of old overrides; moved by their next change
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
+ *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts
  *
@@ -140,6 +141,7 @@ export const redisKeys = {
   overrides: 'overrides',
   overridden: 'overrides:was',
   excluded: 'left-out',
+  quality: 'quality',
   archive: 'archive:id',
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 

@@ -5,6 +5,7 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
+import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from '../admin/quality-findings.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 
@@ -87,6 +88,15 @@ describe('the operator area', () => {
     await page.getByRole('button', { name: 'Unpublish and rebuild' }).click();
     await page.getByText('is unpublished. The catalogue').waitFor();
     await inspect(page, 'admin-indicator-disabled');
+  });
+
+  it('shows the quality report, and the row that decides a finding', async () => {
+    await follow(page, 'Quality', '/admin/quality');
+    await page.locator('details summary').first().click();
+    await inspect(page, 'admin-quality');
+    await page.getByLabel('State').selectOption('accept');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByText('Rounded, "at the source".').waitFor();
   });
 
   it('shows runs, starts one and accepts a held one', async () => {
@@ -232,6 +242,12 @@ async function seedRuns(service: AdminService): Promise<void> {
   mirror.onRun(
     runRecord.parse({ ...begun, run_id: '20261121T115845Z', provider_id: 'gapminder', status: 'running' }),
   );
+  mirror.onQuality({
+    night: '2026-11-21',
+    reported_at: formatTimestamp(NOON),
+    findings: [OPEN, ACCEPTED, LAPSED, UNPUBLISHED],
+    unused: [{ kind: OPEN.kind, subject: 'alpha.misspelt', other: null }],
+  });
   mirror.onProgress({ task: 'ingest gapminder', step: 'reading', done: 210, total: 478, unit: 'indicators' });
   const held = {
     ...begun,

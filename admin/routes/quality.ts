@@ -1,0 +1,162 @@
+/** The quality report: what the last build doubts, what was decided, and how a finding is decided. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import {
+  QUALITY_KINDS,
+  type QualityFinding,
+  qualityDecisionWord,
+  qualitySeverity,
+} from '../../data/schema/quality.ts';
+import { type Cell, csvLine, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { type AdminArea, actorOf } from '../context.ts';
+import { readQuality } from '../quality-report.ts';
+import { indicatorPath } from './indicator.ts';
+
+const PATH = '/admin/quality';
+
+/** `open`: no decision holds. `lapsed`: open although it was decided. `changed`: new or worse since the night before. */
+const STATES = ['open', 'lapsed', 'changed', ...qualityDecisionWord.options] as const;
+
+const query = z.object({
+  severity: textField(20),
+  kind: textField(60),
+  provider: textField(100),
+  state: textField(20),
+  limit: integerField(1, 500, 50),
+  offset: integerField(0, 10_000_000, 0),
+  format: formatField,
+});
+type Filters = Pick<z.output<typeof query>, 'severity' | 'kind' | 'provider' | 'state'>;
+
+interface Listed extends QualityFinding {
+  about: string;
+  /** What the extent counts or measures. */
+  unit: string;
+  first_seen_ms: number;
+  /** Each with its page; null for one that is not published. */
+  series: { id: string; path: string | null }[];
+  /** The row of `data/quality-decisions.csv` that decides it, but for decision and reason. */
+  row: string;
+}
+
+interface QualityPage extends Filters {
+  night: string | null;
+  severities: readonly string[];
+  kinds: string[];
+  providers: string[];
+  states: readonly string[];
+  findings: Listed[];
+  open: Record<string, number>;
+  unused: { kind: string; subject: string; other: string | null }[];
+  pager: Pager;
+  csv: string;
+}
+
+function statesOf({ decision, lapsed, change }: QualityFinding): string[] {
+  return [
+    ...(decision === null ? ['open'] : [decision]),
+    ...(lapsed === null ? [] : ['lapsed']),
+    ...(change === null ? [] : ['changed']),
+  ];
+}
+
+const matches = (finding: QualityFinding, { severity, kind, provider, state }: Filters): boolean =>
+  (severity === '' || finding.severity === severity) &&
+  (kind === '' || finding.kind === kind) &&
+  (provider === '' || finding.provider === provider) &&
+  (state === '' || statesOf(finding).includes(state));
+
+/** Worst first; of one severity the undecided first, of these the new and worse ones. */
+const compare = (a: QualityFinding, b: QualityFinding): number =>
+  qualitySeverity.options.indexOf(a.severity) - qualitySeverity.options.indexOf(b.severity) ||
+  Number(a.decision !== null) - Number(b.decision !== null) ||
+  Number(a.change === null) - Number(b.change === null);
+
+/** To be completed: the reader of the table refuses a row without decision and reason. */
+function decisionRow(finding: QualityFinding, by: string, today: string): string {
+  const { kind, provider, indicator, other, extent } = finding;
+  return csvLine([kind, indicator ?? provider, other, extent, '', by, today, '']).trimEnd();
+}
+
+interface Reader {
+  by: string;
+  today: string;
+  isPublished(id: string): boolean;
+}
+
+function listed(finding: QualityFinding, { by, today, isPublished }: Reader): Listed {
+  const { about, extent: unit } = QUALITY_KINDS[finding.kind];
+  const ids = [finding.indicator, finding.other].filter((id) => id !== null);
+  return {
+    ...finding,
+    about,
+    unit,
+    first_seen_ms: Date.parse(finding.first_seen),
+    series: ids.map((id) => ({ id, path: isPublished(id) ? indicatorPath(id) : null })),
+    row: decisionRow(finding, by, today),
+  };
+}
+
+export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<QualityPage>('quality.njk');
+
+  scope.get('/quality', async (request, reply) => {
+    const { limit, offset, format, ...filters } = parseFields(query, request.query);
+    const report = await readQuality(area.redis);
+    const all = report?.findings ?? [];
+    const found = all.filter((one) => matches(one, filters)).sort(compare);
+    if (format === 'csv') return sendCsv(reply, 'quality', COLUMNS, found.map(row));
+    const published = area.snapshots.current()?.catalogue.indicators;
+    const reader: Reader = {
+      by: actorOf(request),
+      today: new Date(area.now()).toISOString().slice(0, 10),
+      isPublished: (id) => published?.has(id) ?? false,
+    };
+    const openOf = (severity: string): number =>
+      all.filter((one) => one.severity === severity && one.decision === null).length;
+    return view(reply, 'Quality', {
+      ...filters,
+      night: report?.night ?? null,
+      severities: qualitySeverity.options,
+      kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
+      providers: [...new Set(all.map(({ provider }) => provider))].sort(),
+      states: STATES,
+      findings: found.slice(offset, offset + limit).map((one) => listed(one, reader)),
+      open: Object.fromEntries(qualitySeverity.options.map((severity) => [severity, openOf(severity)])),
+      unused: report?.unused ?? [],
+      pager: createPager(PATH, { ...filters }, { total: found.length, limit, offset }),
+      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+    });
+  });
+}
+
+const COLUMNS = [
+  ...[
+    'id',
+    'kind',
+    'severity',
+    'provider',
+    'indicator',
+    'other',
+    'countries',
+    'first_year',
+    'last_year',
+    'extent',
+  ],
+  ...['message', 'first_seen', 'change', 'decision', 'reason', 'lapsed_decision', 'lapsed_reason'],
+];
+
+const row = (one: QualityFinding): Cell[] => [
+  ...[one.id, one.kind, one.severity, one.provider, one.indicator, one.other, one.countries.join(' ')],
+  ...[one.years?.[0] ?? null, one.years?.[1] ?? null, one.extent, one.message, one.first_seen, one.change],
+  ...[one.decision, one.reason, one.lapsed?.decision ?? null, one.lapsed?.reason ?? null],
+];

@@ -1,0 +1,2 @@
+-- The findings of a night.
+SELECT * FROM read_parquet($file);
