@@ -12,6 +12,7 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
+import { citedSource, sourceFields } from './named-sources.ts';
 import { topicTags, unitFromName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({
@@ -86,7 +87,7 @@ function addFacts(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEnt
     ...entry,
     unit: entry.unit ?? facts.unit,
     description: entry.description ?? facts.description,
-    source: entry.source ?? facts.source,
+    ...(entry.source === null ? sourceFields([citedSource(facts.source, entry.source_url)]) : {}),
     tags: [...new Set([...entry.tags, ...facts.tags])],
     licence: facts.licence ?? entry.licence,
   };

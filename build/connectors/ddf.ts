@@ -16,6 +16,7 @@ import {
   textList,
 } from './connector.ts';
 import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
+import { listedSources, sourceFields } from './named-sources.ts';
 import { plainText } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
@@ -185,8 +186,7 @@ function buildEntries(
       name: plainText(pick(settings.concept.name)) ?? slug,
       description: plainText(pick(settings.concept.description)),
       unit: findUnit(concept, settings),
-      source: plainText(pick(settings.concept.source)),
-      source_url: pick(settings.concept.source_url),
+      ...sourceFields(listedSources(pick(settings.concept.source), pick(settings.concept.source_url))),
       tags: tags.map((tag) => tag.trim()).filter((tag) => tag !== '' && tag !== '_none'),
       licence: pick(settings.concept.licence),
     };

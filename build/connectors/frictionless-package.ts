@@ -30,6 +30,13 @@ const dialect = z.looseObject({
   headerRows: z.array(z.int()).nullish(),
 });
 
+const packageSource = z.looseObject({
+  ...{ title: text, name: text, path: text, link: text },
+  dataPublishedBy: text,
+});
+export type PackageSource = z.infer<typeof packageSource>;
+const packageSources = z.array(packageSource).nullish();
+
 const packageResource = z.looseObject({
   name: text,
   title: text,
@@ -38,6 +45,7 @@ const packageResource = z.looseObject({
   format: text,
   mediatype: text,
   encoding: text,
+  sources: packageSources,
   dialect: dialect.nullish(),
   schema: z
     .looseObject({ fields: z.array(packageField), missingValues: z.array(z.unknown()).nullish() })
@@ -53,7 +61,7 @@ export const dataPackage = z.looseObject({
   homepage: text,
   keywords: z.array(z.string()).nullish(),
   licenses: z.array(z.looseObject({ name: text, title: text })).nullish(),
-  sources: z.array(z.looseObject({ title: text, name: text, path: text, link: text })).nullish(),
+  sources: packageSources,
   resources: z.array(packageResource).min(1),
 });
 export type DataPackage = z.infer<typeof dataPackage>;

@@ -9,7 +9,7 @@
  * `<package>-<column>`.
  */
 import { z } from 'zod';
-import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import { type Connector, type ConnectorContext, regexSource, type SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
@@ -23,10 +23,12 @@ import {
   isCsvPath,
   type PackageField,
   type PackageResource,
+  type PackageSource,
   packageForCsv,
   parsePackage,
   resourcePaths,
 } from './frictionless-package.ts';
+import { sourceFields } from './named-sources.ts';
 import { codeToSlug, plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import {
@@ -279,6 +281,14 @@ function findTags(all: FrictionlessSettings, { settings, description }: FoundPac
   return [...new Set([...settings.tags, ...words])];
 }
 
+/** Our World in Data also says who published a source's figures. */
+function packageSource(source: PackageSource, homepage: string | null): NamedSource {
+  const { title, name, path, link, dataPublishedBy } = source;
+  const publisher = plainText(dataPublishedBy);
+  const own = plainText(title ?? name) ?? publisher;
+  return { name: own, url: path ?? link ?? homepage, note: publisher === own ? null : publisher };
+}
+
 /** @param isOnly whether the package has no other series */
 function buildEntry(
   all: FrictionlessSettings,
@@ -290,7 +300,7 @@ function buildEntry(
   const field = found.resource.schema?.fields.find((candidate) => candidate.name === column);
   const own = settings.columns[column];
   const name = own?.name ?? findName(all, found, field, column);
-  const source = description.sources?.[0];
+  const sources = [...(found.resource.sources ?? []), ...(description.sources ?? [])];
   const bracket = all.unit_from_name ? /\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*$/.exec(name)?.[1] : undefined;
   const licences = (description.licenses ?? []).map((licence) => licence.name ?? licence.title);
   return {
@@ -298,8 +308,7 @@ function buildEntry(
     name,
     description: own?.description ?? plainText(field?.description || description.description),
     unit: own?.unit ?? plainText(fieldProperty(field, all.field.unit) ?? bracket),
-    source: plainText(source?.title ?? source?.name),
-    source_url: source?.path ?? source?.link ?? description.homepage ?? null,
+    ...sourceFields(sources.map((source) => packageSource(source, description.homepage ?? null))),
     tags: findTags(all, found),
     licence: licences.filter((licence) => licence).join('; ') || null,
   };

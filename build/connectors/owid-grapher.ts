@@ -8,7 +8,7 @@
  * Slugs: a chart with one series is that series (`child-mortality`); each of several is `<chart>-<column>`.
  */
 import { z } from 'zod';
-import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 import {
   type Connector,
   type ConnectorContext,
@@ -17,6 +17,7 @@ import {
   type SourceItem,
 } from './connector.ts';
 import { type CsvTable, openCsv } from './csv.ts';
+import { listedSources, sourceFields } from './named-sources.ts';
 import { plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './table-columns.ts';
@@ -168,6 +169,13 @@ function joinLicences(column: GrapherColumn | undefined): string | null {
   return [...new Set(stated.filter((name) => name))].join('; ') || null;
 }
 
+/** `Ember (2026); UN (2024) – with major processing by Our World in Data` */
+function citedSources(citation: string | null | undefined, url: string): NamedSource[] {
+  const [, cited = citation ?? null] =
+    /^(.*?)\s+[–-]\s+(?:with \w+ processing|processed) by .*$/s.exec(citation ?? '') ?? [];
+  return listedSources(cited, url);
+}
+
 /** @param isOnly whether the chart has no other series */
 function buildEntry(
   page: string,
@@ -183,8 +191,9 @@ function buildEntry(
     name: plainText(column?.titleShort ?? (isOnly ? metadata.chart.title : header)) ?? header,
     description: buildDescription(column, metadata.chart),
     unit: plainText(column?.unit ?? column?.shortUnit),
-    source: plainText(column?.citationShort ?? metadata.chart.citation),
-    source_url: expandTemplate(page, settings.chart),
+    ...sourceFields(
+      citedSources(column?.citationShort ?? metadata.chart.citation, expandTemplate(page, settings.chart)),
+    ),
     tags: [settings.chart, ...settings.tags],
     licence: joinLicences(column),
   };

@@ -10,6 +10,7 @@
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
+import { citedSource, sourceFields } from './named-sources.ts';
 import { plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import {
@@ -34,12 +35,16 @@ interface Series {
   units: Map<string, string | null>;
   /** The codes of each open dimension. */
   codes: Map<string, Set<string>>;
+  /** Who collected the figures. */
+  sources: Set<string>;
   /** Whether any row passes the pins. */
   hasRows: boolean;
 }
 
 /** Codes remembered per dimension; more than that is not a breakdown of the population. */
 const MAX_CODES = 1_000;
+/** Sources named per series; more are surveys of single countries. */
+const MAX_SOURCES = 20;
 const SCALES: Record<string, string> = { 3: 'thousands', 6: 'millions', 9: 'billions', 12: 'trillions' };
 
 /** The rows of all files by series. */
@@ -80,7 +85,8 @@ class SeriesCollector {
     let series = this.series.get(slug);
     if (!series) {
       const tags = [...file.tags, ...reader.readTags(cells)];
-      series = { slug, key: codes, name, tags, units: new Map(), codes: new Map(), hasRows: false };
+      const empty = { units: new Map(), codes: new Map(), sources: new Set<string>(), hasRows: false };
+      series = { slug, key: codes, name, tags, ...empty };
       this.series.set(slug, series);
     }
     if (series.key !== codes) {
@@ -90,6 +96,8 @@ class SeriesCollector {
     this.spool.add(slug, row);
     if (row.observation.other_dimension !== undefined) return;
     series.hasRows = true;
+    const source = reader.readSource(cells);
+    if (source !== null && series.sources.size < MAX_SOURCES) series.sources.add(source);
     for (const [id, code] of Object.entries(row.codes)) {
       const known = series.codes.get(id);
       if (!known) series.codes.set(id, new Set([code]));
@@ -183,8 +191,7 @@ async function* readSeries(
     name: plainText(series.name) ?? slug,
     description: null,
     unit: plainText(await findUnit(collector, series, totals, settings)),
-    source: null,
-    source_url: null,
+    ...sourceFields([...series.sources].map((source) => citedSource(source.replaceAll('_', ' '), null))),
     tags,
     licence: null,
   };

@@ -186,6 +186,7 @@ const STATUSES = ['OBS_STATUS', 'OBS_FLAG', 'obs_status'];
 const UNITS = ['UNIT_MEASURE', 'UNIT', 'unit'];
 const POWERS = ['UNIT_MULT', 'UNIT_MULTIPLIER', 'unit_mult'];
 const VINTAGES = ['LAST UPDATE', 'UPDATED', 'PREPARED'];
+const SOURCES = ['DATA_SOURCE', 'SOURCE', 'SOURCE_DETAIL'];
 const DATAFLOWS = ['STRUCTURE_ID', 'DATAFLOW'];
 
 export interface SdmxRow {
@@ -217,6 +218,7 @@ function findComponents(header: SdmxHeader, settings: SdmxSettings, file: SdmxFi
     power: header.find(undefined, POWERS),
     action: header.find(undefined, ['ACTION']),
     vintage: header.find(undefined, VINTAGES),
+    source: header.find(undefined, SOURCES),
     dataflow: header.find(undefined, DATAFLOWS),
     structureName: header.find(undefined, ['STRUCTURE_NAME']),
     indicator: file.slug === undefined ? findIndicator(header, settings) : [],
@@ -331,6 +333,12 @@ export class SdmxReader {
   readTags(cells: readonly string[]): string[] {
     const id = artefactId(cells[this.#components.dataflow?.index ?? -1] ?? '');
     return id === null ? [] : [id];
+  }
+
+  /** Who collected the row's figure, or null where the message does not say. */
+  readSource(cells: readonly string[]): string | null {
+    const { source } = this.#components;
+    return cellLabel(cells, source) ?? (cellCode(cells, source) || null);
   }
 
   readVintage(cells: readonly string[]): string | null {

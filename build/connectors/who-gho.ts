@@ -197,7 +197,7 @@ const unitFromBrackets = (name: string): string | null =>
   /\((%[^()]*|per [^()]*|years|kg\/m2|PPP int\. \$|US\$)\)\s*$/i.exec(name)?.[1] ?? null;
 
 function buildEntry(
-  { settings }: Context,
+  { settings, definition }: Context,
   indicator: IndicatorSettings,
   label: Label | undefined,
   splitCodes: readonly string[],
@@ -209,7 +209,7 @@ function buildEntry(
     name: [name, ...labels].join(', '),
     description: null,
     unit: indicator.unit ?? unitFromBrackets(name),
-    source: null,
+    source: label?.link ? definition.name : null,
     source_url: label?.link ?? null,
     tags: indicator.tags,
     licence: null,

@@ -18,6 +18,7 @@ import {
   type SourceItem,
 } from './connector.ts';
 import { getText, isObject, ResponseError, readJson } from './json-body.ts';
+import { citedSource, sourceFields } from './named-sources.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 
@@ -293,8 +294,7 @@ function buildEntry(description: unknown, code: string): CatalogueEntry {
     name,
     description: getText(description, 'sourceNote'),
     unit: getText(description, 'unit') ?? unitFromName(name),
-    source: getText(description, 'sourceOrganization'),
-    source_url: indicatorPage(code),
+    ...sourceFields([citedSource(getText(description, 'sourceOrganization'), indicatorPage(code))]),
     tags: topics.map((topic) => getText(topic, 'value')).filter((topic) => topic !== null),
     licence: null,
   };

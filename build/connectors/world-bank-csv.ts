@@ -22,6 +22,7 @@ import {
   type SourceItem,
 } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
+import { citedSource, sourceFields } from './named-sources.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
@@ -274,8 +275,7 @@ function buildEntry(
     name,
     description: metadata?.description ?? null,
     unit: metadata?.unit ?? unitFromName(name),
-    source: metadata?.source ?? null,
-    source_url: indicatorPage(code),
+    ...sourceFields([citedSource(metadata?.source, indicatorPage(code))]),
     tags: topicTags(metadata?.topic ?? null),
     licence: metadata?.licence ?? null,
   };

@@ -2,7 +2,7 @@
  * Plans a snapshot: its providers and indicators, with names, licences and access tiers.
  *
  * This decides what may be published. A provider must be enabled and redistributable. An indicator must not be disabled
- * or withheld, by licence or by a quality decision; its overlay can only narrow its provider's permission.
+ * or withheld, by curated data, by the terms of its sources (`licensing.ts`) or by a quality decision.
  */
 import { createHash } from 'node:crypto';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -21,6 +21,7 @@ import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../data
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
+import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;
 
@@ -168,10 +169,11 @@ function planIndicator(
   const override = overrides.get(id) ?? {};
   const isEnabled = override.enabled ?? overlay.enabled ?? true;
   const facts = source.series[entry.slug];
-  if (!run || !facts || !isEnabled || overlay.redistributable === false) return null;
+  const terms = termsOf(definition, entry, overlay, curated.collectors);
+  if (!run || !facts || !isEnabled || !terms.redistributable) return null;
   if (isDecided(curated, id, 'withhold')) return null;
   const unranked = isDecided(curated, id, 'unrank') ? { no_rank: true } : {};
-  const original = recordOf(id, definition, entry, { ...overlay, ...unranked });
+  const original = recordOf(id, definition, entry, { ...overlay, ...unranked }, terms);
   const record = applyOverride(original, { ...override, ...unranked });
   const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
   const ciLevel = overlay.ci_level ?? definition.ci_level ?? null;
@@ -190,7 +192,7 @@ function planIndicator(
     providerId: definition.id,
     record,
     upstream: entry,
-    sources: sourcesOf(definition, entry, original),
+    sources: terms.sources,
     original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
@@ -209,7 +211,8 @@ function excludedIndicator(
 ): ExcludedIndicator {
   const overlay = curated.overlay(definition.id, entry);
   const why = (): ExcludedIndicator['why'] => {
-    if (!definition.redistributable || overlay.redistributable === false) return 'not redistributable';
+    if (!termsOf(definition, entry, overlay, curated.collectors).redistributable)
+      return 'not redistributable';
     if (!definition.enabled) return 'provider off';
     if (isDecided(curated, id, 'withhold')) return 'withheld';
     return overlay.enabled === false ? 'curated away' : 'no figures';
@@ -228,29 +231,14 @@ function excludedIndicator(
 const isDecided = ({ decisions }: Curated, id: string, word: QualityDecisionWord): boolean =>
   decisions.some(({ subject, decision }) => subject === id && decision === word);
 
-/** The source that upstream names, else the provider itself. */
-function sourcesOf(
-  { name }: ProviderDefinition,
-  entry: CatalogueEntry,
-  { licence, licence_url }: SnapshotRecord,
-): IndicatorSource[] {
-  const licence_reason = `The licence of ${name}.`;
-  const terms = { note: null, licence, licence_url, licence_reason };
-  return [{ name: entry.source ?? name, url: entry.source_url, ...terms }];
-}
-
 /** Curated texts override upstream's; operators' edits come on top. An empty text counts as none. */
 function recordOf(
   id: string,
   definition: ProviderDefinition,
   entry: CatalogueEntry,
   overlay: IndicatorOverlay,
+  { licence, licence_url, access_tier, attribution }: Terms,
 ): SnapshotRecord {
-  const licence = overlay.licence ?? definition.licence;
-  // The provider's licence URL does not apply to another licence.
-  const licenceUrl = overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null);
-  const attribution = overlay.attribution ?? definition.attribution;
-  const isDisplay = definition.access_tier === 'display' || overlay.access_tier === 'display';
   return {
     id,
     name: overlay.name ?? entry.name,
@@ -260,11 +248,11 @@ function recordOf(
     higher_is_better: overlay.higher_is_better ?? null,
     preferred: overlay.preferred ?? false,
     featured: overlay.featured ?? false,
-    access_tier: isDisplay ? 'display' : 'open',
+    access_tier,
     no_rank: overlay.no_rank ?? false,
     licence,
-    licence_url: licenceUrl,
+    licence_url,
     attribution,
-    provider: { id: definition.id, name: definition.name, licence, licence_url: licenceUrl, attribution },
+    provider: { id: definition.id, name: definition.name, licence, licence_url, attribution },
   };
 }

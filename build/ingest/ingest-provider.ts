@@ -318,7 +318,7 @@ function parseSettings(connector: Connector, source: unknown, providerId: string
 }
 
 /** Increment when ingestion accepts or rejects rows differently. */
-const INGESTION_VERSION = 3;
+const INGESTION_VERSION = 4;
 
 /**
  * Digest of what a run depends on besides upstream files: the definition, the curated tables and this code's version.

@@ -1,6 +1,6 @@
 /**
  * Writes the chosen series of a provider in the shape of its upstream, one function per connector. Only figures, codes,
- * names and units are written: the descriptions of sources stay behind.
+ * names, units and URLs are written: the descriptions of sources stay behind.
  */
 import { z } from 'zod';
 import { readCsvRecords } from '../connectors/csv.ts';
@@ -24,7 +24,7 @@ const ddfPackage = z.looseObject({
   ),
 });
 const ddfSource = z.looseObject({ geo: z.string(), time: z.string() });
-const CONCEPT_COLUMNS = ['concept', 'name', 'concept_type', 'format'] as const;
+const CONCEPT_COLUMNS = ['concept', 'name', 'concept_type', 'format', 'source_url'] as const;
 
 /** DDFcsv: the package, its concepts, and a file of datapoints for each series. */
 export const writeDdf: StarterWriter = async (selection) => {

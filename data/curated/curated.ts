@@ -21,6 +21,7 @@ import {
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
 import type { QualityDecision } from '../schema/quality.ts';
+import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
 import { loadCountries } from './countries.ts';
 import { loadDecisions } from './decisions.ts';
@@ -56,6 +57,8 @@ export interface Curated {
   links: CuratedLink[];
   /** What has been decided about findings of the quality report. */
   decisions: QualityDecision[];
+  /** Original collectors and their terms. */
+  collectors: Collectors;
   /** Credits that can be bought, cheapest first. */
   packs: CreditPack[];
 }
@@ -74,6 +77,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const concepts = await loadConcepts(dir, providers, overlays, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
   const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
+  const collectors = await loadCollectors(join(dir, 'collectors.csv'), problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
   problems.throwIfAny();
   const merged = new Map(
@@ -99,6 +103,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     concepts,
     links,
     decisions,
+    collectors,
     packs,
   };
 }

@@ -79,8 +79,17 @@ function settingsOf(cells: Record<Column, string | null>): Record<string, unknow
 
 function settingOf(name: Setting, cell: string): unknown {
   if (name === 'higher_is_better') return cell === NEITHER_BETTER ? null : asBoolean(cell);
+  if (name === 'sources') return readSources(cell);
   if (BOOLEAN.includes(name)) return asBoolean(cell);
   return NUMBER.includes(name) ? asNumber(cell) : cell;
+}
+
+/** `ILOSTAT <https://ilostat.ilo.org/>; Census of 1990`: names with a URL or without, separated by semicolons. */
+function readSources(cell: string): unknown {
+  return cell.split(';').map((part) => {
+    const { name, url } = /^(?<name>[^<]*)<(?<url>[^>]*)>$/.exec(part.trim())?.groups ?? {};
+    return name === undefined ? { name: part.trim() } : { name: name.trim(), url };
+  });
 }
 
 interface CompiledRule {

@@ -31,33 +31,51 @@ const LEVEL_RANGE = 'a share between 0.5 and 1, such as 0.95';
 /** Confidence level of upstream's bounds. */
 const confidenceLevel = z.number().gt(0.5, LEVEL_RANGE).lt(1, LEVEL_RANGE);
 
-/** Curated settings of one indicator. Absent settings come from upstream. */
-export const indicatorOverlay = z.strictObject({
-  name: z.string().min(1).optional(),
-  description: z.string().optional(),
-  unit: z.string().optional(),
-  topic: topicSlug.optional(),
-  /** `null`: neither direction is better. Absent: not curated. */
-  higher_is_better: z.boolean().nullable().optional(),
-  preferred: z.boolean().optional(),
-  featured: z.boolean().optional(),
-  no_rank: z.boolean().optional(),
-  /** Position within the topic; smaller comes first. */
-  order: z.int().optional(),
-  enabled: z.boolean().optional(),
-  redistributable: z.boolean().optional(),
-  access_tier: accessTier.optional(),
-  licence: z.string().optional(),
-  licence_url: z.url().optional(),
-  attribution: z.string().optional(),
-  /** First forecast year, for series whose rows carry no flag. */
-  projected_from: z.int().optional(),
-  /** Confidence level of the bounds. Without one there are no rank intervals. */
-  ci_level: confidenceLevel.optional(),
-  /** Values outside are rejected as out of bounds. */
-  min: z.number().optional(),
-  max: z.number().optional(),
+const curatedSource = z.strictObject({
+  name: z.string().min(1),
+  url: z.url().optional(),
+  note: z.string().min(1).optional(),
 });
+
+const REASON_MISSING = 'licence_reason is needed: why the series may be published';
+
+/** Curated settings of one indicator. Absent settings come from upstream. */
+export const indicatorOverlay = z
+  .strictObject({
+    name: z.string().min(1).optional(),
+    description: z.string().optional(),
+    unit: z.string().optional(),
+    topic: topicSlug.optional(),
+    /** `null`: neither direction is better. Absent: not curated. */
+    higher_is_better: z.boolean().nullable().optional(),
+    preferred: z.boolean().optional(),
+    featured: z.boolean().optional(),
+    no_rank: z.boolean().optional(),
+    /** Position within the topic; smaller comes first. */
+    order: z.int().optional(),
+    enabled: z.boolean().optional(),
+    /** `true` decides that the series may be published, whatever the terms of its sources. */
+    redistributable: z.boolean().optional(),
+    /** Why it may. */
+    licence_reason: z.string().min(1).optional(),
+    access_tier: accessTier.optional(),
+    licence: z.string().optional(),
+    licence_url: z.url().optional(),
+    attribution: z.string().optional(),
+    /** Who collected the figures. */
+    sources: z.array(curatedSource).min(1).optional(),
+    /** First forecast year, for series whose rows carry no flag. */
+    projected_from: z.int().optional(),
+    /** Confidence level of the bounds. Without one there are no rank intervals. */
+    ci_level: confidenceLevel.optional(),
+    /** Values outside are rejected as out of bounds. */
+    min: z.number().optional(),
+    max: z.number().optional(),
+  })
+  .refine(({ redistributable, licence_reason }) => redistributable !== true || licence_reason !== undefined, {
+    path: ['redistributable'],
+    message: REASON_MISSING,
+  });
 export type IndicatorOverlay = z.infer<typeof indicatorOverlay>;
 
 /** Settings for every indicator whose slug, name, tag or licence matches. The first matching rule wins per setting. */
@@ -97,6 +115,8 @@ export const providerDefinition = z.strictObject({
   access_tier: accessTier,
   cadence: z.string().nullable().default(null),
   upstream: z.array(upstreamEntry).default([]),
+  /** Whether the credit line of a series names its sources after the provider's. */
+  credit_sources: z.boolean().default(false),
   /** The connector, and its settings, which the connector's own schema checks. */
   connector: z.string(),
   source: z.record(z.string(), z.unknown()).default({}),
@@ -203,6 +223,25 @@ export const curatedLink = z.strictObject({
   relation: z.string().min(1),
 });
 export type CuratedLink = z.infer<typeof curatedLink>;
+
+/** One row of `data/collectors.csv`: a collector whose terms follow its figures, by whatever provider they come. */
+export const collector = z.strictObject({
+  id: slugWord,
+  name: z.string().min(1),
+  /** Names by which sources call it; see `data/curated/collectors.ts` for how they are compared. */
+  names: z.array(z.string().min(1)),
+  /** Hosts, with subdomains, and beginnings of paths: `data.worldbank.org/indicator/MS.MIL.XPND`. */
+  urls: z.array(
+    z.string().regex(/^[a-z0-9.-]+\.[a-z]{2,}(\/\S*)?$/i, 'a host, with the beginning of a path or without'),
+  ),
+  licence: z.string().min(1),
+  licence_url: z.url(),
+  /** `display`: shown, not exported. */
+  redistributable: z.enum(['yes', 'display', 'no']),
+  reason: z.string().min(1),
+  looked_up: z.iso.date(),
+});
+export type Collector = z.infer<typeof collector>;
 
 /** One entry of `data/packs.yaml`: credits that can be bought. */
 export const creditPack = z.strictObject({

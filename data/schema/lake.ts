@@ -25,6 +25,14 @@ import { iso3, timestamp } from './records.ts';
 /** The directory of the quality reports, beside those of providers: no provider may have this id. */
 export const QUALITY_REPORTS = 'quality';
 
+/** A source of figures as upstream names it. */
+export const namedSource = z.object({
+  name: z.string().nullable(),
+  url: z.string().nullable(),
+  note: z.string().nullable(),
+});
+export type NamedSource = z.infer<typeof namedSource>;
+
 /** Upstream's description of one series. Curated data may override everything but the slug. */
 export const catalogueEntry = z.object({
   /** The part of the indicator id after the dot. */
@@ -35,6 +43,8 @@ export const catalogueEntry = z.object({
   /** The original collector as upstream names it, for the credit line. */
   source: z.string().nullable(),
   source_url: z.string().nullable(),
+  /** All of them, where upstream names several. */
+  sources: z.array(namedSource).min(1).optional(),
   /** Upstream's subject words, matched by the topic rules of a provider definition. */
   tags: z.array(z.string()),
   /** Licence of this series where upstream states it; the definition says which are redistributable. */

@@ -26,6 +26,7 @@ export interface Series {
   unit?: string;
   tags?: string;
   type?: string;
+  source?: string;
   cells: Cell[];
 }
 
@@ -44,12 +45,12 @@ export function ddfFiles(series: Record<string, Series>): Record<string, string>
   }));
   const concepts = { path: 'ddf--concepts.csv', schema: { fields: [], primaryKey: 'concept' } };
   const conceptRows = slugs.map((slug) => {
-    const { name = slug, unit = '', tags = '', type = 'measure' } = series[slug] ?? {};
-    return [slug, type, name, unit, tags];
+    const { name = slug, unit = '', tags = '', type = 'measure', source = '' } = series[slug] ?? {};
+    return [slug, type, name, unit, tags, source];
   });
   return {
     'datapackage.json': JSON.stringify({ version: '1.0.0', resources: [concepts, ...datapoints] }),
-    'ddf--concepts.csv': csv([['concept', 'concept_type', 'name', 'unit', 'tags'], ...conceptRows]),
+    'ddf--concepts.csv': csv([['concept', 'concept_type', 'name', 'unit', 'tags', 'source'], ...conceptRows]),
     ...Object.fromEntries(
       slugs.map((slug) => [
         `ddf--datapoints--${slug}--by--geo--time.csv`,
@@ -125,7 +126,7 @@ export class World {
   static async create(definitions: Record<string, Record<string, unknown>> = { atlas: {} }): Promise<World> {
     const world = new World(await mkdtemp(join(tmpdir(), 'almanac-build-')));
     await world.write('data/countries.csv', enableFew(await readFile(join(DATA, 'countries.csv'), 'utf8')));
-    for (const file of ['topics.yaml', 'packs.yaml']) {
+    for (const file of ['topics.yaml', 'packs.yaml', 'collectors.csv']) {
       await world.write(`data/${file}`, await readFile(join(DATA, file), 'utf8'));
     }
     await world.write('data/places.csv', PLACES);

@@ -36,14 +36,19 @@ describe('problems in curated data', () => {
     expectProblems(await problemsOf(spoil([fault])), fault.told);
   });
 
-  it.each(['countries.csv', 'places.csv', 'topics.yaml', 'concepts.csv', 'links.csv', 'packs.yaml'])(
-    '%s missing is a problem of its own',
-    async (file) => {
-      const { [file]: _, ...rest } = SMALL;
-      const told = await problemsOf(rest);
-      expect(told.filter((problem) => problem.startsWith(file))).toEqual([`${file}:1: the file is missing`]);
-    },
-  );
+  it.each([
+    'countries.csv',
+    'places.csv',
+    'topics.yaml',
+    'concepts.csv',
+    'links.csv',
+    'packs.yaml',
+    'collectors.csv',
+  ])('%s missing is a problem of its own', async (file) => {
+    const { [file]: _, ...rest } = SMALL;
+    const told = await problemsOf(rest);
+    expect(told.filter((problem) => problem.startsWith(file))).toEqual([`${file}:1: the file is missing`]);
+  });
 
   it('report a missing provider definition', async () => {
     const {

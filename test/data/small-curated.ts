@@ -66,6 +66,11 @@ export const SMALL: Readonly<Record<string, string>> = {
     'product,atlas.gdp,,,',
     '',
   ].join('\n'),
+  'collectors.csv': [
+    'id,name,redistributable,licence,licence_url,looked_up,reason,names,urls',
+    'bureau,The Bureau,no,Terms,https://bureau.example/terms,2026-11-22,All rights reserved.,Bureau,bureau.example',
+    '',
+  ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
   'quality-decisions.csv':
     'kind,subject,other,extent,decision,by,on,reason\nshare_out_of_range,atlas.gdp,,7,accept,ada,2026-11-20,Right so.\n',

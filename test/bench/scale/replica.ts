@@ -18,7 +18,7 @@ const PROVIDERS = ['gapminder', 'gapminder-b', 'gapminder-c'] as const;
 /** Percentage of countries whose series are permuted. */
 const TRADED_SHARE = 60;
 /** Curated files that are copied unchanged. */
-const CURATED = ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml'];
+const CURATED = ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml', 'collectors.csv'];
 const RUN_ID = '20261121T000000Z';
 
 const sql = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.sql`), 'utf8');

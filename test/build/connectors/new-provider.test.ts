@@ -97,7 +97,7 @@ describe('ingestion with a minimal definition', () => {
   it('reads a grapher chart from its name, pairs forecasts, and counts regions', () => {
     const { record, catalogue, rows } = stored('charts');
     expect(catalogue).toMatchObject([
-      { slug: 'forest-area', name: 'Forest area', unit: '%', source: 'FAO (2025)' },
+      { slug: 'forest-area', name: 'Forest area', unit: '%', source: 'Forest Survey (2025)' },
     ]);
     expect(record.vintage).toBe('2025-10-01');
     expect(rows).toEqual([

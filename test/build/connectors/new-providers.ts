@@ -56,7 +56,7 @@ const FILES: Record<string, string> = {
   'co2/data/by nation, all.csv':
     'Year,Country,Total,Per Capita\n2013,FRANCE,90000.10,1.4\n2014,FRANCE,82704,\n2014,"Ivory Coast",3000,0.14\n2014,ATLANTIS,1,1\n',
   'charts/forest-area.metadata.json': JSON.stringify({
-    chart: { title: 'Forest area', citation: 'FAO (2025)' },
+    chart: { title: 'Forest area', citation: 'Forest Survey (2025)' },
     columns: {
       'Forest (% of land)': {
         titleShort: 'Forest area',
@@ -120,7 +120,7 @@ export async function startNewProviders(): Promise<NewProviders> {
   const root = await mkdtemp(join(tmpdir(), 'almanac-new-provider-'));
   const curatedDir = join(root, 'data');
   await mkdir(join(curatedDir, 'providers'), { recursive: true });
-  for (const name of ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml']) {
+  for (const name of ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml', 'collectors.csv']) {
     await cp(join('data', name), join(curatedDir, name));
   }
   const empty = {

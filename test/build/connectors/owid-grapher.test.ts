@@ -99,7 +99,7 @@ describe('a chart', () => {
           name: 'The value',
           description: 'Short.\n\nFirst.\n\nSecond.',
           unit: '% of people',
-          source: 'UN (2024) – processed by Our World in Data',
+          source: 'UN (2024)',
           source_url: 'https://ourworldindata.org/grapher/c',
           tags: ['c'],
           licence: 'CC BY 4.0; CC BY-NC 4.0',

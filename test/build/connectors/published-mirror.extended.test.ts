@@ -286,7 +286,8 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     const curatedDir = join(root, 'data');
     await cp('data', curatedDir, { recursive: true });
     const file = join(curatedDir, 'providers', 'owid.yaml');
-    const rule = 'rules:\n  - slug: ^share-electricity-renewables$\n    set: { redistributable: true }\n';
+    const rule =
+      'rules:\n  - slug: ^share-electricity-renewables$\n    set: { redistributable: true, licence_reason: Agreed. }\n';
     await writeFile(file, (await readFile(file, 'utf8')).replace('rules:\n', rule));
     const [lake, snapshots] = [join(root, 'lake'), join(root, 'snapshots')];
     await mkdir(lake);

@@ -7,6 +7,7 @@ import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { filesBelow, verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
+import { additionFile } from '../../../data/schema/additions.ts';
 import { catalogueIndex, MANIFEST, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';
@@ -90,7 +91,8 @@ describe('publication rules', () => {
   });
 
   it('can only be narrowed by an indicator: display stays display, withheld stays withheld', async () => {
-    const wide = { indicators: { one: { access_tier: 'open', redistributable: true } } };
+    const decision = { redistributable: true, licence_reason: 'They said so.' };
+    const wide = { indicators: { one: { access_tier: 'open', ...decision } } };
     await world.define('atlas', { ...wide, access_tier: 'display' });
     await world.define('vault', { ...wide, redistributable: false });
     await publish({ one });
@@ -98,6 +100,22 @@ describe('publication rules', () => {
     await world.build();
     expect((await world.body(ROUTE_FILES.indicators)).data).toMatchObject([
       { id: 'atlas.one', access_tier: 'display' },
+    ]);
+  });
+
+  it('keep figures of a withholding collector out of every byte until somebody decides otherwise with a reason', async () => {
+    const lent = { ...secret, source: 'Estimates of IHME' };
+    await publish({ one, secret: lent });
+    await world.build();
+    expect(await found('Whispered', 'secret')).toEqual([]);
+    const decision = { redistributable: true, licence_reason: 'They said so.' };
+    await world.define('atlas', { indicators: { secret: decision } });
+    await world.build();
+    expect(await found('Whispered')).toEqual(['Whispered']);
+    const { directory } = await world.served();
+    const lists = JSON.parse(await readFile(join(directory, additionFile('sources')), 'utf8'));
+    expect(lists['atlas.secret']).toMatchObject([
+      { name: 'Estimates of IHME', licence: 'CC BY 4.0', licence_reason: 'They said so.' },
     ]);
   });
 

@@ -1,0 +1,109 @@
+/**
+ * Decides under which licence a series is published, and whether it is.
+ *
+ * The terms of the original collectors follow their figures, by whatever provider they come: the narrowest of its sources
+ * decides about a series, unless curated data decide otherwise with a reason (`redistributable: true`).
+ */
+import type { Collectors } from '../../data/curated/collectors.ts';
+import type { Collector, IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
+import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
+import type { IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
+
+export type Terms = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'access_tier' | 'attribution'> & {
+  redistributable: boolean;
+  sources: IndicatorSource[];
+};
+
+const WIDTH = { no: 0, display: 1, yes: 2 } as const satisfies Record<Collector['redistributable'], number>;
+
+/** The collector with the narrowest terms; the first of equals. */
+const narrowest = (found: readonly Collector[]): Collector | undefined =>
+  found.toSorted((a, b) => WIDTH[a.redistributable] - WIDTH[b.redistributable])[0];
+
+export function termsOf(
+  definition: ProviderDefinition,
+  entry: CatalogueEntry,
+  overlay: IndicatorOverlay,
+  collectors: Collectors,
+): Terms {
+  const named = sourcesOf(definition, entry, overlay).map((source) => ({
+    source,
+    collector: narrowest(collectors.match(source)),
+  }));
+  const isDecided = overlay.redistributable === true;
+  const decisive = isDecided ? undefined : narrowest(named.flatMap(({ collector }) => collector ?? []));
+  const isNarrowed = decisive !== undefined && decisive.redistributable !== 'yes';
+  const own = ownLicence(definition, overlay);
+  // A licence that curated data state for the series is more exact than its collector's.
+  const licence = isNarrowed && overlay.licence === undefined ? licenceOf(decisive) : own;
+  const reason = overlay.licence_reason ?? `The licence of ${definition.name}.`;
+  const isDisplay =
+    [definition.access_tier, overlay.access_tier].includes('display') ||
+    decisive?.redistributable === 'display';
+  const sources = named.map(
+    ({ source, collector }): IndicatorSource => ({
+      ...source,
+      name: source.name ?? collector?.name ?? hostOf(source.url) ?? definition.name,
+      ...(collector === undefined || isDecided
+        ? { ...licence, licence_reason: reason }
+        : { ...licenceOf(collector), licence_reason: collector.reason }),
+    }),
+  );
+  return {
+    ...licence,
+    access_tier: isDisplay ? 'display' : 'open',
+    attribution: overlay.attribution ?? creditLine(definition, sources),
+    redistributable:
+      definition.redistributable && overlay.redistributable !== false && decisive?.redistributable !== 'no',
+    sources,
+  };
+}
+
+const licenceOf = ({ licence, licence_url }: Collector) => ({ licence, licence_url });
+
+/** The provider's licence URL does not apply to another licence. */
+const ownLicence = (definition: ProviderDefinition, overlay: IndicatorOverlay) => ({
+  licence: overlay.licence ?? definition.licence,
+  licence_url: overlay.licence_url ?? (overlay.licence === undefined ? definition.licence_url : null),
+});
+
+/**
+ * Curated sources, else upstream's. Where neither names any, the figures may come from each of those that the provider
+ * collects from, or are its own.
+ */
+function sourcesOf(
+  { name, upstream }: ProviderDefinition,
+  entry: CatalogueEntry,
+  overlay: IndicatorOverlay,
+): NamedSource[] {
+  const { source, source_url: url } = entry;
+  const curated = overlay.sources ?? [];
+  if (curated.length > 0) return curated.map(complete);
+  if (entry.sources !== undefined) return entry.sources;
+  if (source !== null || url !== null) return [{ name: source, url, note: null }];
+  return (upstream.length > 0 ? upstream : [{ name }]).map(complete);
+}
+
+const complete = (source: {
+  name: string;
+  url?: string | undefined;
+  note?: string | undefined;
+}): NamedSource => ({
+  name: source.name,
+  url: source.url ?? null,
+  note: source.note ?? null,
+});
+
+const hostOf = (url: string | null): string | undefined =>
+  url === null ? undefined : /^(?:[a-z]+:\/\/)?(?:www\.)?([^/]+)/i.exec(url)?.[1];
+
+/** The provider's line, with the sources where its definition asks for them and they are others than the provider. */
+function creditLine(definition: ProviderDefinition, sources: readonly IndicatorSource[]): string {
+  const own = definition.name.toLowerCase();
+  const names = [...new Set(sources.map(({ name }) => name))].filter(
+    (name) => !name.toLowerCase().startsWith(own),
+  );
+  return definition.credit_sources && names.length > 0
+    ? `${definition.attribution}. Source: ${names.join('; ')}`
+    : definition.attribution;
+}
