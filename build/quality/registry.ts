@@ -1,5 +1,6 @@
 /** The quality checks. A further family of kinds is a file in `checks/` and a line here. */
 import type { QualityCheck } from './check.ts';
+import { concepts } from './checks/concepts.ts';
 import { labelChanges } from './checks/label-changes.ts';
 import { labelFigures } from './checks/label-figures.ts';
 import { labelWords } from './checks/label-words.ts';
@@ -10,6 +11,7 @@ import { shares } from './checks/shares.ts';
 import { twins } from './checks/twins.ts';
 
 export const QUALITY_CHECKS: readonly QualityCheck[] = [
+  concepts,
   labelChanges,
   labelFigures,
   labelWords,

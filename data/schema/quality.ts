@@ -163,6 +163,12 @@ export const QUALITY_KINDS = {
     about: 'Series of one concept that are both featured.',
     extent: 'always 1',
   },
+  unreviewed_twin: {
+    severity: 'notice',
+    about:
+      'Two series agree in name, unit and figures, and nobody has reviewed whether they are one concept.',
+    extent: 'always 1',
+  },
   preferred_older_than_twin: {
     severity: 'warning',
     about: 'The preferred series of a concept ends before another one.',

@@ -6,16 +6,11 @@ import { iso3 } from '../../../data/schema/records.ts';
 import { readConcept, unitsAgree } from '../../editions/concept-vocabulary.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
 import { contradictions, magnitudeOf, readClaims } from '../label-vocabulary.ts';
+import { type TwinPair, twinPairs } from '../twin-pairs.ts';
 import { counted, countryName } from '../wording.ts';
 import { labelDoubt, quote } from './label-words.ts';
 
 const TWIN_PROJECTIONS = readSql(import.meta.url, 'sql/twin-projections.sql');
-
-/** Two series of one concept, ordered by id. */
-interface Twins {
-  a: CheckedSeries;
-  b: CheckedSeries;
-}
 
 const disagreement = z.object({
   a: z.string(),
@@ -28,17 +23,9 @@ const disagreement = z.object({
   projects: z.string(),
 });
 
-function twinsOf({ concepts, series }: CheckContext): Twins[] {
-  return concepts.flatMap((link) => {
-    const [first, second] = [link.a, link.b].sort();
-    const [a, b] = [series.get(first ?? ''), series.get(second ?? '')];
-    return a && b ? [{ a, b }] : [];
-  });
-}
-
 const named = ({ record: { id, name } }: CheckedSeries): string => `${quote(name)} (${id})`;
 
-function pairDoubt(kind: QualityKindName, { a, b }: Twins, message: string, extent = 1): FoundDoubt {
+function pairDoubt(kind: QualityKindName, { a, b }: TwinPair, message: string, extent = 1): FoundDoubt {
   return labelDoubt(kind, a.record.id, message, extent, b.record.id);
 }
 
@@ -48,31 +35,33 @@ const DIRECTIONS = new Map<boolean | null, string>([
   [null, 'neither is better'],
 ]);
 
-function fieldDoubts(twins: Twins): FoundDoubt[] {
+function fieldDoubts(twins: TwinPair): FoundDoubt[] {
   const [a, b] = [twins.a.record, twins.b.record];
   const both = `${named(twins.a)} and ${named(twins.b)}`;
   const found: FoundDoubt[] = [];
-  if (a.higher_is_better !== b.higher_is_better) {
+  const differ = (setting: 'higher_is_better' | 'topic'): boolean =>
+    a[setting] !== b[setting] && !twins.explained.has(setting);
+  if (differ('higher_is_better')) {
     const words = `${DIRECTIONS.get(a.higher_is_better)} in one, ${DIRECTIONS.get(b.higher_is_better)} in the other`;
     found.push(pairDoubt('twins_differ_in_direction', twins, `${both}: ${words}.`));
   }
-  if (a.topic !== b.topic) {
+  if (differ('topic')) {
     found.push(pairDoubt('twins_differ_in_topic', twins, `${both}: topics ${a.topic} and ${b.topic}.`));
   }
-  if (a.featured && b.featured) {
+  if (a.featured && b.featured && !twins.explained.has('featured')) {
     found.push(pairDoubt('twins_both_featured', twins, `${both} are one concept, and both are featured.`));
   }
   return found;
 }
 
-function unitDoubts(twins: Twins): FoundDoubt[] {
+function unitDoubts(twins: TwinPair): FoundDoubt[] {
   const [a, b] = [twins.a.record, twins.b.record];
   const labels = [a, b].map(({ name, unit }) => readClaims(`${name}, ${unit ?? ''}`));
   const [ours, theirs] = labels;
   const words = ours && theirs ? contradictions(ours, theirs) : [];
   const units = [a, b].map(({ name, unit }) => readConcept(name, unit).unit);
   const agree = unitsAgree(units[0] ?? null, units[1] ?? null);
-  const factor = Math.abs(magnitudeOf(a.unit ?? '') - magnitudeOf(b.unit ?? ''));
+  const factor = twins.isScaled ? 0 : Math.abs(magnitudeOf(a.unit ?? '') - magnitudeOf(b.unit ?? ''));
   if (words.length === 0 && (agree || factor === 0)) return [];
   const parts = words.map((found) => `${found.aspect} ${quote(found.a)} and ${quote(found.b)}`);
   const unitWords = `units ${quote(a.unit ?? 'none')} and ${quote(b.unit ?? 'none')}`;
@@ -81,7 +70,7 @@ function unitDoubts(twins: Twins): FoundDoubt[] {
 }
 
 /** Years by which the preferred series is older than the other. */
-function preferredDoubts(twins: Twins): FoundDoubt[] {
+function preferredDoubts(twins: TwinPair): FoundDoubt[] {
   const [preferred, other] = twins.a.record.preferred ? [twins.a, twins.b] : [twins.b, twins.a];
   if (twins.a.record.preferred === twins.b.record.preferred) return [];
   const [own, newest] = [preferred.statistics.latest_year, other.statistics.latest_year];
@@ -90,8 +79,11 @@ function preferredDoubts(twins: Twins): FoundDoubt[] {
   return [pairDoubt('preferred_older_than_twin', twins, message, newest - own)];
 }
 
-async function projectionDoubts(context: CheckContext, all: readonly Twins[]): Promise<FoundDoubt[]> {
-  const suspects = all.filter(({ a, b }) => a.statistics.projected > 0 || b.statistics.projected > 0);
+async function projectionDoubts(context: CheckContext, all: readonly TwinPair[]): Promise<FoundDoubt[]> {
+  const suspects = all.filter(
+    ({ a, b, explained }) =>
+      !explained.has('projected_from') && (a.statistics.projected > 0 || b.statistics.projected > 0),
+  );
   if (suspects.length === 0) return [];
   const byPair = new Map(suspects.map((twins) => [`${twins.a.record.id} ${twins.b.record.id}`, twins]));
   const ids = new Set(suspects.flatMap(({ a, b }) => [a.record.id, b.record.id]));
@@ -117,7 +109,7 @@ async function projectionDoubts(context: CheckContext, all: readonly Twins[]): P
 }
 
 async function findDoubts(context: CheckContext): Promise<FoundDoubt[]> {
-  const all = twinsOf(context);
+  const all = twinPairs(context);
   const ofLabels = all.flatMap((twins) => [
     ...fieldDoubts(twins),
     ...unitDoubts(twins),

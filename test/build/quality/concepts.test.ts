@@ -1,0 +1,64 @@
+/** Checks of concepts: twins that nobody reviewed, and what a review explains. */
+import { expect, it } from 'vitest';
+import { concepts as check } from '../../../build/quality/checks/concepts.ts';
+import { twins } from '../../../build/quality/checks/twins.ts';
+import { Concepts } from '../../../data/curated/concepts.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
+import type { Concept, ConceptSeries } from '../../../data/schema/curated.ts';
+import { DATA } from '../world.ts';
+import { withSeries } from './checked-series.ts';
+
+const curated = await loadCurated(DATA);
+const link = (a: string, b: string) => ({ a, b, common: 40, rho: 1, median_difference: 0 });
+const CONCEPT: Concept = {
+  id: 'life',
+  name: 'Life expectancy',
+  topic: 'health',
+  higher_is_better: true,
+  preferred: 'p.a',
+  projected_from: null,
+};
+const member = (indicator: string, deviates: ConceptSeries['deviates'] = []) => ({
+  concept: CONCEPT,
+  series: {
+    concept: CONCEPT.id,
+    indicator,
+    factor: 1,
+    deviates,
+    reason: deviates.length > 0 ? 'Why.' : null,
+  },
+});
+const label = { name: 'Life expectancy', unit: 'years', topic: 'health', higher_is_better: true };
+
+it('finds each pair that the build links and nobody has reviewed, and says which concept it may join', async () => {
+  const found = await withSeries(
+    { 'p.a': label, 'q.a': label, 'r.a': label, 'r.b': label },
+    (context) => check.find(context),
+    {
+      curated: { ...curated, concepts: new Concepts([member('p.a'), member('q.a')]) },
+      concepts: [link('q.a', 'p.a'), link('r.a', 'q.a'), link('r.b', 'r.a'), link('r.a', 'gone.a')],
+    },
+  );
+  expect(found.map(({ kind, indicator, other }) => [kind, indicator, other])).toEqual([
+    ['unreviewed_twin', 'q.a', 'r.a'],
+    ['unreviewed_twin', 'r.a', 'r.b'],
+  ]);
+  expect(found[0]?.message).toMatch(/one is of the concept “?"?Life expectancy/);
+  expect(found[1]?.message).toMatch(/neither is in a concept\.$/);
+});
+
+it.each<[string, ConceptSeries['deviates'], string[]]>([
+  ['nothing', [], ['twins_differ_in_direction', 'twins_differ_in_topic', 'twins_differ_in_projection']],
+  ['the topic', ['topic'], ['twins_differ_in_direction', 'twins_differ_in_projection']],
+  ['all of it', ['topic', 'higher_is_better', 'projected_from'], []],
+])('reviewed twins disagree but for what has a reason: %s', async (_, deviates, kinds) => {
+  const found = await withSeries(
+    {
+      'p.a': { ...label, rows: [['IND', 2024, 70]] },
+      'q.a': { ...label, topic: 'gender', higher_is_better: null, rows: [['IND', 2024, 70, true]] },
+    },
+    (context) => twins.find(context),
+    { curated: { ...curated, concepts: new Concepts([member('p.a'), member('q.a', deviates)]) } },
+  );
+  expect(found.map(({ kind }) => kind)).toEqual(kinds);
+});
