@@ -23,9 +23,38 @@ export function findingId({ kind, provider, indicator, other }: Identity): strin
     .slice(0, 16);
 }
 
-/** Of a finding and of its decision. A decision may name a pair in either order. */
-const decisionKey = (kind: string, subject: string, other: string | null): string =>
-  [kind, ...[subject, other ?? ''].sort()].join(' ');
+/** By kind and subjects; a decision may name a pair in either order. */
+class Decisions {
+  readonly #byKey: ReadonlyMap<string, QualityDecision>;
+
+  constructor(decisions: readonly QualityDecision[]) {
+    this.#byKey = new Map(decisions.map((one) => [Decisions.#key(one.kind, one.subject, one.other), one]));
+  }
+
+  of(doubt: FoundDoubt): QualityDecision | undefined {
+    return this.#byKey.get(Decisions.#key(doubt.kind, subjectOf(doubt), doubt.other));
+  }
+
+  static #key(kind: string, subject: string, other: string | null): string {
+    return [kind, ...[subject, other ?? ''].sort()].join(' ');
+  }
+}
+
+/** The doubts of kinds that last which are known, not found again, and not decided yet. */
+export function lastingDoubts(
+  known: readonly FoundDoubt[],
+  found: readonly FoundDoubt[],
+  decided: readonly QualityDecision[],
+): FoundDoubt[] {
+  const again = new Set(found.map(findingId));
+  const decisions = new Decisions(decided);
+  return known.filter((doubt) => {
+    const decision = decisions.of(doubt);
+    const isSettled =
+      decision !== undefined && (decision.decision === 'fix' || doubt.extent <= decision.extent);
+    return !isSettled && !again.has(findingId(doubt));
+  });
+}
 
 export interface Night {
   doubts: readonly FoundDoubt[];
@@ -50,9 +79,7 @@ export interface NightlyFindings {
 
 /** @throws {z.ZodError} for a doubt of another form; {RangeError} for two of one identity. */
 export function decideFindings(night: Night): NightlyFindings {
-  const decisions = new Map(
-    night.decisions.map((one) => [decisionKey(one.kind, one.subject, one.other), one]),
-  );
+  const decisions = new Decisions(night.decisions);
   const before = new Map(night.before?.map((one) => [one.id, one]));
   const earlier = new Map(night.earlier.map((one) => [one.id, one]));
   const used = new Set<QualityDecision>();
@@ -61,7 +88,7 @@ export function decideFindings(night: Night): NightlyFindings {
     const doubt = { ...foundDoubt.parse(given), extent: comparable(given.extent) };
     const id = findingId(doubt);
     if (findings.has(id)) throw new RangeError(`${doubt.kind} is found twice for ${subjectOf(doubt)}`);
-    const decision = decisions.get(decisionKey(doubt.kind, subjectOf(doubt), doubt.other));
+    const decision = decisions.of(doubt);
     if (decision) used.add(decision);
     const last = before.get(id);
     const isWorse = last !== undefined && doubt.extent > last.extent;

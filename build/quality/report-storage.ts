@@ -39,6 +39,7 @@ export class QualityReports {
   /** Writes the report of a night beside the others; it becomes visible by `commit`. */
   async draft(duck: DuckSession, night: string, findings: readonly QualityFinding[]): Promise<Replacement> {
     await mkdir(this.directory, { recursive: true });
+    await this.#removeDrafts();
     const scratch = join(this.directory, `.scratch-${night}.tmp`);
     try {
       await duck.run(WRITE_FINDINGS, { findings: JSON.stringify(findings), file: scratch });
@@ -46,6 +47,12 @@ export class QualityReports {
     } finally {
       await rm(scratch, { force: true });
     }
+  }
+
+  /** What a crash left; one build runs at a time. */
+  async #removeDrafts(): Promise<void> {
+    const drafts = (await readdir(this.directory)).filter((name) => name.endsWith('.tmp'));
+    for (const name of drafts) await rm(join(this.directory, name), { force: true });
   }
 
   #file(night: string): string {

@@ -10,6 +10,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import {
   type FoundDoubt,
   foundDoubt,
+  LASTING_KINDS,
   type OperatorReport,
   type PublicFinding,
   publicFinding,
@@ -27,7 +28,7 @@ import type { Published } from '../publish/snapshot-storage.ts';
 import { firstNamed } from '../publish/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';
-import { decideFindings, type NightlyFindings } from './decide.ts';
+import { decideFindings, lastingDoubts, type NightlyFindings } from './decide.ts';
 import { QUALITY_CHECKS } from './registry.ts';
 import { nightOf, QualityReports } from './report-storage.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
@@ -79,9 +80,10 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     curated,
     currentYear: new Date(startedAt).getUTCFullYear(),
   };
-  const doubts = await runChecks(input.checks ?? QUALITY_CHECKS, context, log);
+  const found = await runChecks(input.checks ?? QUALITY_CHECKS, context, log);
+  const lasting = lastingDoubts(standing(context, LASTING_KINDS), found, curated.decisions);
   const decided = decideFindings({
-    doubts,
+    doubts: [...found, ...lasting],
     decisions: curated.decisions,
     series: new Set([...context.series.keys(), ...plan.withheld]),
     before,

@@ -20,6 +20,8 @@ interface QualityKind {
   about: string;
   /** What `extent` counts or measures; a greater extent is worse. */
   extent: string;
+  /** Told by comparison with the night before, so it is found once; it stands until a person has decided about it. */
+  lasts?: true;
 }
 
 /** The closed list of kinds. Checks in `build/quality/checks` produce them. */
@@ -106,6 +108,7 @@ export const QUALITY_KINDS = {
     about:
       'The figures moved to another level since the snapshot before, while name and unit stayed as they were.',
     extent: 'factor',
+    lasts: true,
   },
   figures_out_of_stated_range: {
     severity: 'error',
@@ -176,7 +179,9 @@ export const QUALITY_KINDS = {
   },
 } as const satisfies Record<string, QualityKind>;
 export type QualityKindName = keyof typeof QUALITY_KINDS;
-export const qualityKind = z.enum(Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]]);
+const KIND_NAMES = Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]];
+export const qualityKind = z.enum(KIND_NAMES);
+export const LASTING_KINDS = KIND_NAMES.filter((kind) => 'lasts' in QUALITY_KINDS[kind]);
 
 const indicator = z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>');
 

@@ -1,5 +1,5 @@
 /** The quality report of a build: findings from night to night, what decisions do, and where they are published. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import type { ExcludedIndicator } from '../../../data/schema/excluded-indicator.
 import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { query, readObservations } from '../parquet-readers.ts';
-import { type Cell, type Series, World } from '../world.ts';
+import { type Cell, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -127,6 +127,39 @@ describe('the quality report', () => {
   });
 });
 
+describe('a finding that is told by comparison', () => {
+  const level = (factor: number): Series => ({
+    name: 'Cattle',
+    unit: 'head',
+    cells: SERVED.flatMap((place, at) =>
+      [0, 1, 2].map((y): Cell => [place, 2000 + y, factor * (500 + at + y)]),
+    ),
+  });
+  const found = async (date: string): Promise<QualityFinding[]> =>
+    (await reported(date)).filter(({ kind }) => kind === 'level_changed');
+
+  it('stands until it is decided, also when it is not found again', async () => {
+    await night({ cattle: level(1), plain });
+    world.tomorrow();
+    await night({ cattle: level(4), plain });
+    const finding = { indicator: 'atlas.cattle', extent: 4, decision: null };
+    expect(await found('2026-11-21')).toMatchObject([{ ...finding, change: 'new' }]);
+    await world.build();
+    expect(await found('2026-11-21')).toMatchObject([{ ...finding, change: 'new' }]);
+    world.tomorrow();
+    await world.build();
+    expect(await found('2026-11-22')).toMatchObject([
+      { ...finding, change: null, first_seen: '2026-11-21T12:00:00+00:00' },
+    ]);
+    await decide('level_changed,atlas.cattle,,3,accept,ada,2026-11-22,A census.');
+    await world.build();
+    expect(await found('2026-11-22')).toMatchObject([{ ...finding, lapsed: { extent: 3 } }]);
+    await decide('level_changed,atlas.cattle,,4,accept,ada,2026-11-22,A census.');
+    await world.build();
+    expect(await found('2026-11-22')).toEqual([]);
+  });
+});
+
 describe('a decision', () => {
   const row = (extent: number, decision: string): string =>
     `share_out_of_range,atlas.share,,${extent},${decision},ada,2026-11-20,"Counted twice, at the source."`;
@@ -211,6 +244,20 @@ describe('a decision', () => {
       { subject: 'atlas.pain', decision: 'fix' },
     ]);
   });
+});
+
+it('reads the report of a version that had other kinds, and removes what a crash left', async () => {
+  await night({ share: share(101), other: share(102) });
+  const reports = join(world.settings.LAKE_DIR, 'quality');
+  const file = join(reports, '2026-11-20.parquet');
+  const rows = `SELECT * REPLACE (if(indicator = 'atlas.other', 'of_yesterday', kind) AS kind) FROM '${file}'`;
+  await query(`COPY (${rows}) TO '${file}.next' (FORMAT parquet)`);
+  await rename(`${file}.next`, file);
+  await writeFile(`${file}.draft.tmp`, 'half');
+  world.tomorrow();
+  const { quality } = await world.build();
+  expect(quality).toMatchObject({ findings: 2, new: 1, worse: 0, gone: 0 });
+  expect(await readdir(reports)).toEqual(['2026-11-20.parquet', '2026-11-21.parquet']);
 });
 
 it('keeps what a failing check found the night before, of series that are still published', async () => {
