@@ -32,6 +32,8 @@ export interface CheckContext {
    * empty list, which DuckDB refuses.
    */
   files(ids: readonly string[]): DuckDBValue;
+  /** The same of the snapshot before, for ids of `before`. */
+  filesBefore(ids: readonly string[]): DuckDBValue;
   /** By id. */
   series: ReadonlyMap<string, CheckedSeries>;
   /** The same as of the snapshot before; empty for the first. */

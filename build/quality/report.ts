@@ -67,9 +67,12 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   const old = previous ? await readStatistics(previous.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
   const statistics = await collectStatistics(duck, directory, plan.indicators, known);
+  const filesIn = (snapshot: string) => (ids: readonly string[]) =>
+    listValue(ids.map((id) => join(snapshot, observationsFile(id))));
   const context: CheckContext = {
     duck,
-    files: (ids) => listValue(ids.map((id) => join(directory, observationsFile(id)))),
+    files: filesIn(directory),
+    filesBefore: filesIn(previous?.directory ?? directory),
     series: checkedSeries(input, statistics),
     before: previous ? await publishedBefore(previous, old) : new Map(),
     coverage: join(directory, TABLE_FILES.coverage),

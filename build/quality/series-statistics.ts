@@ -16,14 +16,17 @@ import type { DuckSession } from '../runtime/duckdb.ts';
 export type { SeriesStatistics } from '../../data/schema/quality.ts';
 
 const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
+const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
-const STATISTICS_VERSION = `1, DuckDB ${duckVersion()}`;
+const STATISTICS_VERSION = `2, DuckDB ${duckVersion()}`;
 
 const statisticsRow = seriesStatistics.extend({
   id: z.string(),
   statuses: z.record(z.string(), z.int()).default({}),
+  anomalies: seriesStatistics.shape.anomalies.default([]),
 });
+const anomaliesRow = seriesStatistics.pick({ anomalies: true }).extend({ id: z.string() });
 
 /** The statistics of a published snapshot by indicator id; empty when it has none of this version. */
 export async function readStatistics(directory: string): Promise<Map<string, SeriesStatistics>> {
@@ -48,8 +51,13 @@ export async function collectStatistics(
 ): Promise<Map<string, SeriesStatistics>> {
   const found = new Map<string, SeriesStatistics>();
   for (const batch of batchIndicators(indicators.filter(({ id }) => !known.has(id)))) {
-    const rows = await duck.rows(SERIES_STATISTICS, { files: filesOf(directory, batch) });
+    const files = filesOf(directory, batch);
+    const rows = await duck.rows(SERIES_STATISTICS, { files });
     for (const { id, ...statistics } of z.array(statisticsRow).parse(rows)) found.set(id, statistics);
+    for (const { id, anomalies } of z.array(anomaliesRow).parse(await duck.rows(ANOMALIES, { files }))) {
+      const statistics = found.get(id);
+      if (statistics) statistics.anomalies = anomalies;
+    }
   }
   return new Map(
     indicators.flatMap(({ id }) => {

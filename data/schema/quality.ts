@@ -177,6 +177,108 @@ export const QUALITY_KINDS = {
     about: 'The preferred series of a concept ends before another one.',
     extent: 'years',
   },
+  negative_value: {
+    severity: 'error',
+    about: 'Negative values of what is counted or measured.',
+    extent: 'negative values',
+  },
+  magnitude_contradicts_unit: {
+    severity: 'error',
+    about:
+      'The figures as a whole do not fit the unit: per cent that are fractions of 1, billions that are units.',
+    extent: 'values of the series',
+  },
+  more_than_population: {
+    severity: 'error',
+    about: 'A country has more than twice as many people of a kind as inhabitants.',
+    extent: 'countries',
+  },
+  decimal_slip: {
+    severity: 'error',
+    about: 'Single values off by a power of ten against the years around them.',
+    extent: 'values',
+  },
+  unit_change: {
+    severity: 'error',
+    about: 'From one year on, most countries change by the same large factor.',
+    extent: 'years',
+  },
+  sign_flip: {
+    severity: 'error',
+    about: 'Single negative values between positive ones of the same size.',
+    extent: 'values',
+  },
+  isolated_value: {
+    severity: 'warning',
+    about:
+      'Single values far from the years around them, in a series and a country where such a jump is unknown.',
+    extent: 'values',
+  },
+  level_break: {
+    severity: 'warning',
+    about: 'A country changes its level from one year to the next as no other does, and stays there.',
+    extent: 'breaks',
+  },
+  frozen_values: {
+    severity: 'warning',
+    about: 'A country repeats one exact value for many years, as if it were carried forward.',
+    extent: 'repeated values',
+  },
+  country_outlier: {
+    severity: 'warning',
+    about: 'The latest value of a country lies more than a power of ten beyond all others.',
+    extent: 'countries',
+  },
+  few_countries: {
+    severity: 'notice',
+    about: 'A series with one or two countries.',
+    extent: 'countries that are missing to three',
+  },
+  series_ended: {
+    severity: 'warning',
+    about: 'A featured or preferred series whose newest observed value is years old.',
+    extent: 'years since the newest observed value',
+  },
+  mostly_empty: {
+    severity: 'warning',
+    about: 'Most rows of a series have no value.',
+    extent: 'rows without a value',
+  },
+  duplicate_series: {
+    severity: 'warning',
+    about: 'Two series with equal figures under different names.',
+    extent: 'equal values',
+  },
+  series_places_lost: {
+    severity: 'error',
+    about: 'Countries that the series had the night before have no value any more.',
+    extent: 'countries',
+  },
+  newest_year_back: {
+    severity: 'error',
+    about: 'The newest observed year is earlier than the night before.',
+    extent: 'years',
+  },
+  history_rewritten: {
+    severity: 'warning',
+    about: 'A large share of the past values differs from the night before.',
+    extent: 'values that changed by more than 5 %',
+  },
+  twin_scale: {
+    severity: 'error',
+    about: 'Two series of one concept differ by a power of ten, as a whole or for single countries.',
+    extent: 'countries',
+  },
+  twin_shift: {
+    severity: 'error',
+    about: 'Two series of one concept agree when one of them is moved by a year.',
+    extent: 'countries',
+  },
+  twin_disagreement: {
+    severity: 'warning',
+    about: 'Two series of one concept differ by more than revisions explain.',
+    extent: 'countries',
+  },
 } as const satisfies Record<string, QualityKind>;
 export type QualityKindName = keyof typeof QUALITY_KINDS;
 const KIND_NAMES = Object.keys(QUALITY_KINDS) as [QualityKindName, ...QualityKindName[]];
@@ -285,6 +387,30 @@ export const operatorReport = z.object({
 });
 export type OperatorReport = z.output<typeof operatorReport>;
 
+/** What is odd in the history of a country, or in a year of a series; see `build/quality/sql/anomalies.sql`. */
+export const anomaly = z.object({
+  kind: z.enum([
+    'decimal_slip',
+    'isolated_value',
+    'level_break',
+    'unit_change',
+    'frozen_values',
+    'sign_flip',
+  ]),
+  /** Null for `unit_change`, which concerns most countries. */
+  iso3: iso3.nullable(),
+  year: z.int(),
+  /** The last year of `frozen_values`. */
+  until: z.int().nullable(),
+  value: z.number().nullable(),
+  /** The country's values before and after it. */
+  previous: z.number().nullable(),
+  next: z.number().nullable(),
+  /** Powers of ten of a change; years of `frozen_values`. */
+  size: z.number(),
+});
+export type Anomaly = z.infer<typeof anomaly>;
+
 /** The figures of a published series in numbers; `statistics.json` holds them by indicator id. */
 export const seriesStatistics = z.object({
   rows: z.int(),
@@ -324,6 +450,8 @@ export const seriesStatistics = z.object({
   statuses: z.record(z.string(), z.int()),
   /** Hash of country, year and value of all values. Equal figures have equal digests. */
   digest: z.string(),
+  /** At most 300. */
+  anomalies: z.array(anomaly),
 });
 export type SeriesStatistics = z.infer<typeof seriesStatistics>;
 

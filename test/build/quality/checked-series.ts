@@ -42,6 +42,7 @@ const EMPTY: SeriesStatistics = {
   jump: null,
   statuses: {},
   digest: '',
+  anomalies: [],
 };
 
 const CREDIT = { licence: 'CC BY 4.0', licence_url: null, attribution: 'Somebody' };
@@ -157,6 +158,7 @@ export async function withSeries<T>(
     return await use({
       duck,
       files: (ids) => listValue(ids.map((id) => join(directory, `${id}.parquet`))),
+      filesBefore: (ids) => listValue(ids.map((id) => join(directory, `${id}.parquet`))),
       series,
       coverage: '',
       coverageBefore: null,

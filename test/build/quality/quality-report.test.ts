@@ -24,7 +24,10 @@ const share = (...tooHigh: number[]): Series => ({
   name: 'Household spending (% of total expenditure)',
   unit: 'percent',
   cells: [
-    ...[10, 20, 30].map((value, at): Cell => ['DEU', 2000 + at, value]),
+    ...[10, 20, 30].flatMap((value, at): Cell[] => [
+      ['DEU', 2000 + at, value],
+      ['JPN', 2000 + at, value / 2],
+    ]),
     ...tooHigh.map((value, at): Cell => ['FRA', 2000 + at, value]),
   ],
 });
@@ -32,7 +35,15 @@ const called = (who: string, series: Series): Series => ({
   ...series,
   name: `${who} spending (% of total expenditure)`,
 });
-const plain: Series = { name: 'Cattle', unit: 'head', cells: [['DEU', 2000, 500]] };
+const plain: Series = {
+  name: 'Cattle',
+  unit: 'head',
+  cells: [
+    ['DEU', 2000, 500],
+    ['FRA', 2000, 400],
+    ['JPN', 2000, 300],
+  ],
+};
 
 async function night(series: Record<string, Series>) {
   await world.publish('atlas', series);
@@ -213,6 +224,9 @@ describe('a decision', () => {
       [20, null],
       [30, null],
       [101, null],
+      [5, null],
+      [10, null],
+      [15, null],
     ]);
     expect((await world.body('routes/indicators/atlas.share.json')).data).toMatchObject({ no_rank: true });
     expect(await published()).toMatchObject({ 'atlas.share': [{ decision: 'unrank' }] });
