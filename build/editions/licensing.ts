@@ -43,7 +43,7 @@ export function termsOf(
   const sources = named.map(
     ({ source, collector }): IndicatorSource => ({
       ...source,
-      name: source.name ?? collector?.name ?? hostOf(source.url) ?? definition.name,
+      name: source.name ?? collector?.name ?? siteName(definition, source.url),
       ...(collector === undefined || isDecided
         ? { ...licence, licence_reason: reason }
         : { ...licenceOf(collector), licence_reason: collector.reason }),
@@ -94,8 +94,13 @@ const complete = (source: {
   note: source.note ?? null,
 });
 
-const hostOf = (url: string | null): string | undefined =>
-  url === null ? undefined : /^(?:[a-z]+:\/\/)?(?:www\.)?([^/]+)/i.exec(url)?.[1];
+/** A page of the provider is its own; any other has the name of its host. */
+function siteName({ name, origin }: ProviderDefinition, url: string | null): string {
+  const host = hostOf(url ?? origin);
+  return host === hostOf(origin) ? name : host;
+}
+
+const hostOf = (url: string): string => /^(?:[a-z]+:\/\/)?(?:www\.)?([^/]+)/i.exec(url)?.[1] ?? url;
 
 /** The provider's line, with the sources where its definition asks for them and they are others than the provider. */
 function creditLine(definition: ProviderDefinition, sources: readonly IndicatorSource[]): string {

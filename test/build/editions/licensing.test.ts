@@ -100,6 +100,7 @@ describe('the sources of a series', () => {
     const names = (url: string) => terms({ source_url: url }).sources.map(({ name }) => name);
     expect(names('http://shown.example/a')).toEqual(['The shown office']);
     expect(names('https://www.survey.example/a')).toEqual(['survey.example']);
+    expect(names('https://atlas.example/page')).toEqual(['The Atlas']);
   });
 
   it('are all that the provider collects from where nobody knows, else the provider', () => {
