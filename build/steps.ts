@@ -119,8 +119,8 @@ const starter: Step = async (context) => {
   return nightlyResult(await nightly(context, { providers, withoutArchive: true, starter: true }));
 };
 
-const verify: Step = async ({ settings, curated }) => {
-  const result = await verifyPublished(settings, curated);
+const verify: Step = async ({ settings, curated, now }) => {
+  const result = await verifyPublished(settings, curated, now());
   const { snapshot, files, traced, outdated } = result;
   const rest = outdated > 0 ? `; ${outdated} come from earlier editions than the lake's` : '';
   const line = `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}`;

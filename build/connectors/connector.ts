@@ -17,6 +17,11 @@ export interface RawObservation {
   year: number | string;
   /** `null` is a published gap: upstream's null, or a text that the definition lists as missing. */
   value: number | string | null;
+  /**
+   * The value is null because a wide table has a cell for every place and year, not because upstream says so of this
+   * one. Ingestion keeps it only between two years for which the country has a value.
+   */
+  blank?: boolean;
   ci_lo?: number | string | null;
   ci_hi?: number | string | null;
   /** Default: the definition's `projected_from` decides. */

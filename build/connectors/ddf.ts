@@ -3,7 +3,8 @@
  *
  * A `datapackage.json` lists all files. Concepts describe the series. A datapoint file keyed by exactly place and year
  * holds the figures of one series, or of several in columns; files with other keys (gender, income group, the world) and
- * concepts that are not measures are ignored. Files are streamed; several files of one series are read as one.
+ * concepts that are not measures are ignored. Files are streamed; several files of one series are read as one. A missing
+ * value is a published gap, but blank where the row holds values of other series.
  */
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
@@ -200,6 +201,10 @@ function buildEntries(
   );
 }
 
+const ACTUAL = { projected: false } as const;
+/** The table of last actual years tells where estimates start. */
+const ESTIMATED = { projected: true, status: 'estimated' } as const;
+
 /** The last actual year by place and series. */
 type LastActualYears = ReadonlyMap<string, number>;
 const lastActualKey = (place: string, slug: string): string => `${place}\n${slug}`;
@@ -250,28 +255,39 @@ function listSeries(files: readonly DatapointFile[], isWanted: (concept: string)
   return [...bySlug.values()];
 }
 
+/** Resolves the columns of a datapoint file. @throws {CsvError} for a missing column. */
+function createRowParser(
+  header: readonly string[],
+  settings: DdfSettings,
+  slug: string,
+  isWide: boolean,
+  lastActualYears: LastActualYears,
+): (cells: readonly string[]) => RawObservation {
+  const missing = new Set(settings.missing);
+  const placeAt = keyColumnIndex(header, settings.geo);
+  const yearAt = keyColumnIndex(header, settings.time);
+  const valueAt = columnIndex(header, slug);
+  return (cells) => {
+    const text = cells[valueAt] ?? '';
+    const row: RawObservation = {
+      place: cells[placeAt] ?? '',
+      year: cells[yearAt] ?? '',
+      value: text === '' || missing.has(text.trim()) ? null : text,
+    };
+    if (isWide && row.value === null) row.blank = true;
+    const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(row.place, slug));
+    return last === undefined ? row : { ...row, ...(Number(row.year) > last ? ESTIMATED : ACTUAL) };
+  };
+}
+
 async function* readSeries(
-  context: Context,
+  { settings, upstream, signal }: Context,
   { slug, files }: Series,
   lastActualYears: LastActualYears,
 ): AsyncIterable<SourceItem> {
-  const { settings, upstream, signal } = context;
-  const missing = new Set(settings.missing);
-  for (const { path } of files) {
+  for (const { path, values } of files) {
     const { header, batches } = await openCsv(await upstream.stream(encodePath(path)));
-    const placeAt = keyColumnIndex(header, settings.geo);
-    const yearAt = keyColumnIndex(header, settings.time);
-    const valueAt = columnIndex(header, slug);
-    const parseRow = (cells: readonly string[]): RawObservation => {
-      const place = cells[placeAt] ?? '';
-      const year = cells[yearAt] ?? '';
-      const text = cells[valueAt] ?? '';
-      const value = text === '' || missing.has(text.trim()) ? null : text;
-      const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(place, slug));
-      return last === undefined
-        ? { place, year, value }
-        : { place, year, value, projected: Number(year) > last };
-    };
+    const parseRow = createRowParser(header, settings, slug, values.length > 1, lastActualYears);
     for await (const batch of batches) {
       signal.throwIfAborted();
       yield { kind: 'observations', slug, rows: batch.map(parseRow) };

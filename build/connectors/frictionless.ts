@@ -38,6 +38,7 @@ import {
   findYearColumn,
   findYearColumns,
   GENERIC_VALUE_NAME,
+  listValueColumns,
   MELTED_COLUMNS,
   meltYears,
   pairColumns,
@@ -45,7 +46,7 @@ import {
   rolePatterns,
   type WideSeries,
 } from './table-columns.ts';
-import { type LongSeries, readLongTable, readWideTable, toSourceItems } from './table-reader.ts';
+import { emptyCells, type LongSeries, readLongTable, readWideTable, toSourceItems } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -132,8 +133,8 @@ const frictionlessSettings = z.strictObject({
   unit_from_name: z.boolean().default(false),
   roles: rolePatterns.prefault({}),
   missing: z.array(z.string()).default([]),
-  /** Whether an empty cell is a published gap (null) or no row at all. */
-  empty: z.enum(['null', 'absent']).default('null'),
+  /** What an empty cell means. */
+  empty: emptyCells.default('layout'),
 });
 type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
 type Context = ConnectorContext<FrictionlessSettings>;
@@ -158,12 +159,16 @@ interface OpenTable {
   fields: readonly PackageField[];
   /** Set for a long table. */
   long: PackageSettings['series'];
+  /** Whether the table had a column per year. */
+  isMelted: boolean;
 }
 
 interface PlannedTable extends OpenTable {
   found: FoundPackage;
   place: string[];
   year: string;
+  /** Whether a row of the file holds the cells of several series or years. */
+  isWide: boolean;
   /** The columns by series; a long table has one set for all its series. */
   series: WideSeries[];
   /** The entries by series; those of a long table are known only after reading it. */
@@ -208,14 +213,14 @@ async function openTable(
   const csv = { header, batches: described.table.batches };
   const hasYear = table.year !== undefined || findYearColumn(described.fields, header) !== undefined;
   const years = hasYear ? null : findYearColumns(header, table.year_columns);
-  if (!years) return { csv, fields: described.fields, long: table.series };
+  if (!years) return { csv, fields: described.fields, long: table.series, isMelted: false };
   const fields = [
     ...described.fields.filter((field) => years.columns.includes(field.name)),
     { name: MELTED_COLUMNS.year, type: 'year' },
     { name: MELTED_COLUMNS.value, type: 'number' },
   ];
   const long = table.series ?? (years.hasSeries ? { code: MELTED_COLUMNS.series } : undefined);
-  return { csv: meltYears(csv, years), fields, long };
+  return { csv: meltYears(csv, years), fields, long, isMelted: true };
 }
 
 async function planTable(context: Context, found: FoundPackage): Promise<PlannedTable> {
@@ -232,8 +237,8 @@ async function planTable(context: Context, found: FoundPackage): Promise<Planned
 function planSeries(
   all: FrictionlessSettings,
   found: FoundPackage,
-  { fields, long }: OpenTable,
-): Pick<PlannedTable, 'place' | 'year' | 'series' | 'entries'> {
+  { fields, long, isMelted }: OpenTable,
+): Pick<PlannedTable, 'place' | 'year' | 'series' | 'entries' | 'isWide'> {
   const { settings, table } = found;
   const place = table.place ?? findPlaceColumns(fields.map((field) => field.name));
   const year = table.year ?? requireYearColumn(fields);
@@ -241,12 +246,16 @@ function planSeries(
   const keys = [...place, year, ...others.filter((one) => one !== undefined), ...Object.keys(table.pin)];
   const values = table.values ?? findValueColumns(fields, keys);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
-  const series = pairColumns(wanted, all.roles, new Map(Object.entries(settings.columns)));
+  const partners = new Map(Object.entries(settings.columns));
+  const series = pairColumns(wanted, all.roles, partners);
+  // Columns that the definition leaves out are cells of the row, too.
+  const cells = new Set([...values, ...listValueColumns(fields, keys)]);
+  const isWide = isMelted || (!long && pairColumns([...cells], all.roles, partners).length > 1);
   if (long && series.length !== 1) {
     throw new CsvError(`one column of figures is wanted; say which of: ${wanted.join(', ')}`);
   }
   const entries = long ? [] : series.map(({ column }) => buildEntry(all, found, column, series.length === 1));
-  return { place, year, series, entries };
+  return { place, year, series, entries, isWide };
 }
 
 function findName(
@@ -329,7 +338,7 @@ async function* readTable(
   { settings: all, signal }: Context,
   table: PlannedTable,
 ): AsyncIterable<SourceItem> {
-  const { found, series, place, year, long } = table;
+  const { found, series, place, year, long, isWide } = table;
   const { resource, table: settings } = found;
   const missing = (resource.schema?.missingValues ?? []).map((one) =>
     String(typeof one === 'object' && one !== null && 'value' in one ? one.value : one),
@@ -343,6 +352,7 @@ async function* readTable(
     pin: settings.pin,
     missing: [...all.missing, ...missing],
     empty: all.empty,
+    isWide,
     number: createNumberNormalizer(table.fields, settings.decimal_comma),
     signal,
   };

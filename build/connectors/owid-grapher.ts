@@ -21,7 +21,7 @@ import { listedSources, sourceFields } from './named-sources.ts';
 import { plainText, toSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './table-columns.ts';
-import { readWideTable, toSourceItems } from './table-reader.ts';
+import { emptyCells, readWideTable, toSourceItems } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -60,8 +60,8 @@ const grapherSettings = z.strictObject({
   year_pattern: regexSource.optional(),
   roles: rolePatterns.prefault({}),
   missing: z.array(z.string()).default([]),
-  /** Whether an empty cell is a published gap (null) or no row at all. */
-  empty: z.enum(['null', 'absent']).default('null'),
+  /** What an empty cell means. */
+  empty: emptyCells.default('layout'),
 });
 type GrapherSettings = z.infer<typeof grapherSettings>;
 type Context = ConnectorContext<GrapherSettings>;
@@ -152,6 +152,8 @@ interface Chart {
   metadata: GrapherMetadata;
   table: CsvTable;
   series: WideSeries[];
+  /** Whether the chart has cells of several series in a row, used or not. */
+  isWide: boolean;
   entries: CatalogueEntry[];
 }
 
@@ -207,19 +209,21 @@ async function openChart({ settings: all, upstream }: Context, settings: ChartSe
   const keys = new Set([...all.place, all.year, 'Entity', 'Code', 'Year', 'Day']);
   const columns = table.header.filter((name) => !keys.has(name));
   const used = columns.filter((name) => !settings.columns[name]?.skip);
-  const series = pairColumns(used, all.roles, new Map(Object.entries(settings.columns)));
+  const partners = new Map(Object.entries(settings.columns));
+  const series = pairColumns(used, all.roles, partners);
+  const isWide = pairColumns(columns, all.roles, partners).length > 1;
   const matched = matchColumns(columns, metadata.columns);
   const entries = series.map(({ column: header }) => {
     const key = settings.columns[header]?.metadata;
     const column = key === undefined ? matched.get(header) : metadata.columns[key];
     return buildEntry(all.page, settings, metadata, header, column, series.length === 1);
   });
-  return { settings, metadata, table, series, entries };
+  return { settings, metadata, table, series, isWide, entries };
 }
 
 function readChart({ settings, signal }: Context, chart: Chart): AsyncIterable<SourceItem> {
   const { place, year, year_pattern: yearPattern, missing, empty } = settings;
-  const options = { place, year, yearPattern, missing, empty, signal };
+  const options = { place, year, yearPattern, missing, empty, isWide: chart.isWide, signal };
   return toSourceItems(readWideTable(chart.table, chart.series, options), (index) => chart.entries[index]);
 }
 

@@ -1,5 +1,5 @@
 /**
- * One SDMX-CSV message: the settings that decide how it is read, its header, rows and status codes.
+ * One SDMX-CSV message: the settings that decide how it is read, its header and its rows.
  *
  * Version 1.0 begins with `DATAFLOW`, 2.0 with `STRUCTURE` (which may carry the sub-field separator, `STRUCTURE[;]`),
  * then `STRUCTURE_ID` and `ACTION`; some services (UNICEF) omit all of these. The field separator is the character after
@@ -14,6 +14,7 @@
  * Source: the SDMX-CSV field guides for 1.0 and 2.0 (github.com/sdmx-twg/sdmx-csv).
  */
 import { z } from 'zod';
+import { splitStatus } from '../../data/schema/observation-status.ts';
 import { type RawObservation, regexSource, textList } from './connector.ts';
 import { CsvError, detectDelimiter } from './csv.ts';
 import { codeToSlug, toSlug } from './plain-text.ts';
@@ -58,7 +59,7 @@ export const sdmxSettings = z.strictObject({
   pin: pins.default({}),
   /** Codes for the whole population. A dimension that is not pinned and has such a code is pinned to it. */
   total: z.array(z.string()).default(['_T', 'TOTAL', 'T']),
-  /** Statuses that mark a forecast. */
+  /** Statuses that mark a forecast, beside those of the code list. */
   forecast: z.array(z.string()).default(['F', 'PR', 'PRED']),
   /** What to do with the power of ten in UNIT_MULT: `keep` adds it to the unit, `apply` multiplies the figures. */
   multiplier: z.enum(['keep', 'apply']).default('keep'),
@@ -284,7 +285,7 @@ export class SdmxReader {
     if (upper) observation.ci_hi = this.#readFigure(cells, upper);
     if (status) {
       const code = cellCode(cells, status);
-      observation.status = describeStatus(code);
+      observation.status = code || null;
       if (isForecast(code, this.#forecast)) observation.projected = true;
     }
     if (cellCode(cells, action) === 'D') observation.withdrawn = true;
@@ -346,55 +347,6 @@ export class SdmxReader {
   }
 }
 
-/** The SDMX code list CL_OBS_STATUS, with the codes that Eurostat and UNICEF add. `null` is a normal value. */
-const STATUS_WORDS: Record<string, string | null> = {
-  A: null,
-  B: 'break',
-  D: 'definition differs',
-  E: 'estimated',
-  F: 'forecast',
-  G: 'experimental',
-  H: 'missing',
-  I: 'imputed',
-  J: 'derogation',
-  K: 'included elsewhere',
-  L: 'not collected',
-  M: 'missing',
-  N: 'not significant',
-  O: 'missing',
-  P: 'provisional',
-  Q: 'suppressed',
-  R: 'revised',
-  S: 'special event',
-  U: 'low reliability',
-  V: 'unvalidated',
-  W: 'includes another category',
-  Z: 'not applicable',
-  AD: 'adjusted',
-  ER: 'external reanalysis',
-  LT: 'less than',
-  MD: 'modelled',
-  PA: 'partial',
-  PR: 'projection',
-  RA: 'reanalysed',
-  RP: 'reported',
-  EXCL: 'excluded',
-  PRED: 'predicted',
-};
-
-/** The status in words, null for a normal value. Combined letters (`bp`, `BEP`) are joined; unknown codes are kept. */
-export function describeStatus(code: string): string | null {
-  const known = code.toUpperCase();
-  if (known === '') return null;
-  if (known in STATUS_WORDS) return STATUS_WORDS[known] ?? null;
-  const letters = [...known].map((letter) => STATUS_WORDS[letter]);
-  return letters.every((word) => word) ? letters.join(', ') : code;
-}
-
-/** Whether a status, or one letter of a combined status, marks a forecast. */
-export function isForecast(code: string, forecasts: ReadonlySet<string>): boolean {
-  const known = code.toUpperCase();
-  if (forecasts.has(known) || known in STATUS_WORDS) return forecasts.has(known);
-  const letters = [...known];
-  return letters.every((letter) => letter in STATUS_WORDS) && letters.some((letter) => forecasts.has(letter));
-}
+/** Whether a status, or one of a combined status (`ef`), marks a forecast. */
+export const isForecast = (code: string, forecasts: ReadonlySet<string>): boolean =>
+  splitStatus(code).some((one) => forecasts.has(one));

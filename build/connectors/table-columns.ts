@@ -56,13 +56,19 @@ export function requireYearColumn(fields: readonly ColumnType[]): string {
   throw new CsvError(`no year column found; say which of: ${columns.join(', ')}`);
 }
 
-/** All columns that are neither a key, nor a place, nor text. @throws {CsvError} when there is none. */
-export function findValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
+/** All columns that are neither a key, nor a place, nor text. */
+export function listValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
   const found = fields.filter(({ name, type }) => {
     const isPlace = PLACE_NAMES.includes(plainName(name)) || PLACE_CODES.includes(plainName(name));
     return !keys.includes(name) && !isPlace && !TEXT_TYPES.has(type ?? 'any');
   });
-  if (found.length > 0) return found.map(({ name }) => name);
+  return found.map(({ name }) => name);
+}
+
+/** As `listValueColumns`. @throws {CsvError} when there is none. */
+export function findValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
+  const found = listValueColumns(fields, keys);
+  if (found.length > 0) return found;
   throw new CsvError(`no value column found; say which of: ${fields.map(({ name }) => name).join(', ')}`);
 }
 

@@ -3,13 +3,22 @@
  * figure, a column that names the series). Rows come out series by series.
  *
  * Every upstream cell becomes an observation and an empty one a null, unless the settings say that empty means absent.
+ * A null of a wide layout is marked as blank: its row is there for other cells, so nobody has published this gap.
  * Where a series has an observed and a projected column, the observed value wins.
  */
+import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import type { RawObservation, SourceItem } from './connector.ts';
 import { type CsvTable, columnIndex } from './csv.ts';
 import { SeriesSpool } from './series-spool.ts';
 import type { WideSeries } from './table-columns.ts';
+
+/**
+ * What an empty cell means. `layout`: a gap between the measured years of a country where the table is wide, and a gap
+ * wherever it stands where it is long. `null`: always a gap. `absent`: no row.
+ */
+export const emptyCells = z.enum(['layout', 'null', 'absent']);
+type EmptyCells = z.infer<typeof emptyCells>;
 
 interface RowOptions {
   /** Columns with the place, best first; an empty cell falls through to the next. */
@@ -22,7 +31,9 @@ interface RowOptions {
   projectedFlag?: string | undefined;
   /** Texts that mean "no value"; the empty text always does. */
   missing: readonly string[];
-  empty: 'null' | 'absent';
+  empty: EmptyCells;
+  /** Whether a row holds the cells of several series or years. */
+  isWide: boolean;
   /** Converts a number as upstream writes it into a plain decimal. */
   number?: ((text: string, column: string) => string) | undefined;
   /** Accepted cells by column; rows with others are for another part of the population. */
@@ -49,6 +60,9 @@ const indexesOf = (header: readonly string[], series: WideSeries): ColumnIndexes
 
 /** The observation of one series in a row; null when the row has none. */
 type RowParser = (cells: Cells, series: ColumnIndexes) => RawObservation | null;
+
+const isEmpty = ({ value, ci_lo, ci_hi }: RawObservation): boolean =>
+  [value, ci_lo, ci_hi].every((figure) => (figure ?? null) === null);
 
 /** Resolves the columns of a table once. @throws {CsvError} for a missing column. */
 function createRowParser(header: readonly string[], options: RowOptions): RowParser {
@@ -80,6 +94,14 @@ function createRowParser(header: readonly string[], options: RowOptions): RowPar
     const cell = text(cells, yearAt);
     return yearPattern?.exec(cell)?.[1] ?? cell;
   };
+  /** @param isForecast by the column that the value stands in */
+  const addFlags = (row: RawObservation, cells: Cells, isForecast: boolean | undefined): void => {
+    const isFlagged = flagAt < 0 ? isForecast : !FALSE_FLAGS.has(text(cells, flagAt).toLowerCase());
+    if (isFlagged !== undefined) row.projected = isFlagged;
+    const status = text(cells, statusAt) || (isFlagged ? 'forecast' : null);
+    if (status !== null || statusAt >= 0) row.status = status;
+  };
+  const canBeBlank = options.isWide && options.empty === 'layout';
   return (cells, series) => {
     const observed = figure(cells, series.value);
     const forecast = observed === null ? figure(cells, series.projected) : null;
@@ -88,11 +110,11 @@ function createRowParser(header: readonly string[], options: RowOptions): RowPar
     const row: RawObservation = { place: place(cells), year: year(cells), value };
     if (series.ci_lo >= 0) row.ci_lo = figure(cells, series.ci_lo);
     if (series.ci_hi >= 0) row.ci_hi = figure(cells, series.ci_hi);
-    if (flagAt >= 0) row.projected = !FALSE_FLAGS.has(text(cells, flagAt).toLowerCase());
-    else if (series.projected >= 0 && value !== null) row.projected = forecast !== null;
+    if (canBeBlank && isEmpty(row)) row.blank = true;
+    const isStated = series.projected >= 0 && value !== null;
+    addFlags(row, cells, isStated ? forecast !== null : undefined);
     const excluded = pins.find((pin) => !pin.accepted.has(text(cells, pin.index)));
     if (excluded) row.other_dimension = `${excluded.column}=${text(cells, excluded.index)}`;
-    if (statusAt >= 0) row.status = text(cells, statusAt) || null;
     return row;
   };
 }

@@ -27,6 +27,8 @@ export interface GhoRow {
   low: number | string | null;
   high: number | string | null;
   withdrawn: boolean;
+  /** How far upstream has published the row; null when it is final. */
+  state: string | null;
   /** When upstream last changed the row, `YYYY-MM-DD`. */
   date: string | null;
 }
@@ -34,6 +36,13 @@ export interface GhoRow {
 export const COUNTRY = 'COUNTRY';
 /** Publish states of withdrawn rows: VOID_APPROVED, VOID_PENDING. */
 const WITHDRAWN = /^VOID/i;
+/** The publish state of a final row. */
+const PUBLISHED = /^PUBLISHED$/i;
+
+const readState = (state: string | null): Pick<GhoRow, 'withdrawn' | 'state'> => ({
+  withdrawn: WITHDRAWN.test(state ?? ''),
+  state: state === null || PUBLISHED.test(state) ? null : state.replaceAll('_', ' '),
+});
 
 /** Converts a row. Where upstream gives no number, the displayed text is a gap if it is in `missing`, else the value. */
 export function toObservation(row: GhoRow, missing: ReadonlySet<string>): RawObservation {
@@ -46,6 +55,7 @@ export function toObservation(row: GhoRow, missing: ReadonlySet<string>): RawObs
     ci_hi: row.high,
   };
   if (row.withdrawn) observation.withdrawn = true;
+  else if (row.state !== null) observation.status = row.state;
   if (row.placeType !== COUNTRY) observation.aggregate = true;
   return observation;
 }
@@ -87,7 +97,7 @@ function parseOdataRow(row: unknown): GhoRow | null {
     display: getText(row, 'Value') ?? '',
     low: toNumeric(row.Low),
     high: toNumeric(row.High),
-    withdrawn: WITHDRAWN.test(getText(row, 'PublishState') ?? ''),
+    ...readState(getText(row, 'PublishState')),
     date: getText(row, 'Date')?.slice(0, 10) ?? null,
   };
 }
@@ -118,7 +128,7 @@ function createCsvRowParser(header: readonly string[]): ((cells: readonly string
       display: cell('Display Value'),
       low: toNumeric(cell('Low')),
       high: toNumeric(cell('High')),
-      withdrawn: WITHDRAWN.test(cell('PUBLISHSTATE')),
+      ...readState(cell('PUBLISHSTATE') || null),
       date: null,
     };
   };

@@ -4,7 +4,9 @@
  * Every response is `[paging, rows]`. Quirks: a refusal is HTTP 200 with `[{"message": [{id, key, value}]}]`; throttling
  * is HTTP 400 and is retried a bounded number of times; "no data" is `pages: 0` with null rows; paging numbers are
  * numbers or strings. A series is complete or fails: pages must advance one by one, none may repeat the one before, and
- * together they must hold the announced total. Null values stay rows. The edition is the newest date of any response.
+ * together they must hold the announced total. The edition is the newest date of any response.
+ *
+ * The service answers with a row for every place and year, so a null value is blank unless it has a status.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
@@ -165,10 +167,12 @@ function parseRow(
     throw new ResponseError(`${reference}: a value that is neither number nor null`);
   }
   const status = getText(row, 'obs_status');
+  const isBlank = (value === null || value === '') && status === null;
   return {
     place: getText(row, 'countryiso3code') ?? getText(row.country, 'id') ?? '',
     year: getText(row, 'date') ?? '',
     value: value === '' ? null : value,
+    ...(isBlank && { blank: true }),
     projected: status !== null && forecasts.has(status.toLowerCase()),
     status,
   };

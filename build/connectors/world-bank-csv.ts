@@ -26,6 +26,7 @@ import { citedSource, sourceFields } from './named-sources.ts';
 import { codeToSlug } from './plain-text.ts';
 import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
+import { emptyCells } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 
@@ -44,8 +45,8 @@ const worldBankCsvSettings = z.strictObject({
     .optional(),
   /** The database whose codes get no suffix; 2 is the World Development Indicators. */
   source_id: z.int().default(2),
-  /** Whether an empty cell is a published gap (null) or no row at all. */
-  empty: z.enum(['null', 'absent']).default('null'),
+  /** What an empty cell means. */
+  empty: emptyCells.default('layout'),
   max_inflated_mb: z
     .number()
     .positive()
@@ -132,7 +133,9 @@ function parseWideRow(
   const rows: RawObservation[] = [];
   for (const { year, at } of columns.years) {
     const value = cells[at]?.trim() || null;
-    if (value !== null || empty === 'null') rows.push({ place, year, value });
+    if (value !== null) rows.push({ place, year, value });
+    else if (empty !== 'absent')
+      rows.push({ place, year, value, ...(empty === 'layout' && { blank: true }) });
   }
   return { code, name: cells[columns.name]?.trim() ?? '', rows };
 }

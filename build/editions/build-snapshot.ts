@@ -21,6 +21,7 @@ import {
   SNAPSHOT_FORMAT,
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
+import { yearOf } from '../lake/projection-rule.ts';
 import { type Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
@@ -166,7 +167,9 @@ class Build {
   async run(): Promise<BuildSummary> {
     const { settings, curated, log, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
-    const plan = await this.#step('plan', () => planSnapshot(settings.LAKE_DIR, curated, overrides));
+    const plan = await this.#step('plan', () =>
+      planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
+    );
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has data that may be published');
     const directory = await this.#storage.begin();

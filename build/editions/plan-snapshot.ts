@@ -20,7 +20,13 @@ import type { QualityDecisionWord } from '../../data/schema/quality.ts';
 import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
 import { compareByName } from '../../data/schema/snapshot.ts';
 import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
-import type { SeriesFile } from '../lake/series-facts.ts';
+import {
+  firstProjectedYear,
+  type ProjectionRule,
+  projectionRuleOf,
+  yearsWithoutRule,
+} from '../lake/projection-rule.ts';
+import type { SeriesFacts, SeriesFile } from '../lake/series-facts.ts';
 import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;
@@ -44,6 +50,8 @@ export interface PlannedIndicator {
   projectedFrom: number;
   /** Confidence level of the bounds; null where none is declared. */
   ciLevel: number | null;
+  /** Years with figures that only the clock makes projections: the definition has no rule for them. */
+  flaggedByClock: readonly number[];
   /** Its lake file (Parquet). */
   lake: string;
   /** Its rows in the lake file, disabled countries included. */
@@ -78,7 +86,7 @@ export interface SnapshotPlan {
 }
 
 /** Increment when the computation of published observations changes. */
-const MATERIALISE_VERSION = 2;
+const MATERIALISE_VERSION = 3;
 /** Sorts indicators without a curated order last. */
 const UNORDERED = 1_000_000;
 /** Beyond every year; an SQL integer parameter. */
@@ -91,11 +99,15 @@ interface Source {
   series: SeriesFile;
 }
 
-/** @throws {Error} when a lake run cannot be read. */
+/**
+ * @param currentYear years after it are projected unless the definition says otherwise
+ * @throws {Error} when a lake run cannot be read.
+ */
 export async function planSnapshot(
   lakeDir: string,
   curated: Curated,
   overrides: Overrides,
+  currentYear: number,
 ): Promise<SnapshotPlan> {
   const sources = await Promise.all(
     [...curated.providers.values()].map((definition) => readSource(lakeDir, definition)),
@@ -107,13 +119,14 @@ export async function planSnapshot(
     .map((country) => country.iso3)
     .sort()
     .join();
+  const circumstances = { curated, overrides, spine, currentYear };
   const indicators: UnnumberedIndicator[] = [];
   const withheld: string[] = [];
   const excluded: ExcludedIndicator[] = [];
   for (const source of sources) {
     for (const entry of source.catalogue) {
       const { definition } = source.provider;
-      const planned = isPublic(source) ? planIndicator(source, entry, curated, overrides, spine) : null;
+      const planned = isPublic(source) ? planIndicator(source, entry, circumstances) : null;
       if (planned) {
         indicators.push(planned);
         continue;
@@ -155,13 +168,20 @@ function enabledCountries(curated: Curated): CountryRecord[] {
     .sort((a, b) => compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }));
 }
 
+/** What the plan of every indicator depends on. */
+interface Circumstances {
+  curated: Curated;
+  overrides: Overrides;
+  /** The enabled countries. */
+  spine: string;
+  currentYear: number;
+}
+
 /** Plans one indicator; null when it must not be published. */
 function planIndicator(
   source: Source,
   entry: CatalogueEntry,
-  curated: Curated,
-  overrides: Overrides,
-  spine: string,
+  { curated, overrides, spine, currentYear }: Circumstances,
 ): UnnumberedIndicator | null {
   const { definition, run } = source.provider;
   const id = `${definition.id}.${entry.slug}`;
@@ -175,7 +195,8 @@ function planIndicator(
   const unranked = isDecided(curated, id, 'unrank') ? { no_rank: true } : {};
   const original = recordOf(id, definition, entry, { ...overlay, ...unranked }, terms);
   const record = applyOverride(original, { ...override, ...unranked });
-  const projectedFrom = overlay.projected_from ?? definition.projected_from ?? NEVER_PROJECTED;
+  const rule = projectionRuleOf(definition, overlay);
+  const projectedFrom = projectedFromOf(rule, facts, currentYear);
   const ciLevel = overlay.ci_level ?? definition.ci_level ?? null;
   const inputs = [
     MATERIALISE_VERSION,
@@ -197,10 +218,18 @@ function planIndicator(
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,
     ciLevel,
+    flaggedByClock: yearsWithoutRule(rule, facts.ahead?.years ?? [], currentYear),
     lake: run.observations,
     lakeRows: facts.rows,
     inputs: createHash('sha256').update(JSON.stringify(inputs)).digest('hex'),
   };
+}
+
+/** The clock counts only where there are rows ahead of it, so that other files stay as they are in a new year. */
+function projectedFromOf(rule: ProjectionRule, { ahead }: SeriesFacts, currentYear: number): number {
+  const hasRowsAhead = ahead === undefined || (ahead !== null && ahead.last_row > currentYear);
+  const from = hasRowsAhead ? firstProjectedYear(rule, currentYear) : rule.projected_from;
+  return Math.min(from ?? NEVER_PROJECTED, NEVER_PROJECTED);
 }
 
 function excludedIndicator(

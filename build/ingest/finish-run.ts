@@ -7,14 +7,14 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
-import { changedSeries, writeRevisions } from '../lake/revisions.ts';
+import { changedSeries, isOfThisReading, writeRevisions } from '../lake/revisions.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
 import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
 import { writeFlushed } from '../runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { findLostPlaces } from './lost-places.ts';
 import type { ProviderReader } from './provider-reader.ts';
-import { holdReason } from './quality-gates.ts';
+import { holdReason, yearsAheadReason } from './quality-gates.ts';
 import { findUnusedSettings } from './unused-settings.ts';
 
 /** DuckDB's memory limit in one ingestion; several may run in parallel. */
@@ -51,6 +51,8 @@ export interface CompletedRead {
   /** The last good run. */
   previous: LakeRun | null;
   bytes: number;
+  /** Years after it have not begun. */
+  currentYear: number;
   fetches: Fetches;
   /** The upstream files that were read. */
   sources: readonly SourceFile[];
@@ -63,7 +65,7 @@ interface PreviousRun {
 
 /** Writes the files of a run and compares it with the last good one. */
 export async function finishRun(reading: CompletedRead): Promise<Outcome> {
-  const { lake, directory, reader, writer, previous, fetches, sources } = reading;
+  const { definition, lake, directory, reader, writer, previous, currentYear, fetches, sources } = reading;
   const before = previous && { run: previous, series: await lake.series(previous) };
   const carried = before ? await carryOver(reading, before) : [];
   await writer.finish(
@@ -77,10 +79,16 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   await writeSources(directory, sources, join(lake.directory, '.scratch-sources'));
   const facts = factsOf(reading, carried);
   // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
-  return before && !before.run.record.starter
-    ? compare(reading, before, facts)
-    : { ...facts, base_run: null, status: 'succeeded' };
+  if (before && !before.run.record.starter) return compare(reading, before, facts);
+  const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
+  return { ...facts, base_run: null, ...judge(reason) };
 }
+
+/** The status of a run by why it is held. */
+const judge = (reason: string | null): Pick<RunRecord, 'reason' | 'status'> => ({
+  reason,
+  status: reason === null ? 'succeeded' : 'suspicious',
+});
 
 type Facts = ReturnType<typeof factsOf>;
 
@@ -94,6 +102,7 @@ function factsOf(reading: CompletedRead, carried: string[]) {
     slugs.reduce((sum, slug) => sum + (reader.series[slug]?.rows ?? 0), 0);
   return {
     rows_read: reader.rowsRead,
+    empty_cells: reader.emptyCells,
     rows_written: rowsOf(Object.keys(reader.series)),
     indicators: reader.catalogue.length,
     countries: reader.countryCount,
@@ -125,7 +134,7 @@ async function carryOver({ lake, reader }: CompletedRead, before: PreviousRun): 
 }
 
 async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts): Promise<Outcome> {
-  const { definition, directory, lake, reader } = reading;
+  const { definition, directory, lake, reader, currentYear } = reading;
   const changed = changedSeries(before.series, reader.series);
   if (changed.length === 0 && (await addsNothing(reading, before))) {
     const known = await knownSources(lake, before.run);
@@ -136,18 +145,33 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
     lake,
     changed,
     base: before.run,
+    readsStatus: !isOfThisReading(before.run.record),
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });
-  const reason = (await isCorrection(reading, before))
-    ? null
-    : holdReason(
-        definition.gates,
-        { record: before.run.record, series: before.series },
-        { record: facts, series: reader.series },
-      );
-  const status = reason === null ? 'succeeded' : 'suspicious';
-  return { ...facts, base_run: before.run.record.run_id, revisions, reason, status };
+  const reasons = [
+    (await isCorrection(reading, before))
+      ? null
+      : holdReason(
+          definition.gates,
+          { record: before.run.record, series: before.series },
+          { record: comparableCounts(before.run.record, reading, facts), series: reader.series },
+          currentYear,
+        ),
+    yearsAheadReason(definition.id, before.series, reader.series, currentYear),
+  ];
+  const reason = reasons.filter((one) => one !== null).join(' ') || null;
+  return { ...facts, base_run: before.run.record.run_id, revisions, ...judge(reason) };
+}
+
+/** The counts of this run as the version that wrote the last good one would have counted them. */
+function comparableCounts(
+  before: RunRecord,
+  { reader }: CompletedRead,
+  facts: Facts,
+): Pick<RunRecord, 'rows_written' | 'countries'> {
+  if (isOfThisReading(before)) return facts;
+  return { rows_written: facts.rows_written + facts.empty_cells, countries: reader.countryCountWithEmpty };
 }
 
 /**
@@ -179,7 +203,7 @@ const bySlug = <Item extends { slug: string }>(items: readonly Item[]): Item[] =
 
 /** The outcome of an unchanged run repeats the counts of the last good one. */
 export function unchanged(previous: LakeRun, bytes: number, sources: RunSources): Outcome {
-  const { rows_written, indicators, countries, vintage, newest_year, lost_places } = previous.record;
+  const { rows_written, indicators, countries, vintage, lost_places } = previous.record;
   return {
     status: 'unchanged',
     rows_written,
@@ -188,7 +212,6 @@ export function unchanged(previous: LakeRun, bytes: number, sources: RunSources)
     vintage,
     bytes,
     sources,
-    ...(newest_year === undefined ? {} : { newest_year }),
     ...(lost_places ? { lost_places } : {}),
   };
 }

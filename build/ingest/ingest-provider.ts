@@ -21,6 +21,8 @@ import type { Connector } from '../connectors/connector.ts';
 import { completeRuns } from '../lake/complete-runs.ts';
 import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA, SOURCES } from '../lake/lake.ts';
 import { LakeWriter } from '../lake/lake-writer.ts';
+import { yearOf } from '../lake/projection-rule.ts';
+import { newestYearOf } from '../lake/series-facts.ts';
 import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
@@ -185,6 +187,7 @@ class ProviderRun {
 
   async #ingest(upstream: TrackedUpstream): Promise<Outcome> {
     const { curated, findConnector, settings } = this.#deps;
+    const currentYear = yearOf(this.#deps.now());
     const connector = findConnector(this.#source.connector);
     const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
     const definition = await definitionDigest(settings.CURATED_DIR, this.#definition.id);
@@ -193,7 +196,9 @@ class ProviderRun {
     const confirmed =
       previous && !this.#options.force ? await this.#confirm(previous, upstream, inputs) : null;
     if (previous && confirmed) {
-      return unchanged(previous, upstream.bytes, await this.#confirmedSources(previous, upstream, confirmed));
+      const sources = await this.#confirmedSources(previous, upstream, confirmed);
+      const newest_year = newestYearOf(await this.#lake.series(previous), currentYear);
+      return { ...unchanged(previous, upstream.bytes, sources), newest_year };
     }
     const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
     try {
@@ -201,6 +206,7 @@ class ProviderRun {
         definition: this.#definition,
         curated,
         writer,
+        currentYear,
         log: this.#log,
         onProgress: ({ indicators, planned, rows }) =>
           this.#progress('reading', indicators, planned, rows, upstream.bytes),
@@ -229,6 +235,7 @@ class ProviderRun {
         writer,
         previous,
         bytes: upstream.bytes,
+        currentYear,
         fetches: { inputs, definition, files: this.#fetched(upstream) },
         sources: await this.#sources(upstream),
       });

@@ -9,7 +9,8 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
-import { factsOf, type SeriesFile } from '../lake/series-facts.ts';
+import { projectionRuleOf } from '../lake/projection-rule.ts';
+import { factsOf, newestYearOf, type SeriesFile } from '../lake/series-facts.ts';
 import { PlaceIndex } from './place-index.ts';
 import { Rejects } from './rejects.ts';
 import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
@@ -30,6 +31,8 @@ export interface ReaderOptions {
   definition: ProviderDefinition;
   curated: Pick<Curated, 'countries' | 'places' | 'overlay'>;
   writer: Pick<LakeWriter, 'add'>;
+  /** Years after it have not begun. */
+  currentYear: number;
   log: Logger;
   onProgress: (progress: ReadProgress) => void;
 }
@@ -44,7 +47,7 @@ export class ProviderReader {
   vintage: string | null = null;
   /** Rows kept. */
   rows = 0;
-  /** Rows from the connector: kept, rejected, or lost with a failed series. */
+  /** Rows from the connector: kept, rejected, dropped as empty cells, or lost with a failed series. */
   rowsRead = 0;
   readonly #seenCountries = new Set<number>();
   readonly #options: ReaderOptions;
@@ -74,12 +77,19 @@ export class ProviderReader {
     return new Set([...this.#seenCountries].map((number) => this.countries[number] ?? ''));
   }
 
+  /** The same with those that have nothing but empty cells of wide tables. */
+  get countryCountWithEmpty(): number {
+    return new Set([...this.#seenCountries, ...this.#buffer.emptyCountries]).size;
+  }
+
+  /** Empty cells of wide tables that were dropped. */
+  get emptyCells(): number {
+    return this.#buffer.emptyCells;
+  }
+
   /** Newest observed year over all series. */
   get newestYear(): number | null {
-    const years = Object.values(this.series).flatMap(({ newest_year: year }) =>
-      year === null ? [] : [year],
-    );
-    return years.length === 0 ? null : Math.max(...years);
+    return newestYearOf(this.series, this.#options.currentYear);
   }
 
   /** @throws {Error} when the connector violates its contract; also rethrows the connector's errors. */
@@ -119,8 +129,15 @@ export class ProviderReader {
       this.#fail(entry.slug, 'its slug is not valid in an indicator id');
       return;
     }
-    const { min, max } = this.#options.curated.overlay(this.#options.definition.id, entry);
-    this.#buffer.start({ ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) });
+    const { curated, definition, currentYear } = this.#options;
+    const overlay = curated.overlay(definition.id, entry);
+    const { min, max } = overlay;
+    const isObserved = projectionRuleOf(definition, overlay).future_years === 'observed';
+    this.#buffer.start({
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
+      ...(isObserved ? {} : { observedTo: currentYear }),
+    });
     this.#open = entry;
     this.#atStart = { read: this.rowsRead, rejected: this.rejects.rows };
   }
@@ -150,13 +167,13 @@ export class ProviderReader {
   }
 
   #keep(entry: CatalogueEntry): void {
-    const { definition, curated, writer } = this.#options;
+    const { definition, curated, writer, currentYear } = this.#options;
     const columns = this.#buffer.finish();
-    const overlay = curated.overlay(definition.id, entry);
-    const projectedFrom = overlay.projected_from ?? definition.projected_from ?? Number.POSITIVE_INFINITY;
+    const rule = projectionRuleOf(definition, curated.overlay(definition.id, entry));
     writer.add(entry.slug, columns);
     this.catalogue.push(entry);
-    this.series[entry.slug] = factsOf(columns, this.countries, this.statuses, entry.unit, projectedFrom);
+    const { countries, statuses } = this;
+    this.series[entry.slug] = factsOf(columns, countries, statuses, entry.unit, rule, currentYear);
     for (let row = 0; row < columns.rows; row += 1) this.#seenCountries.add(columns.country[row] ?? 0);
     this.rows += columns.rows;
   }

@@ -2,19 +2,24 @@
  * Checks and buffers one series in typed arrays, then sorts it and merges duplicates.
  *
  * Output rows have a known country, a year and finite numbers within the declared bounds, once per country and year,
- * in that order. Every other row is counted as rejected. The buffer is reused for the next series.
+ * in that order. Empty cells of wide tables outside a country's measured years are dropped and counted. Every other row
+ * is counted as rejected. The buffer is reused for the next series.
  */
 import type { RejectReason } from '../../data/schema/lake.ts';
+import { describeStatus, isForecastStatus } from '../../data/schema/observation-status.ts';
 import type { RawObservation } from '../connectors/connector.ts';
 import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/series-facts.ts';
 import { BAD, readFigure, readYear } from './parse-numbers.ts';
 import type { PlaceIndex } from './place-index.ts';
 import type { Rejects } from './rejects.ts';
 
-/** Plausible values, inclusive. */
-export interface Bounds {
+/** What the rows of a series may hold. */
+export interface SeriesLimits {
+  /** Plausible values, inclusive. */
   min: number;
   max: number;
+  /** The newest year that can have been observed: upstream's flag for a later one is not believed. */
+  observedTo: number;
 }
 
 /**
@@ -43,9 +48,18 @@ interface RejectedRow {
 const FIRST_CAPACITY = 1 << 14;
 /** Far beyond any series of countries and years. */
 const ROW_LIMIT = 10_000_000;
-const NO_BOUNDS: Bounds = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY };
+const NO_LIMITS: SeriesLimits = {
+  min: Number.NEGATIVE_INFINITY,
+  max: Number.POSITIVE_INFINITY,
+  observedTo: Number.POSITIVE_INFINITY,
+};
 
-function makeColumns(capacity: number): SeriesColumns {
+/** With a flag for the empty cells of wide tables. */
+interface BufferedColumns extends SeriesColumns {
+  blank: Uint8Array;
+}
+
+function makeColumns(capacity: number): BufferedColumns {
   return {
     rows: 0,
     country: new Int32Array(capacity),
@@ -55,10 +69,11 @@ function makeColumns(capacity: number): SeriesColumns {
     ciHi: new Float64Array(capacity),
     projected: new Uint8Array(capacity),
     status: new Int32Array(capacity),
+    blank: new Uint8Array(capacity),
   };
 }
 
-const COLUMN_NAMES = ['country', 'year', 'value', 'ciLo', 'ciHi', 'projected', 'status'] as const;
+const COLUMN_NAMES = ['country', 'year', 'value', 'ciLo', 'ciHi', 'projected', 'status', 'blank'] as const;
 /** Two gaps are equal, and so are 0 and -0. */
 const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
   a === b || (Number.isNaN(a) && Number.isNaN(b));
@@ -66,12 +81,17 @@ const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
 export class SeriesBuffer {
   /** Texts by status code; grows over the run. */
   readonly statuses: (string | null)[] = [null];
+  /** Empty cells of wide tables that were dropped, over the run. */
+  emptyCells = 0;
+  /** Countries of those, over the run. */
+  readonly emptyCountries = new Set<number>();
+  /** Status codes by upstream's text. */
   readonly #statusIndex = new Map<string, number>();
   readonly #places: PlaceIndex;
   readonly #rejects: Rejects;
   #columns = makeColumns(FIRST_CAPACITY);
   #spare = makeColumns(FIRST_CAPACITY);
-  #bounds = NO_BOUNDS;
+  #limits = NO_LIMITS;
   #sorted = true;
   /** Rejected rows of this series. */
   #rejected = 0;
@@ -87,10 +107,10 @@ export class SeriesBuffer {
   }
 
   /** Starts a series. */
-  start(bounds: Partial<Bounds> = {}): void {
+  start(limits: Partial<SeriesLimits> = {}): void {
     this.#columns.rows = 0;
     this.#sorted = true;
-    this.#bounds = { ...NO_BOUNDS, ...bounds };
+    this.#limits = { ...NO_LIMITS, ...limits };
     this.#outside = 0;
     this.#misread.clear();
     this.#rejected = 0;
@@ -129,7 +149,7 @@ export class SeriesBuffer {
       const text = [raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD);
       return { reason: 'bad_number', sample: `${raw.place} ${year}: ${text}` };
     }
-    if (value !== null && (value < this.#bounds.min || value > this.#bounds.max)) {
+    if (value !== null && (value < this.#limits.min || value > this.#limits.max)) {
       const sample = `${raw.place} ${year}: ${value}`;
       if (this.#outside === 0) this.#firstOutside = sample;
       this.#outside += 1;
@@ -143,17 +163,26 @@ export class SeriesBuffer {
     columns.value[at] = value ?? Number.NaN;
     columns.ciLo[at] = ciLo ?? Number.NaN;
     columns.ciHi[at] = ciHi ?? Number.NaN;
-    columns.projected[at] = raw.projected === undefined ? UNSTATED : Number(raw.projected);
     columns.status[at] = raw.status ? this.#statusOf(raw.status) : 0;
+    columns.projected[at] = this.#projectedOf(raw, year, columns.status[at] ?? 0);
+    columns.blank[at] = Number(raw.blank === true);
     columns.rows = at + 1;
     return null;
+  }
+
+  #projectedOf({ projected }: RawObservation, year: number, status: number): number {
+    if (projected === undefined)
+      return isForecastStatus(this.statuses[status] ?? null) ? PROJECTED : UNSTATED;
+    return !projected && year > this.#limits.observedTo ? UNSTATED : Number(projected);
   }
 
   #statusOf(text: string): number {
     const known = this.#statusIndex.get(text);
     if (known !== undefined) return known;
-    this.#statusIndex.set(text, this.statuses.length);
-    return this.statuses.push(text) - 1;
+    const words = describeStatus(text);
+    const code = this.statuses.includes(words) ? this.statuses.indexOf(words) : this.statuses.push(words) - 1;
+    this.#statusIndex.set(text, code);
+    return code;
   }
 
   /**
@@ -167,7 +196,28 @@ export class SeriesBuffer {
     const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
     const limit = Math.max(MAX_OUTSIDE.rows, MAX_OUTSIDE.share * (total + this.#outside));
     if (this.#outside > limit) throw new UntrustedSeriesError(this.#boundsError());
+    this.#dropEmptyCells(columns);
     return columns;
+  }
+
+  /** Keeps an empty cell of a wide table only between the first and the last year with a value of its country. */
+  #dropEmptyCells(columns: BufferedColumns): void {
+    const { rows, country, blank } = columns;
+    let kept = 0;
+    for (let start = 0, end = 0; start < rows; start = end) {
+      while (end < rows && country[end] === country[start]) end += 1;
+      const [first, last] = measuredSpan(columns, start, end);
+      for (let row = start; row < end; row += 1) {
+        if (blank[row] === 1 && (row < first || row > last)) {
+          this.emptyCells += 1;
+          this.emptyCountries.add(country[row] ?? 0);
+          continue;
+        }
+        copyRow(columns, row, kept);
+        kept += 1;
+      }
+    }
+    columns.rows = kept;
   }
 
   /** A series may be empty when upstream is, but not when most of its rows could not be read. */
@@ -181,7 +231,7 @@ export class SeriesBuffer {
   }
 
   #boundsError(): string {
-    const { min, max } = this.#bounds;
+    const { min, max } = this.#limits;
     return `${this.#outside} values are outside the bounds ${min} to ${max}; the first is ${this.#firstOutside}`;
   }
 
@@ -209,18 +259,20 @@ export class SeriesBuffer {
     [this.#columns, this.#spare] = [this.#spare, this.#columns];
   }
 
-  #mergeDuplicates(): SeriesColumns {
+  #mergeDuplicates(): BufferedColumns {
     const columns = this.#columns;
     const conflicts: string[] = [];
     let kept = 0;
     for (let row = 0; row < columns.rows; row += 1) {
       if (kept > 0 && sameKey(columns, kept - 1, row)) {
         const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
-        if (sameValues(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
-        else conflicts.push(`${key} has two different values: ${showBoth(columns, kept - 1, row)}`);
+        if (sameValues(columns, kept - 1, row)) {
+          this.#rejects.add('duplicate_key', key);
+          columns.blank[kept - 1] = (columns.blank[kept - 1] ?? 0) & (columns.blank[row] ?? 0);
+        } else conflicts.push(`${key} has two different values: ${showBoth(columns, kept - 1, row)}`);
         continue;
       }
-      for (const name of COLUMN_NAMES) columns[name].copyWithin(kept, row, row + 1);
+      copyRow(columns, row, kept);
       kept += 1;
     }
     columns.rows = kept;
@@ -234,6 +286,19 @@ export class SeriesBuffer {
     const more = conflicts.length > 1 ? `; so have ${conflicts.length - 1} more` : '';
     return `${clearest}${more}${this.#outside > 0 ? `; and ${this.#boundsError()}` : ''}`;
   }
+}
+
+function copyRow(columns: BufferedColumns, from: number, to: number): void {
+  if (from !== to) for (const name of COLUMN_NAMES) columns[name].copyWithin(to, from, from + 1);
+}
+
+/** The first and the last of these rows with a value; an empty span when there is none. */
+function measuredSpan({ value }: SeriesColumns, start: number, end: number): [number, number] {
+  let first = start;
+  while (first < end && Number.isNaN(value[first])) first += 1;
+  let last = end - 1;
+  while (last > first && Number.isNaN(value[last])) last -= 1;
+  return [first, last];
 }
 
 /** Whether values, bounds and `projected` are equal. */

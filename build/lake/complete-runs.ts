@@ -7,7 +7,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { type ProviderLake, REVISIONS } from './lake.ts';
-import { changedSeries, writeRevisions } from './revisions.ts';
+import { changedSeries, isOfThisReading, writeRevisions } from './revisions.ts';
 
 const hasData = ({ status }: RunRecord): boolean => status === 'succeeded' || status === 'suspicious';
 
@@ -35,6 +35,7 @@ async function completeRun(lake: ProviderLake, record: RunRecord, baseId: string
     lake,
     base,
     changed,
+    readsStatus: isOfThisReading(record) && !isOfThisReading(base.record),
     current: run.observations,
     file: join(draft, REVISIONS),
   });

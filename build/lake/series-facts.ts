@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { firstProjectedYear, type ProjectionRule, projectionRule } from './projection-rule.ts';
 
 /** Codes of `projected`: no, yes, not stated. */
 export const OBSERVED = 0;
@@ -27,8 +28,23 @@ export const seriesFacts = z.object({
   rows: z.int(),
   /** Countries with a row. */
   countries: z.int(),
-  /** Newest year with an observed value. */
+  /** Newest year with an observed value, by the rule and the clock of the run. */
   newest_year: z.int().nullable(),
+  /**
+   * The rows after the year of the run that upstream does not flag as projected; null without any, absent in runs of
+   * earlier versions.
+   */
+  ahead: z
+    .object({
+      /** Their years with a value, ascending. */
+      years: z.array(z.int()),
+      /** Their newest year, with a value or without. */
+      last_row: z.int(),
+      /** The definition's rule in this run. */
+      rule: projectionRule,
+    })
+    .nullable()
+    .optional(),
   /** Of all values. */
   median: z.number().nullable(),
   unit: z.string().nullable(),
@@ -72,15 +88,42 @@ function medianOf(values: Float64Array): number | null {
   return sorted.length % 2 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2;
 }
 
-/** @param projectedFrom first projected year for rows without a flag. */
+function aheadOf(
+  { rows, year, value, projected }: SeriesColumns,
+  rule: ProjectionRule,
+  currentYear: number,
+): SeriesFacts['ahead'] {
+  const years = new Set<number>();
+  let last = currentYear;
+  for (let row = 0; row < rows; row += 1) {
+    const when = year[row] ?? 0;
+    if (when <= currentYear || projected[row] === PROJECTED) continue;
+    last = Math.max(last, when);
+    if (!Number.isNaN(value[row])) years.add(when);
+  }
+  return last === currentYear ? null : { years: [...years].sort((a, b) => a - b), last_row: last, rule };
+}
+
+/** Newest observed year over all series at a later clock than that of their run. */
+export function newestYearOf(series: SeriesFile, currentYear: number): number | null {
+  const years = Object.values(series).flatMap(({ newest_year: newest, ahead }) => {
+    const from = ahead ? firstProjectedYear(ahead.rule, currentYear) : 0;
+    return [newest, ...(ahead?.years.filter((year) => year < from) ?? [])].filter((year) => year !== null);
+  });
+  return years.reduce<number | null>((newest, year) => Math.max(newest ?? year, year), null);
+}
+
+/** @param currentYear of the run's clock */
 export function factsOf(
   columns: SeriesColumns,
   countries: readonly string[],
   statuses: readonly (string | null)[],
   unit: string | null,
-  projectedFrom: number,
+  rule: ProjectionRule,
+  currentYear: number,
 ): SeriesFacts {
   const { rows, country, year, value, projected } = columns;
+  const projectedFrom = firstProjectedYear(rule, currentYear);
   const seen = new Set<number>();
   let newest: number | null = null;
   for (let row = 0; row < rows; row += 1) {
@@ -95,6 +138,7 @@ export function factsOf(
     rows,
     countries: seen.size,
     newest_year: newest,
+    ahead: aheadOf(columns, rule, currentYear),
     median: medianOf(value.subarray(0, rows)),
     unit,
     digest: digestOf(columns, countries, statuses),

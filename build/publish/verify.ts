@@ -23,6 +23,7 @@ import type { PlannedIndicator, SnapshotPlan } from '../editions/plan-snapshot.t
 import { planSnapshot } from '../editions/plan-snapshot.ts';
 import type { IndicatorCoverage } from '../editions/summary-tables.ts';
 import { loadCountrySeries, readCoverage } from '../editions/summary-tables.ts';
+import { yearOf } from '../lake/projection-rule.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
@@ -164,13 +165,14 @@ export interface Verification {
 export async function verifyPublished(
   settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR'>,
   curated: Curated,
+  now: number,
 ): Promise<Verification> {
   const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
   const id = await storage.currentId();
   if (id === null) throw new CommandError('no snapshot is published');
   const { directory, manifest } = await storage.open(id);
   await verifyFiles(directory, manifest.files);
-  const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map());
+  const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map(), yearOf(now));
   const unchanged = plan.indicators.filter(
     (one) => manifest.files[observationsFile(one.id)]?.inputs === one.inputs,
   );

@@ -30,6 +30,8 @@ export type TopicDefinition = z.infer<typeof topicDefinition>;
 const LEVEL_RANGE = 'a share between 0.5 and 1, such as 0.95';
 /** Confidence level of upstream's bounds. */
 const confidenceLevel = z.number().gt(0.5, LEVEL_RANGE).lt(1, LEVEL_RANGE);
+/** What rows after the current year are when upstream does not flag them. */
+export const futureYears = z.enum(['observed', 'projected']);
 
 const curatedSource = z.strictObject({
   name: z.string().min(1),
@@ -68,6 +70,8 @@ export const indicatorOverlay = z
     projected_from: z.int().optional(),
     /** Confidence level of the bounds. Without one there are no rank intervals. */
     ci_level: confidenceLevel.optional(),
+    /** Rows after the current year are projected unless this is `observed`. A run with such rows is held without a rule. */
+    future_years: futureYears.optional(),
     /** Values outside are rejected as out of bounds. */
     min: z.number().optional(),
     max: z.number().optional(),
@@ -134,6 +138,8 @@ export const providerDefinition = z.strictObject({
   projected_from: z.int().optional(),
   /** Confidence level of the bounds of every series. */
   ci_level: confidenceLevel.optional(),
+  /** As `future_years` of an indicator, for every series. */
+  future_years: futureYears.optional(),
   default_topic: topicSlug,
   rules: z.array(indicatorRule).default([]),
   /** Settings of single indicators by slug. `overlay/<id>.csv` takes precedence. */

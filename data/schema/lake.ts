@@ -59,8 +59,8 @@ export const LAKE_COLUMNS = {
   value: 'DOUBLE',
   ci_lo: 'DOUBLE',
   ci_hi: 'DOUBLE',
-  projected: 'BOOLEAN', // what upstream says; null where the definition's `projected_from` decides, at build
-  status: 'VARCHAR', // what upstream says of the figure: estimated, provisional, break, ...
+  projected: 'BOOLEAN', // what upstream says; null where the definition and the clock decide, at build
+  status: 'VARCHAR', // what upstream says of the figure, in the words of observation-status.ts
 } as const;
 
 /**
@@ -71,7 +71,9 @@ export const REVISION_COLUMNS = {
   indicator: 'VARCHAR',
   iso3: 'VARCHAR',
   year: 'INTEGER',
-  kind: 'VARCHAR', // added, changed, withdrawn, restored; gap: only a row without a value came, went or changed
+  // added, changed, withdrawn, restored. Not revisions: `gap`, only a row without a value came, went or changed;
+  // `reading`, only the status differs, because an earlier version did not read it.
+  kind: 'VARCHAR',
   old_row: 'BOOLEAN', // whether the base run has the row
   new_row: 'BOOLEAN',
   old_value: 'DOUBLE',
@@ -144,10 +146,15 @@ export const runRecord = z.object({
   finished_at: timestamp.nullable(),
   rows_written: z.int(),
   /**
-   * Rows in upstream's files. Each was written, rejected or part of a failed series: this is
-   * `rows_written` less `rows_carried`, plus the rows of `rejects` and of `failed_indicators`.
+   * Rows in upstream's files. Each was written, rejected, an empty cell or part of a failed series: this is
+   * `rows_written` less `rows_carried`, plus `empty_cells` and the rows of `rejects` and of `failed_indicators`.
    */
   rows_read: z.int().optional(),
+  /**
+   * Cells that wide tables leave empty outside the measured years of a country: no observations, so they were not
+   * written. Absent in runs of earlier versions, which wrote them.
+   */
+  empty_cells: z.int().optional(),
   indicators: z.int(),
   countries: z.int(),
   bytes: z.int(),

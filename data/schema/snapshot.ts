@@ -55,6 +55,7 @@ export const OBSERVATION_COLUMNS = {
   rank: 'INTEGER',
   rank_delta_1y: 'INTEGER',
   projected: 'BOOLEAN',
+  status: 'VARCHAR', // of observation-status.ts; null in most rows
   rank_lo: 'INTEGER',
   rank_hi: 'INTEGER',
 } as const;

@@ -155,6 +155,10 @@ async function writeParquet(directory: string, all: Series[]): Promise<void> {
   instance.closeSync();
 }
 
+const SERVED_COLUMNS = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'rank_delta_1y', 'projected'];
+/** Stored and not in any answer. */
+const UNSERVED_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !SERVED_COLUMNS.includes(name));
+
 async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Promise<void> {
   const appender = await connection.createAppender('rows');
   const number = (value: number | null | undefined, append: (value: number) => void): void =>
@@ -168,8 +172,7 @@ async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Prom
     number(row.rank, (value) => appender.appendInteger(value));
     number(row.rank_delta_1y, (value) => appender.appendInteger(value));
     appender.appendBoolean(row.projected ?? false);
-    appender.appendNull();
-    appender.appendNull();
+    for (const _ of UNSERVED_COLUMNS) appender.appendNull();
     appender.endRow();
   }
   appender.closeSync();

@@ -3,7 +3,8 @@
 CREATE OR REPLACE TABLE lake_batch AS
 SELECT
   planned.number, lake.iso3, lake.year, lake.value, lake.ci_lo, lake.ci_hi,
-  coalesce(lake.projected, lake.year >= planned.projected_from) AS projected
+  coalesce(lake.projected, lake.year >= planned.projected_from) AS projected,
+  lake.status
 FROM read_parquet($lake) AS lake
 JOIN planned ON planned.slug = lake.indicator
 WHERE lake.indicator BETWEEN $first AND $last

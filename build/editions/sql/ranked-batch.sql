@@ -18,7 +18,7 @@ WITH ranked AS (
 SELECT
   now.number, now.iso3, now.year, now.value, now.ci_lo, now.ci_hi, now.rank,
   (before.rank - now.rank)::INTEGER AS rank_delta_1y,
-  now.projected,
+  now.projected, now.status,
   (1 + comparisons.n_better)::INTEGER AS rank_lo,
   (now.ranked_countries - comparisons.n_worse)::INTEGER AS rank_hi
 FROM ranked AS now

@@ -29,6 +29,7 @@ WITH value_counts AS (
     AND published.ci_lo IS NOT DISTINCT FROM source.ci_lo
     AND published.ci_hi IS NOT DISTINCT FROM source.ci_hi
     AND published.projected = source.projected
+    AND published.status IS NOT DISTINCT FROM source.status
   GROUP BY published.number
 ), misranked AS (
   SELECT published.number, count(*) AS rows

@@ -45,7 +45,9 @@ describeWithMirror('the IMF', (mirror) => {
         const text = row[slug] ?? '';
         const value = ['', 'n/a', '--'].includes(text) ? null : text;
         const boundary = last.get(`${row.country} ${slug}`) ?? 0;
-        const flag = boundary > 0 ? { projected: Number(row.year) > boundary } : {};
+        const isEstimate = Number(row.year) > boundary;
+        const flag =
+          boundary > 0 ? { projected: isEstimate, ...(isEstimate && { status: 'estimated' }) } : {};
         return { place: row.country, year: row.year, value, ...flag };
       });
       gaps += expected.filter(({ value }) => value === null).length;

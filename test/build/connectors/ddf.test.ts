@@ -48,8 +48,8 @@ describe('DDFcsv', () => {
     expect([...series.keys()]).toEqual(['gdp', 'index', 'growth']);
     expect(series.get('gdp')?.rows).toEqual([
       { place: 'afg', year: '2017', value: '1.4809999999999999', projected: false },
-      { place: 'afg', year: '2018', value: null, projected: true },
-      { place: 'afg', year: '2019', value: null, projected: true },
+      { place: 'afg', year: '2018', value: null, projected: true, status: 'estimated' },
+      { place: 'afg', year: '2019', value: null, projected: true, status: 'estimated' },
       { place: 'uvk', year: '2017', value: null },
       { place: 'uvk', year: '2018', value: '2' },
     ]);

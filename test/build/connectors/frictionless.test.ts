@@ -124,12 +124,12 @@ describe('a wide table', () => {
       entry: { name: 'first value', description: 'All of it', unit: null },
       rows: [
         { place: 'France', year: '1900', value: '1' },
-        { place: 'USSR', year: '1950', value: null },
+        { place: 'USSR', year: '1950', value: null, blank: true },
       ],
     });
     expect(series.get('pack-t')?.rows).toEqual([
       { place: 'France', year: '1900', value: '-.5', ci_lo: '-.7', ci_hi: '-.3' },
-      { place: 'USSR', year: '1950', value: null, ci_lo: null, ci_hi: null },
+      { place: 'USSR', year: '1950', value: null, ci_lo: null, ci_hi: null, blank: true },
     ]);
   });
 

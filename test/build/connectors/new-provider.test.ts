@@ -86,7 +86,6 @@ describe('ingestion with a minimal definition', () => {
     expect(rows).toEqual([
       ['co2-fossil-per-capita', 'CIV', 2014, 0.14, null, null, false, null],
       ['co2-fossil-per-capita', 'FRA', 2013, 1.4, null, null, false, null],
-      ['co2-fossil-per-capita', 'FRA', 2014, null, null, null, false, null],
       ['co2-fossil-total', 'CIV', 2014, 3000, null, null, false, null],
       ['co2-fossil-total', 'FRA', 2013, 90_000.1, null, null, false, null],
       ['co2-fossil-total', 'FRA', 2014, 82_704, null, null, false, null],
@@ -102,7 +101,7 @@ describe('ingestion with a minimal definition', () => {
     expect(record.vintage).toBe('2025-10-01');
     expect(rows).toEqual([
       ['forest-area', 'FRA', 2020, 31.5, null, null, false, null],
-      ['forest-area', 'FRA', 2030, 33, null, null, true, null],
+      ['forest-area', 'FRA', 2030, 33, null, null, true, 'forecast'],
       ['forest-area', 'XKX', 2020, 41.2, null, null, false, null],
     ]);
     expect(record.rejects.aggregate_place?.samples).toEqual(['OWID_WRL']);
@@ -163,7 +162,7 @@ describe('a snapshot of new providers only', () => {
       ]),
     ).toEqual([
       ['charts', 2020, 3],
-      ['co2', 2014, 6],
+      ['co2', 2014, 5],
       ['eurostat', 2024, 4],
       ['oecd', 2022, 3],
     ]);

@@ -124,15 +124,15 @@ describe('a chart', () => {
     expect([...series.keys()]).toEqual(['c-p', 'c-q']);
     expect(series.get('c-p')?.rows).toEqual([
       { place: 'FRA', year: '2023', value: '10', projected: false },
-      { place: 'FRA', year: '2024', value: '11', projected: true },
-      { place: 'FRA', year: '2025', value: null },
+      { place: 'FRA', year: '2024', value: '11', projected: true, status: 'forecast' },
+      { place: 'FRA', year: '2025', value: null, blank: true },
       { place: 'FRA', year: '2026', value: '9', projected: false },
     ]);
     expect(series.get('c-q')?.rows).toEqual([
       { place: 'FRA', year: '2023', value: '1', ci_lo: '0.5', ci_hi: '1.5' },
       { place: 'FRA', year: '2024', value: '2', ci_lo: null, ci_hi: null },
       { place: 'FRA', year: '2025', value: '3', ci_lo: '2', ci_hi: '4' },
-      { place: 'FRA', year: '2026', value: null, ci_lo: null, ci_hi: null },
+      { place: 'FRA', year: '2026', value: null, ci_lo: null, ci_hi: null, blank: true },
     ]);
   });
 

@@ -97,14 +97,19 @@ describeWithMirror('the grapher charts', (mirror) => {
     (slug, [chart, column, unit]) => {
       const series = read.series.get(slug);
       expect(series?.entry.unit).toBe(unit);
+      const isWide = Object.values(CHARTS).filter(([other]) => other === chart).length > 1;
       expect(series?.rows).toEqual(
         table(join(directory, `${chart}.csv`)).map((row) => {
           const forecastColumn = `${column} (Projected)`;
           const observed = cell(row, column);
           const forecast = observed === null ? cell(row, forecastColumn) : null;
           const value = observed ?? forecast;
-          const flag = forecastColumn in row && value !== null ? { projected: observed === null } : {};
-          return { place: row.Code || row.Entity, year: row.Year, value, ...flag };
+          const flag =
+            forecastColumn in row && value !== null
+              ? { projected: observed === null, ...(observed === null && { status: 'forecast' }) }
+              : {};
+          const blank = isWide && value === null ? { blank: true } : {};
+          return { place: row.Code || row.Entity, year: row.Year, value, ...blank, ...flag };
         }),
       );
     },
@@ -154,6 +159,7 @@ describeWithMirror('the archived data sets', (mirror) => {
           place: row.Entity,
           year: row.Year,
           value: cell(row, column),
+          ...(values.length > 1 && cell(row, column) === null && { blank: true }),
           ...(lower ? { ci_lo: cell(row, lower) } : {}),
           ...(upper ? { ci_hi: cell(row, upper) } : {}),
         })),

@@ -8,7 +8,7 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
-import { type ExpectedRows, expectRows } from '../fakes/expected-rows.ts';
+import { type ExpectedRows, expectRows, withoutEmptyCells } from '../fakes/expected-rows.ts';
 import { readWho } from '../fakes/who-gho-files.ts';
 import { readWorldBank } from '../fakes/world-bank-files.ts';
 
@@ -50,17 +50,31 @@ const countRows = (series: ReadonlyMap<string, readonly unknown[]>): number =>
   [...series.values()].reduce((sum, rows) => sum + rows.length, 0);
 
 /** The expected outcome of each row. */
-const EXPECTED: Record<string, (mirror: string) => { expected: ExpectedRows; read: number }> = {
-  'world-bank': (mirror) => {
-    const series = readWorldBank(mirror);
-    const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
-    return { expected: expectRows(series, ['iso3', 'worldbank'], bounds), read: countRows(series) };
-  },
-  'who-gho': (mirror) => {
-    const series = readWho(mirror);
-    return { expected: expectRows(series, ['iso3', 'who']), read: countRows(series) };
-  },
-};
+const EXPECTED: Record<string, (mirror: string) => { expected: ExpectedRows; read: number; empty: number }> =
+  {
+    'world-bank': (mirror) => {
+      const series = readWorldBank(mirror);
+      const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
+      const expected = expectRows(series, ['iso3', 'worldbank'], bounds);
+      const kept = [...expected.kept].map(
+        ([slug, rows]) =>
+          [
+            slug,
+            withoutEmptyCells(rows, ({ iso3, year, value }) => ({
+              place: iso3,
+              year,
+              isEmpty: value === null,
+            })),
+          ] as const,
+      );
+      const empty = countRows(expected.kept) - countRows(new Map(kept));
+      return { expected: { ...expected, kept: new Map(kept) }, read: countRows(series), empty };
+    },
+    'who-gho': (mirror) => {
+      const series = readWho(mirror);
+      return { expected: expectRows(series, ['iso3', 'who']), read: countRows(series), empty: 0 };
+    },
+  };
 
 describeWithMirror('rejected rows', (mirror) => {
   let built: SharedBuild;
@@ -73,14 +87,14 @@ describeWithMirror('rejected rows', (mirror) => {
     const rejected = Object.values(run.rejects).reduce((sum, reject) => sum + (reject?.rows ?? 0), 0);
     expect(run.failed_indicators).toEqual([]);
     expect(run.rows_read).toBe(COUNTS[provider]?.(mirror));
-    expect(run.rows_written + rejected).toBe(run.rows_read);
+    expect(run.rows_written + rejected + (run.empty_cells ?? 0)).toBe(run.rows_read);
   });
 
   it.each(Object.keys(EXPECTED))(
     '%s: every reason and every failed series has the exact row count',
     async (provider) => {
       const run = await runOf(built, provider);
-      const { expected, read } = EXPECTED[provider]?.(mirror) ?? {};
+      const { expected, read, empty } = EXPECTED[provider]?.(mirror) ?? {};
       const rejected = Object.entries(run.rejects).map(([reason, reject]) => [reason, reject?.rows ?? 0]);
       expect(Object.fromEntries(rejected)).toEqual(Object.fromEntries(expected?.rejected ?? []));
       expect(Object.fromEntries(run.failed_indicators.map(({ slug, rows }) => [slug, rows]))).toEqual(
@@ -89,6 +103,7 @@ describeWithMirror('rejected rows', (mirror) => {
       const kept = [...(expected?.kept.values() ?? [])].reduce((sum, rows) => sum + rows.length, 0);
       expect(run.rows_written).toBe(kept);
       expect(run.rows_read).toBe(read);
+      expect(run.empty_cells).toBe(empty);
     },
     BUILD_WITHIN_MS,
   );

@@ -1,7 +1,7 @@
 /** SDMX-CSV 1.0 and 2.0, after the field guides and the responses of UNICEF, Eurostat and the OECD. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
-import { describeStatus, isForecast } from '../../../build/connectors/sdmx-message.ts';
+import { isForecast } from '../../../build/connectors/sdmx-message.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
 const read = (csv: string | Record<string, string>, settings: object = {}) =>
@@ -44,8 +44,8 @@ describe('message formats', () => {
     expect(series.get('NAMA_10_PC')).toEqual({
       entry: expect.objectContaining({ unit: 'CP_EUR_HAB' }),
       rows: [
-        { place: 'EL', year: '2023', value: '21000', status: 'break, provisional' },
-        { place: 'FR', year: '2027', value: null, status: 'forecast', projected: true },
+        { place: 'EL', year: '2023', value: '21000', status: 'bp' },
+        { place: 'FR', year: '2027', value: null, status: 'f', projected: true },
         { place: 'FR', year: '2023', value: '41000', status: null },
       ],
     });
@@ -74,7 +74,7 @@ describe('message formats', () => {
     );
     expect(series.get('X')).toEqual({
       entry: expect.objectContaining({ name: 'The flow', unit: 'Percentage' }),
-      rows: [{ place: 'FR', year: '2014', value: '12.4', status: 'estimated' }],
+      rows: [{ place: 'FR', year: '2014', value: '12.4', status: 'e' }],
     });
   });
 
@@ -95,10 +95,10 @@ describe('message formats', () => {
           value: '13.18',
           ci_lo: '12.1',
           ci_hi: '14.3',
-          status: null,
+          status: 'A',
           other_dimension: 'SEX=F',
         },
-        { place: 'BRA', year: '2020', value: '14.8', ci_lo: '13.5', ci_hi: null, status: 'estimated' },
+        { place: 'BRA', year: '2020', value: '14.8', ci_lo: '13.5', ci_hi: null, status: 'E' },
       ],
     });
   });
@@ -253,7 +253,7 @@ describe('files', () => {
         value: null,
         ci_lo: '1',
         ci_hi: '2',
-        status: 'predicted',
+        status: 'PRED',
         projected: true,
       },
     ]);
@@ -286,19 +286,14 @@ describe('files', () => {
 describe('statuses', () => {
   const forecasts = new Set(['F', 'PR', 'PRED']);
   it.each([
-    ['', null, false],
-    ['A', null, false],
-    ['E', 'estimated', false],
-    ['p', 'provisional', false],
-    ['f', 'forecast', true],
-    ['PR', 'projection', true],
-    ['BEP', 'break, estimated, provisional', false],
-    ['ef', 'estimated, forecast', true],
-    ['LT', 'less than', false],
-    ['7', '7', false],
-    ['F7', 'F7', false],
-  ])('%j means %j', (code, words, forecast) => {
-    expect(describeStatus(code)).toBe(words);
+    ['', false],
+    ['A', false],
+    ['f', true],
+    ['PR', true],
+    ['BEP', false],
+    ['ef', true],
+    ['F7', false],
+  ])('%j is a forecast: %j', (code, forecast) => {
     expect(isForecast(code, forecasts)).toBe(forecast);
   });
 });

@@ -9,7 +9,6 @@ import { describeWithMirror } from '../../mirror.ts';
 import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
 
 type Row = Record<string, string>;
-const WORDS: Record<string, string | null> = { '': null, A: null, E: 'estimated' };
 
 describeWithMirror('UNICEF', (mirror) => {
   const { mirror: definition } = parseYaml(readFileSync('data/providers/unicef.yaml', 'utf8'));
@@ -31,7 +30,6 @@ describeWithMirror('UNICEF', (mirror) => {
       const expected = upstream
         .filter((row) => row.INDICATOR === slug)
         .map((row) => {
-          const status = WORDS[row.OBS_STATUS ?? ''];
           const bounds =
             'LOWER_BOUND' in row ? { ci_lo: row.LOWER_BOUND || null, ci_hi: row.UPPER_BOUND || null } : {};
           const other =
@@ -45,7 +43,7 @@ describeWithMirror('UNICEF', (mirror) => {
             year: row.TIME_PERIOD,
             value: row.OBS_VALUE || null,
             ...bounds,
-            status,
+            status: row.OBS_STATUS || null,
             ...other,
           };
         });

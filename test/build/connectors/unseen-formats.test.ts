@@ -180,7 +180,7 @@ it('reads SDMX-CSV 2.0 of Eurostat: gzip, label columns, flags', async () => {
     {
       entry: { slug: 'TPS00001', name: 'Population on 1 January', unit: 'Number' },
       rows: [
-        { place: 'EL', year: '2023', value: '10413982', status: 'provisional' },
+        { place: 'EL', year: '2023', value: '10413982', status: 'p' },
         { place: 'EL', year: '2024', value: '10400720' },
       ],
     },

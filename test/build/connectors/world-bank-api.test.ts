@@ -56,6 +56,7 @@ const EXPECTED = figures.map(({ iso3, id, year, value, status }) => ({
   place: iso3 || id,
   year,
   value,
+  ...(value === null && { blank: true }),
   projected: status === 'F',
   status: status || null,
 }));

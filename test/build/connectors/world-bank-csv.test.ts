@@ -52,10 +52,10 @@ it('reads a zip: strips preamble, byte order mark, CRLF and trailing comma; empt
     rows: [
       { place: 'NOR', year: '2022', value: '5457127' },
       { place: 'NOR', year: '2023', value: '5519594' },
-      { place: 'NOR', year: '2024', value: null },
+      { place: 'NOR', year: '2024', value: null, blank: true },
       { place: 'WLD', year: '2022', value: '1e3' },
-      { place: 'WLD', year: '2023', value: null },
-      { place: 'WLD', year: '2024', value: null },
+      { place: 'WLD', year: '2023', value: null, blank: true },
+      { place: 'WLD', year: '2024', value: null, blank: true },
     ],
   });
   expect(vintage).toBe('2025-04-15');

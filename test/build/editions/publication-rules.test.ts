@@ -244,7 +244,8 @@ describe('verification', () => {
     await publish({ one });
     await world.build();
   });
-  const verify = async () => verifyPublished(world.settings, await loadCurated(world.settings.CURATED_DIR));
+  const verify = async () =>
+    verifyPublished(world.settings, await loadCurated(world.settings.CURATED_DIR), world.clock);
 
   it('accepts an intact snapshot', async () => {
     const { directory, manifest } = await world.served();
@@ -274,15 +275,18 @@ describe('verification', () => {
     await expect(verify()).rejects.toThrow(fault);
   });
 
-  it('detects a value that is not in the lake', async () => {
-    const { run } = await runOf('atlas');
-    await world.copy(`lake/atlas/${run}/observations.parquet`, 'kept.parquet');
-    const { query } = await import('../parquet-readers.ts');
-    await query(
-      `COPY (SELECT * REPLACE (value + 1 AS value) FROM read_parquet('${world.directory}/kept.parquet')) TO '${world.settings.LAKE_DIR}/atlas/${run}/observations.parquet'`,
-    );
-    await expect(verify()).rejects.toThrow(/atlas\.one: \d+ rows are wrong \(n_untraceable\)/);
-  });
+  it.each(['value + 1 AS value', "'break' AS status"])(
+    'detects what is not in the lake: %s',
+    async (change) => {
+      const { run } = await runOf('atlas');
+      await world.copy(`lake/atlas/${run}/observations.parquet`, 'kept.parquet');
+      const { query } = await import('../parquet-readers.ts');
+      await query(
+        `COPY (SELECT * REPLACE (${change}) FROM read_parquet('${world.directory}/kept.parquet')) TO '${world.settings.LAKE_DIR}/atlas/${run}/observations.parquet'`,
+      );
+      await expect(verify()).rejects.toThrow(/atlas\.one: \d+ rows are wrong \(n_untraceable\)/);
+    },
+  );
 
   async function runOf(id: string): Promise<{ run: string }> {
     const current = await world.lake(id).current();

@@ -103,7 +103,7 @@ describe('ranks', () => {
       cells.map(({ iso3, year, value }) => `('${slug}', '${iso3}', ${year}, ${literal(value)}::DOUBLE)`),
     );
     await query(`COPY (
-      SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::BOOLEAN AS projected
+      SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::BOOLEAN AS projected, NULL::VARCHAR AS status
       FROM (VALUES ${rows.join()}) AS rows(indicator, iso3, year, value)
     ) TO '${lake}' (FORMAT parquet)`);
     const indicators = SERIES.map((one) => ({ ...one, lake }));

@@ -52,6 +52,23 @@ export function placesOf(schemes: readonly string[]): (code: string) => Place {
   };
 }
 
+/** The rows of a wide table without its empty cells outside the measured years of a place. */
+export function withoutEmptyCells<Row>(
+  rows: readonly Row[],
+  read: (row: Row) => { place: string; year: number; isEmpty: boolean },
+): Row[] {
+  const spans = new Map<string, { first: number; last: number }>();
+  for (const { place, year } of rows.map(read).filter(({ isEmpty }) => !isEmpty)) {
+    const { first, last } = spans.get(place) ?? { first: year, last: year };
+    spans.set(place, { first: Math.min(first, year), last: Math.max(last, year) });
+  }
+  return rows.filter((row) => {
+    const { place, year } = read(row);
+    const span = spans.get(place);
+    return span !== undefined && year >= span.first && year <= span.last;
+  });
+}
+
 type Bounds = readonly [min: number, max: number];
 
 /** The stored row, or the reason for its rejection. */

@@ -1,4 +1,4 @@
-/** Row accounting: every row of a connector is kept, rejected or lost with its series, and counted once. */
+/** Row accounting: every row of a connector is kept, rejected, dropped as empty or lost with its series, and counted once. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RawObservation, SourceItem } from '../../../build/connectors/connector.ts';
@@ -14,8 +14,9 @@ const atlas = providerDefinition.parse(JSON.parse(definition('atlas', { places: 
 const row: fc.Arbitrary<RawObservation> = fc.record(
   {
     place: fc.constantFrom('FRA', 'DEU', 'WLD', 'nowhere'),
-    year: fc.constantFrom(2000, '2001', '2001-2002'),
+    year: fc.constantFrom(2000, '2001', 2002, '2001-2002'),
     value: fc.constantFrom(1, '2', null, 'n/a', 99),
+    blank: fc.constant(true),
     withdrawn: fc.constant(true),
     other_dimension: fc.constant('SEX=F'),
   },
@@ -54,6 +55,7 @@ it('counts every row of any series once, of good and failed ones', async () => {
             kept += columns.rows;
           },
         },
+        currentYear: 2026,
         log: silentLog,
         onProgress: () => {},
       });
@@ -70,7 +72,7 @@ it('counts every row of any series once, of good and failed ones', async () => {
       const withSeries = [...reader.failed.values()].reduce((sum, one) => sum + one.rows, 0);
       expect(reader.rowsRead).toBe(given);
       expect(reader.rows).toBe(kept);
-      expect(kept + rejected + withSeries).toBe(given);
+      expect(kept + rejected + withSeries + reader.emptyCells).toBe(given);
       expect([...reader.failed.values()].every(({ rows }) => rows >= 0)).toBe(true);
     }),
   );

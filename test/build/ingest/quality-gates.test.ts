@@ -7,6 +7,7 @@ const facts = (more: Partial<SeriesFacts> = {}): SeriesFacts => ({
   rows: 100,
   countries: 10,
   newest_year: 2020,
+  ahead: null,
   median: 5,
   unit: 'kg',
   digest: 'x',
@@ -31,7 +32,7 @@ describe('a run is held', () => {
     ['the median falls to a tenth', side(100, 10, { median: 0.5 }), /median went from 5 to 0\.5/],
     ['the unit changes', side(100, 10, { unit: 't' }), /unit changed from "kg" to "t"/],
   ])('when %s', (_, after, reason) => {
-    expect(holdReason(gates, side(), after)).toMatch(reason);
+    expect(holdReason(gates, side(), after, 2026)).toMatch(reason);
   });
 
   it.each([
@@ -43,7 +44,7 @@ describe('a run is held', () => {
     ['the median was zero or is gone', side(100, 10, { median: null })],
     ['a series is new', { ...side(), series: { two: facts({ unit: 'm' }) } }],
   ])('not when %s', (_, after) => {
-    expect(holdReason(gates, side(), after)).toBeNull();
+    expect(holdReason(gates, side(), after, 2026)).toBeNull();
   });
 
   it('names the first series in its reason and counts the rest', () => {
@@ -52,6 +53,6 @@ describe('a run is held', () => {
       ...side(),
       series: Object.fromEntries(names.map((name) => [name, facts({ unit })])),
     });
-    expect(holdReason(gates, many('kg'), many('t'))).toMatch(/s4: unit .*; and 3 more series\.$/);
+    expect(holdReason(gates, many('kg'), many('t'), 2026)).toMatch(/s4: unit .*; and 3 more series\.$/);
   });
 });

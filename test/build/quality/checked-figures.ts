@@ -81,6 +81,7 @@ function plannedOf(id: string, number: number, series: ConstructedSeries): Plann
       ...{ source: null, source_url: null, tags: [], licence: null },
     },
     projectedFrom: 9999,
+    flaggedByClock: [],
     lake: '',
     lakeRows: series.figures.length,
   };

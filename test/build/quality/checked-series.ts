@@ -111,6 +111,7 @@ export function checkedSeries(id: string, number: number, labelled: Labelled): C
     original: null,
     topicOrder: 0,
     projectedFrom: 1_000_000,
+    flaggedByClock: [],
     lake: '',
     lakeRows: rows.length,
     ciLevel: null,

@@ -80,7 +80,7 @@ export class GoodData {
     scratch,
   }: GoodDataOptions): Promise<GoodData> {
     const curated = await loadCurated(curatedDir);
-    const plan = await planSnapshot(lakeDir, curated, new Map());
+    const plan = await planSnapshot(lakeDir, curated, new Map(), currentYear);
     const entries = new Map<string, CatalogueEntry>();
     for (const id of curated.providers.keys()) {
       const lake = new ProviderLake(lakeDir, id);

@@ -12,6 +12,7 @@ import {
   RUN_DATA,
 } from '../../../../build/lake/lake.ts';
 import { LakeWriter } from '../../../../build/lake/lake-writer.ts';
+import { type ProjectionRule, yearOf } from '../../../../build/lake/projection-rule.ts';
 import { changedSeries, writeRevisions } from '../../../../build/lake/revisions.ts';
 import {
   factsOf,
@@ -159,7 +160,11 @@ async function writeRun(
     base,
     directory,
     provider.figures,
-    (slug) => data.series.get(`${id}.${slug}`)?.projectedFrom ?? Number.POSITIVE_INFINITY,
+    (slug) => ({
+      projected_from: data.series.get(`${id}.${slug}`)?.projectedFrom ?? null,
+      future_years: null,
+    }),
+    yearOf(night.now),
   );
   const catalogue = [...(await lake.catalogue(base)), ...provider.added].map((entry) => ({
     ...entry,
@@ -179,6 +184,7 @@ async function writeRun(
     lake,
     base,
     changed: changedSeries(before, series),
+    readsStatus: false,
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });
@@ -207,7 +213,8 @@ async function writeFigures(
   base: LakeRun,
   directory: string,
   figures: ReadonlyMap<string, readonly Figure[]>,
-  projectedFrom: (slug: string) => number,
+  ruleOf: (slug: string) => ProjectionRule,
+  currentYear: number,
 ): Promise<Map<string, (unit: string | null) => SeriesFacts>> {
   const countries: string[] = [];
   const statuses: (string | null)[] = [null];
@@ -216,9 +223,9 @@ async function writeFigures(
   const writer = await LakeWriter.open(join(lake.directory, '.scratch-faults'), MEMORY_MB);
   try {
     for (const [slug, rows] of [...figures].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const columns = columnsOf(rows, countries, statuses);
+      const columns = columnsOf(rows, countries, statuses, currentYear);
       writer.add(slug, columns);
-      facts.set(slug, (unit) => factsOf(columns, countries, statuses, unit, projectedFrom(slug)));
+      facts.set(slug, (unit) => factsOf(columns, countries, statuses, unit, ruleOf(slug), currentYear));
     }
     await writer.finish(join(directory, OBSERVATIONS), countries, statuses, {
       file: base.observations,
@@ -230,8 +237,15 @@ async function writeFigures(
   return facts;
 }
 
-/** The columns of a series; new countries and statuses are added to the lists. */
-function columnsOf(rows: readonly Figure[], countries: string[], statuses: (string | null)[]): SeriesColumns {
+/** The columns of a series as ingestion buffers them; new countries and statuses are added to the lists. */
+function columnsOf(
+  rows: readonly Figure[],
+  countries: string[],
+  statuses: (string | null)[],
+  currentYear: number,
+): SeriesColumns {
+  const isUnstated = ({ projected, year }: Figure): boolean =>
+    projected === null || (!projected && year > currentYear);
   const code = (list: (string | null)[], word: string | null): number => {
     const known = list.indexOf(word);
     return known >= 0 ? known : list.push(word) - 1;
@@ -245,7 +259,7 @@ function columnsOf(rows: readonly Figure[], countries: string[], statuses: (stri
     value: numbers(({ value }) => value),
     ciLo: numbers(({ ciLo }) => ciLo),
     ciHi: numbers(({ ciHi }) => ciHi),
-    projected: Uint8Array.from(rows, ({ projected }) => (projected === null ? UNSTATED : Number(projected))),
+    projected: Uint8Array.from(rows, (row) => (isUnstated(row) ? UNSTATED : Number(row.projected))),
     status: Int32Array.from(rows, ({ status }) => code(statuses, status)),
   };
 }

@@ -1,0 +1,388 @@
+/** Cells that wide tables leave empty: rows only between the first and the last measured year of a country. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findConnector } from '../../../build/connectors/registry.ts';
+import { ProviderReader } from '../../../build/ingest/provider-reader.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
+import { providerDefinition } from '../../../data/schema/curated.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { silentLog } from '../../redis.ts';
+import { contextFor, memoryUpstream } from '../connectors/read-connector.ts';
+import { definition, World } from '../world.ts';
+import { ageRuns } from './yesterdays-lake.ts';
+
+const curated = await loadCurated('data');
+const SLUGS = ['one', 'two'] as const;
+const PLACES = ['DEU', 'FRA', 'USA'] as const;
+const YEARS = [2000, 2001, 2002, 2003, 2004, 2005];
+type Figure = number | null;
+/** By series, place and year; a figure differs from every other. */
+type Table = Map<string, Figure>;
+const keyOf = (slug: string, place: string, year: number): string => `${slug} ${place} ${year}`;
+const KEYS = SLUGS.flatMap((slug) =>
+  PLACES.flatMap((place) => YEARS.map((year) => keyOf(slug, place, year))),
+);
+const anyTable: fc.Arbitrary<Table> = fc
+  .array(fc.boolean(), { minLength: KEYS.length, maxLength: KEYS.length })
+  .map((filled) => new Map(KEYS.map((key, at) => [key, filled[at] ? at : null])));
+
+const cell = (table: Table, slug: string, place: string, year: number): string =>
+  String(table.get(keyOf(slug, place, year)) ?? '');
+const lines = (rows: readonly (readonly (string | number)[])[]): string =>
+  `${rows.map((row) => row.map((one) => `"${one}"`).join(',')).join('\n')}\n`;
+const placeYears = PLACES.flatMap((place) => YEARS.map((year) => ({ place, year })));
+
+interface Layout {
+  connector: string;
+  source: Record<string, unknown>;
+  write(table: Table): Record<string, string>;
+}
+
+const byColumn = (table: Table): string[] =>
+  placeYears.map(({ place, year }) =>
+    [place, year, ...SLUGS.map((slug) => cell(table, slug, place, year))].join(','),
+  );
+const WIDE: Record<string, Layout> = {
+  'a column per year': {
+    connector: 'frictionless',
+    source: { packages: SLUGS.map((slug) => `${slug}.csv`), place: ['iso3'] },
+    write: (table) =>
+      Object.fromEntries(
+        SLUGS.map((slug) => [
+          `${slug}.csv`,
+          lines([
+            ['iso3', ...YEARS],
+            ...PLACES.map((place) => [place, ...YEARS.map((year) => cell(table, slug, place, year))]),
+          ]),
+        ]),
+      ),
+  },
+  'a column per series': {
+    connector: 'frictionless',
+    source: {
+      packages: [{ path: 't.csv', columns: { one: { slug: 'one' }, two: { slug: 'two' } } }],
+      place: ['iso3'],
+      values: [...SLUGS],
+    },
+    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
+  },
+  'a column per series, of which one is used': {
+    connector: 'frictionless',
+    source: { packages: SLUGS.map((slug) => ({ path: 't.csv', slug, values: [slug] })), place: ['iso3'] },
+    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
+  },
+  'a grapher chart': {
+    connector: 'owid-grapher',
+    source: {
+      charts: [{ chart: 'c', columns: { one: { slug: 'one' }, two: { slug: 'two' } } }],
+      place: ['Code'],
+    },
+    write: (table) => ({
+      'c.csv': ['Code,Year,one,two', ...byColumn(table)].join('\n'),
+      'c.metadata.json': JSON.stringify({ columns: {} }),
+    }),
+  },
+  'a World Bank download': {
+    connector: 'world-bank-csv',
+    source: { files: ['a.csv'] },
+    write: (table) => ({
+      'a.csv': lines([
+        ['Country Name', 'Country Code', 'Indicator Name', 'Indicator Code', ...YEARS],
+        ...SLUGS.flatMap((slug) =>
+          PLACES.map((place) => [
+            place,
+            place,
+            slug,
+            slug,
+            ...YEARS.map((year) => cell(table, slug, place, year)),
+          ]),
+        ),
+      ]),
+    }),
+  },
+  'the World Bank API': {
+    connector: 'world-bank-api',
+    source: { indicators: [...SLUGS], series_metadata: false },
+    write: (table) =>
+      Object.fromEntries(
+        SLUGS.flatMap((slug) => {
+          const rows = placeYears.map(({ place, year }) => ({
+            ...{ indicator: { id: slug }, countryiso3code: place, date: String(year), obs_status: '' },
+            value: table.get(keyOf(slug, place, year)) ?? null,
+          }));
+          const page = { page: 1, pages: 1, total: rows.length };
+          return [
+            [`indicator/${slug}`, JSON.stringify([{ ...page, total: 1 }, [{ id: slug, name: slug }]])],
+            [`country/all/indicator/${slug}`, JSON.stringify([page, rows])],
+          ];
+        }),
+      ),
+  },
+  'a DDF file of several measures': {
+    connector: 'ddf',
+    source: {},
+    write: (table) => ({
+      'datapackage.json': JSON.stringify({
+        resources: [
+          { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
+          {
+            path: 'd.csv',
+            schema: {
+              fields: ['geo', 'time', ...SLUGS].map((name) => ({ name })),
+              primaryKey: ['geo', 'time'],
+            },
+          },
+        ],
+      }),
+      'c.csv': 'concept,concept_type\none,measure\ntwo,measure\n',
+      'd.csv': ['geo,time,one,two', ...byColumn(table)].join('\n'),
+    }),
+  },
+};
+
+/** Tables with a row for each figure: an empty value is what upstream sends. */
+const longRows = (table: Table): [string, number, string][] =>
+  placeYears.map(({ place, year }) => [place, year, cell(table, 'one', place, year)]);
+const longCsv = (
+  header: string,
+  table: Table,
+  write = (row: readonly (string | number)[]) => row.join(','),
+): string => [header, ...longRows(table).map(write)].join('\n');
+const LONG: Record<string, Layout> = {
+  'a file of one series': {
+    connector: 'frictionless',
+    source: { packages: ['one.csv'], place: ['iso3'], values: ['value'] },
+    write: (table) => ({ 'one.csv': longCsv('iso3,year,value', table) }),
+  },
+  'a column that names the series': {
+    connector: 'frictionless',
+    source: { packages: ['t.csv'], place: ['iso3'], values: ['value'], series: { code: 'code' } },
+    write: (table) => ({
+      't.csv': longCsv('iso3,year,value,code', table, (row) => [...row, 'one'].join(',')),
+    }),
+  },
+  'a wide table whose definition says so': {
+    connector: 'frictionless',
+    source: { packages: [{ path: 't.csv', slug: 'one', values: ['one'] }], place: ['iso3'], empty: 'null' },
+    write: (table) => ({ 't.csv': ['iso3,year,one,two', ...byColumn(table)].join('\n') }),
+  },
+  'SDMX without OBS_VALUE': {
+    connector: 'sdmx-csv',
+    source: { files: ['s.csv'] },
+    write: (table) => ({
+      's.csv': longCsv('INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE', table, (row) => ['one', ...row].join(',')),
+    }),
+  },
+  'a DDF file of one measure': {
+    connector: 'ddf',
+    source: {},
+    write: (table) => ({
+      'datapackage.json': JSON.stringify({
+        resources: [
+          { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
+          {
+            path: 'd.csv',
+            schema: { fields: ['geo', 'time', 'one'].map((name) => ({ name })), primaryKey: ['geo', 'time'] },
+          },
+        ],
+      }),
+      'c.csv': 'concept,concept_type\none,measure\n',
+      'd.csv': longCsv('geo,time,one', table),
+    }),
+  },
+  'the WHO\'s "No data"': {
+    connector: 'who-gho',
+    source: { format: 'csv', indicators: ['one'] },
+    write: (table) => ({
+      'one.csv': longCsv(
+        'GHO,YEAR,COUNTRY,Display Value,Numeric,Low,High',
+        table,
+        ([place = '', year = '', value = '']) =>
+          ['one', year, place, value === '' ? 'No data' : value, value, '', ''].join(','),
+      ),
+    }),
+  },
+};
+
+interface ReadLayout {
+  rows: Table;
+  emptyCells: number;
+}
+
+/** What ingestion keeps of a table. */
+async function readLayout({ connector, source, write }: Layout, table: Table): Promise<ReadLayout> {
+  const rows: Table = new Map();
+  const reader = new ProviderReader({
+    definition: providerDefinition.parse(JSON.parse(definition('atlas', { places: ['iso3'] }))),
+    curated: { ...curated, overlay: () => ({}) },
+    currentYear: 2026,
+    writer: {
+      add: (slug, { rows: count, country, year, value }) => {
+        for (let row = 0; row < count; row += 1) {
+          const key = keyOf(slug, reader.countries[country[row] ?? 0] ?? '', year[row] ?? 0);
+          rows.set(key, Number.isNaN(value[row]) ? null : (value[row] ?? null));
+        }
+      },
+    },
+    log: silentLog,
+    onProgress: () => {},
+  });
+  const context = contextFor(findConnector(connector), source, memoryUpstream(write(table)));
+  await reader.readAll(findConnector(connector).read(context));
+  expect([...reader.failed]).toEqual([]);
+  expect(reader.rowsRead).toBe(reader.rows + reader.rejects.rows + reader.emptyCells);
+  return { rows, emptyCells: reader.emptyCells };
+}
+
+/** The cells from the first to the last measured year of each country and series. */
+function measuredSpans(table: Table): Table {
+  const kept: Table = new Map();
+  for (const slug of SLUGS) {
+    for (const place of PLACES) {
+      const measured = YEARS.filter((year) => table.get(keyOf(slug, place, year)) !== null);
+      for (const year of YEARS) {
+        const key = keyOf(slug, place, year);
+        if (year >= Math.min(...measured) && year <= Math.max(...measured))
+          kept.set(key, table.get(key) ?? null);
+      }
+    }
+  }
+  return kept;
+}
+
+const sorted = (table: Table) => [...table].sort(([a], [b]) => (a < b ? -1 : 1));
+
+describe('of any wide table', () => {
+  it.each(Object.entries(WIDE))(
+    'with %s, exactly the measured years of each country stay',
+    async (_, layout) => {
+      await fc.assert(
+        fc.asyncProperty(anyTable, async (table) => {
+          const { rows, emptyCells } = await readLayout(layout, table);
+          const expected = measuredSpans(table);
+          expect(sorted(rows)).toEqual(sorted(expected));
+          expect(emptyCells).toBe(KEYS.length - expected.size);
+        }),
+        { numRuns: 25, examples: [[new Map(KEYS.map((key) => [key, null]))]] },
+      );
+    },
+  );
+});
+
+describe('of any long table', () => {
+  it.each(Object.entries(LONG))('with %s, every null stays', async (_, layout) => {
+    await fc.assert(
+      fc.asyncProperty(anyTable, async (table) => {
+        const { rows, emptyCells } = await readLayout(layout, table);
+        expect(sorted(rows)).toEqual(sorted(table).filter(([key]) => key.startsWith('one ')));
+        expect(emptyCells).toBe(0);
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
+
+it('of the World Bank API, a null with a status stays', async () => {
+  const rows = PLACES.map((place) => ({
+    ...{ indicator: { id: 'one' }, countryiso3code: place, date: '2000', value: null },
+    obs_status: place === 'FRA' ? 'O' : '',
+  }));
+  const layout = {
+    ...{ connector: 'world-bank-api', source: { indicators: ['one'], series_metadata: false } },
+    write: () => ({
+      'indicator/one': JSON.stringify([{ page: 1, pages: 1, total: 1 }, [{ id: 'one', name: 'one' }]]),
+      'country/all/indicator/one': JSON.stringify([{ page: 1, pages: 1, total: 3 }, rows]),
+    }),
+  };
+  const read = await readLayout(layout, new Map());
+  expect([...read.rows.keys()]).toEqual(['one FRA 2000']);
+  expect(read.emptyCells).toBe(2);
+});
+
+describe('in lake and snapshot', () => {
+  const SOURCE = {
+    packages: [{ path: 't.csv', columns: { a: { slug: 'a' }, b: { slug: 'b' } } }],
+    place: ['iso3'],
+  };
+  /** 60 measured cells of `a`, and of `b` one for France in 2010; 170 empty cells. */
+  const FIGURES = ['DEU', 'FRA', 'USA', 'BRA', 'CHN', 'IND', 'JPN', 'KEN', 'NZL', 'ALB', 'AND'].flatMap(
+    (place, at) =>
+      Array.from({ length: 10 }, (_, index): [string, number, string, string] => [
+        place,
+        2005 + index,
+        // Every other country has figures; Germany's have a gap.
+        at % 2 === 0 && !(place === 'DEU' && index === 4) ? String(index + 1) : '',
+        place === 'FRA' && index === 5 ? '7' : '',
+      ]),
+  );
+  const table = (rows = FIGURES): string => ['iso3,year,a,b', ...rows.map((row) => row.join(','))].join('\n');
+
+  let world: World;
+  const define = (empty?: string) =>
+    world.define('atlas', { connector: 'frictionless', source: { ...SOURCE, ...(empty && { empty }) } });
+  const night = async (csv = table()) => {
+    world.tomorrow();
+    await world.write('mirror/atlas/t.csv', csv);
+    return world.ingest('atlas');
+  };
+  beforeEach(async () => {
+    world = await World.create();
+    await define();
+  });
+  afterEach(() => world.remove());
+
+  it('they are no rows, so that nobody pays for them, and the run counts them', async () => {
+    expect(await night()).toMatchObject({
+      ...{ status: 'succeeded', rows_read: 220, rows_written: 61, empty_cells: 159, countries: 7 },
+      rejects: {},
+    });
+    await world.build();
+    const { directory } = await world.served();
+    const { readObservations } = await import('../parquet-readers.ts');
+    const rows = async (id: string) => readObservations(join(directory, observationsFile(id)));
+    expect(await rows('atlas.a')).toHaveLength(60);
+    expect((await rows('atlas.a')).filter(({ value }) => value === null)).toMatchObject([
+      { iso3: 'DEU', year: 2009 },
+    ]);
+    expect(await rows('atlas.b')).toMatchObject([{ iso3: 'FRA', year: 2010, value: 7 }]);
+    const { data } = await world.body('routes/coverage.json');
+    const covered = data as { iso3: string; n_observations: number }[];
+    expect(covered.find(({ iso3 }) => iso3 === 'FRA')?.n_observations).toBe(1);
+    expect(covered.find(({ iso3 }) => iso3 === 'DEU')?.n_observations).toBe(10);
+  });
+
+  describe('after a version that wrote them', () => {
+    beforeEach(async () => {
+      await define('null');
+      await night();
+      await ageRuns(world.lake('atlas'));
+      await define();
+    });
+
+    it('a run without them is no withdrawal and is not held, though three quarters of the rows go', async () => {
+      const record = await night();
+      expect(record).toMatchObject({ status: 'succeeded', reason: null, rows_written: 61, empty_cells: 159 });
+      expect(record.revisions).toMatchObject({ added: 0, changed: 0, removed: 0, restored: 0 });
+    });
+
+    it.each([
+      ['rows', FIGURES.filter(([, year]) => year < 2012), /rows fell by 30\.0 % \(220 to 154;/],
+      [
+        'countries',
+        FIGURES.filter(([place]) => !['ALB', 'AND'].includes(place)),
+        /countries fell by 18\.2 % \(11 to 9;/,
+      ],
+    ])('a loss of %s is still held', async (_, rows, reason) => {
+      const record = await night(table(rows));
+      expect(record.status).toBe('suspicious');
+      expect(record.reason).toMatch(reason);
+    });
+  });
+
+  it('the next run is compared by what is left', async () => {
+    await night();
+    const record = await night(table(FIGURES.filter(([, year]) => year < 2012)));
+    expect(record.reason).toMatch(/rows fell by 29\.5 % \(61 to 43;/);
+  });
+});
