@@ -1,6 +1,6 @@
 /**
  * Finds series of different providers that measure one concept. A wrong link is worse than a missing one, so names,
- * units and figures must agree. Links found by review are in `data/links.csv`; series in units of different magnitude
+ * units and figures must agree. Reviewed pairs are in `data/concept-series.csv`; series in units of different magnitude
  * (millions, thousands) are linked only there.
  */
 import { type ConceptWords, readConcept, unitsAgree, wordOverlap } from './concept-vocabulary.ts';
