@@ -33,6 +33,7 @@ const MONEY =
   /(?<!\bper [a-z0-9 ]*)(?:(?:\bus ?|\bppp ?|\binternational |\bint )?\$(?! ?\d)|\b(?:us |international )?dollars?\b|\busd\b|\bnational currency\b|\blcu\b)(?! billionaires?)/;
 
 const READINGS: readonly Reading[] = [
+  ['measure', 'fraction', /\b(?:share|fraction|part) of (?:one|1)\b/],
   ['measure', 'share', /(?<!\d ?)%|\bper 100 (?!\d)/],
   ['measure', 'money', MONEY],
   ['measure', 'rate', /\bper (?:\d+|(?:one )?(?:million|thousand)) (?!ppp|us|int)/],
@@ -195,6 +196,20 @@ export const isIncome = (name: string): boolean =>
     prepare(name),
   );
 
+const MAGNITUDE = /\b(?:thousand|million|billion|trillion)/;
+
+/** Money that a name states in brackets in another magnitude than the unit; null when they agree or the name states none. */
+export function otherMagnitude(name: string, unit: string): { a: string; b: string } | null {
+  const stated = /\(([^()]*\$[^()]*)\)/.exec(name)?.[1];
+  const isMoney =
+    readClaims(stated ?? '')
+      .get('measure')
+      ?.has('money') && readClaims(unit).get('measure')?.has('money');
+  if (stated === undefined || isMoney !== true) return null;
+  const [ours, theirs] = [stated, unit].map((text) => MAGNITUDE.exec(prepare(text))?.[0]);
+  return ours === theirs ? null : { a: stated, b: unit };
+}
+
 /** Words of a slug. Of a provider's code, such as `NY.GDP.PCAP.CD`, they are its parts. */
 export const slugText = (slug: string): string => slug.replaceAll(/[_.-]+/g, ' ');
 
@@ -284,9 +299,10 @@ const MAGNITUDES: readonly (readonly [RegExp, number])[] = [
   [/\bthousands?\b|\bkilotonnes?\b|\bkt\b/, 3],
   [/\bkm2\b|\bkm²|\bsq(?:uare)? (?:km|kilomet)/, 6],
   [/\bhectares?\b|\bha\b/, 4],
+  [/^kg\b|^kilograms?\b/, -3],
 ];
 
-/** The power of ten that turns a figure of a unit into its base: −2 for per cent, 9 for billions; 0 where there is none. */
+/** The power of ten that turns a figure of a unit into its base: −2 for per cent, 9 for billions, −3 for kg, as tonnes; else 0. */
 export function magnitudeOf(unit: string): number {
   const plain = prepare(unit);
   const per = /\bper (\d+)\b/.exec(plain);

@@ -10,6 +10,7 @@ import { labelFigures } from './checks/label-figures.ts';
 import { labelWords } from './checks/label-words.ts';
 import { priceBasis } from './checks/price-basis.ts';
 import { ranges } from './checks/ranges.ts';
+import { ratesOfTotals } from './checks/rates-of-totals.ts';
 import { runs } from './checks/runs.ts';
 import { sameFigures } from './checks/same-figures.ts';
 import { sinceYesterday } from './checks/since-yesterday.ts';
@@ -27,6 +28,7 @@ export const QUALITY_CHECKS: readonly QualityCheck[] = [
   labelWords,
   priceBasis,
   ranges,
+  ratesOfTotals,
   runs,
   sameFigures,
   sinceYesterday,

@@ -130,6 +130,11 @@ export const QUALITY_KINDS = {
     about: 'Two series have the same digits, but powers of ten apart that their units do not explain.',
     extent: 'powers of ten',
   },
+  rate_of_another_total: {
+    severity: 'error',
+    about: 'A rate is the total of another series by the population, but their labels contradict each other.',
+    extent: 'contradictions',
+  },
   conversion_contradicts_label: {
     severity: 'error',
     about: 'US dollars at market rates that are called international dollars, or the reverse.',

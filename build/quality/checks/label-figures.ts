@@ -25,13 +25,17 @@ function outOfRange({ record: { id, name, unit }, statistics: { min, max } }: Ch
   return [labelDoubt('figures_out_of_stated_range', id, message, Math.abs(worst - end))];
 }
 
-/** The series of total population with the most countries. */
+/** The series of total population: observed rather than projected, then of most countries. */
 export function populationSeries(series: ReadonlyMap<string, CheckedSeries>): CheckedSeries | undefined {
   const isTotal = ({ record: { name, unit } }: CheckedSeries): boolean =>
     unit === 'people' && [...tellingWords(name)].join() === '' && /^(?:total )?population\b/i.test(name);
+  const projectedShare = ({ statistics: { projected, rows } }: CheckedSeries): number =>
+    projected / Math.max(rows, 1);
   return [...series.values()]
     .filter(isTotal)
-    .sort((a, b) => b.statistics.countries - a.statistics.countries)[0];
+    .sort(
+      (a, b) => projectedShare(a) - projectedShare(b) || b.statistics.countries - a.statistics.countries,
+    )[0];
 }
 
 function againstPopulation(

@@ -8,6 +8,7 @@ import {
   contradictsTopic,
   impliedDirection,
   missingPriceBasis,
+  otherMagnitude,
   readClaims,
   sharesWords,
   slugText,
@@ -29,7 +30,11 @@ export function labelDoubt(
 export const quote = (text: string): string => `“${text}”`;
 
 function unitContradictsName({ record: { id, name, unit } }: CheckedSeries): FoundDoubt[] {
-  const found = contradictions(readClaims(name), readClaims(unit ?? ''));
+  const other = otherMagnitude(name, unit ?? '');
+  const found = [
+    ...contradictions(readClaims(name), readClaims(unit ?? '')),
+    ...(other ? [{ aspect: 'magnitude', ...other }] : []),
+  ];
   if (found.length === 0) return [];
   const parts = found.map(({ aspect, a, b }) => `${aspect} ${quote(a)} and ${quote(b)}`).join('; ');
   return [
@@ -109,7 +114,8 @@ function descriptionDoubts({ record, planned }: CheckedSeries): FoundDoubt[] {
     ];
   }
   // A description in our own words may avoid those of the name.
-  if (sharesWords(name, `${description} ${planned.upstream.description ?? ''}`)) return [];
+  const ofUpstream = planned.upstream.description;
+  if (ofUpstream === null || sharesWords(name, `${description} ${ofUpstream}`)) return [];
   const start = description.slice(0, 100);
   return [
     labelDoubt(

@@ -58,12 +58,13 @@ function unitDoubts(twins: TwinPair): FoundDoubt[] {
   const [a, b] = [twins.a.record, twins.b.record];
   const labels = [a, b].map(({ name, unit }) => readClaims(`${name}, ${unit ?? ''}`));
   const [ours, theirs] = labels;
-  const words = ours && theirs ? contradictions(ours, theirs) : [];
+  const found = ours && theirs ? contradictions(ours, theirs) : [];
+  const words = found.filter(({ aspect }) => !(twins.isScaled && aspect === 'denominator'));
   const units = [a, b].map(({ name, unit }) => readConcept(name, unit).unit);
   const agree = unitsAgree(units[0] ?? null, units[1] ?? null);
   const factor = twins.isScaled ? 0 : Math.abs(magnitudeOf(a.unit ?? '') - magnitudeOf(b.unit ?? ''));
   if (words.length === 0 && (agree || factor === 0)) return [];
-  const parts = words.map((found) => `${found.aspect} ${quote(found.a)} and ${quote(found.b)}`);
+  const parts = words.map(({ aspect, a: here, b: there }) => `${aspect} ${quote(here)} and ${quote(there)}`);
   const unitWords = `units ${quote(a.unit ?? 'none')} and ${quote(b.unit ?? 'none')}`;
   const message = `${named(twins.a)} and ${named(twins.b)} are one concept, but differ: ${[unitWords, ...parts].join('; ')}.`;
   return [pairDoubt('twins_differ_in_unit', twins, message, words.length + (agree ? 0 : 1))];

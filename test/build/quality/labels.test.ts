@@ -6,6 +6,7 @@ import { labelChanges, levelFactor } from '../../../build/quality/checks/label-c
 import { labelFigures } from '../../../build/quality/checks/label-figures.ts';
 import { labelWords } from '../../../build/quality/checks/label-words.ts';
 import { priceBasis } from '../../../build/quality/checks/price-basis.ts';
+import { ratesOfTotals } from '../../../build/quality/checks/rates-of-totals.ts';
 import { sameFigures } from '../../../build/quality/checks/same-figures.ts';
 import { contradictions, magnitudeOf, rangeOf, readClaims } from '../../../build/quality/label-vocabulary.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
@@ -41,6 +42,9 @@ describe('the words of a label', () => {
     ['GDP per capita (constant 2015 US$)', 'constant 2021 US$', ['unit_contradicts_name']],
     ['GDP per capita (current US$)', 'constant 2015 US$', ['unit_contradicts_name']],
     ['TB cases, reported', 'estimated cases', ['unit_contradicts_name']],
+    ['Literacy rate (% of adults)', 'share of one', ['unit_contradicts_name']],
+    ['GDP (current US$)', 'millions of current US$', ['unit_contradicts_name']],
+    ['GDP (millions of current US$)', 'millions of current US$', []],
     ['Population, female', 'men', ['unit_contradicts_name']],
     ['Agriculture (% of GDP)', 'percent', []],
     ['Income share of the poorest 20%', 'percent', []],
@@ -200,6 +204,27 @@ describe('the unit and the figures', () => {
         'p.b': { name: 'Literacy', unit: 'percent', rows: total },
       }),
     ).toEqual(['size_contradicts_unit p.a', 'size_contradicts_unit p.b']);
+  });
+
+  it('of a rate and of its total agree', async () => {
+    const cases = (iso3: string, at: number): number => people(iso3) * (0.001 + (at % 11) / 10_000);
+    const years = [2000, 2010];
+    const rows = (value: (iso3: string, at: number) => number): Row[] =>
+      years.flatMap((year) => COUNTRIES.map((iso3, at): Row => [iso3, year, value(iso3, at)]));
+    const rate = (name: string, unit: string): Promise<string[]> =>
+      found(ratesOfTotals, {
+        'p.population': { name: 'Population, total', unit: 'people', rows: rows(people) },
+        'p.rate': { name, unit, rows: rows((iso3, at) => (1e5 * cases(iso3, at)) / people(iso3)) },
+        'p.total': { name: 'TB cases, reported', unit: 'cases', rows: rows(cases) },
+        'q.total': { name: 'TB cases, estimated', unit: 'cases', rows: rows(cases) },
+      });
+    expect(await rate('TB cases, reported', 'per 100,000 people')).toEqual([]);
+    expect(await rate('TB cases, estimated', 'per 100,000 people')).toEqual([
+      'rate_of_another_total p.rate p.total',
+    ]);
+    expect(await rate('TB cases, reported', 'per 1,000 people')).toEqual([
+      'scale_contradicts_unit p.rate p.total',
+    ]);
   });
 
   it('stay in the range that the label states', async () => {
