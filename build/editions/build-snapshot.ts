@@ -181,7 +181,7 @@ class Build {
     try {
       const { manifest, reused, quality } = await this.#writeFiles(duck, directory, plan);
       const reports = new QualityReports(settings.LAKE_DIR);
-      report = await this.#step('quality', () => reports.draft(duck, quality.night, quality.findings));
+      report = await this.#step('quality', () => reports.draft(duck, quality));
       const { id } = await this.#step('publish', () => this.#storage.seal(directory, manifest));
       const removed = await this.#step('publish', async () => {
         await this.#storage.publish(id);

@@ -30,6 +30,7 @@ import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';
 import { decideFindings, lastingDoubts, type NightlyFindings } from './decide.ts';
 import { QUALITY_CHECKS } from './registry.ts';
+import { hashInputs } from './report-inputs.ts';
 import { nightOf, QualityReports } from './report-storage.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
 import { counted } from './wording.ts';
@@ -50,12 +51,13 @@ export interface QualityInput {
   /** When the build started, in milliseconds. */
   startedAt: number;
   log: Logger;
-  checks?: readonly QualityCheck[];
 }
 
 export interface QualityReport extends NightlyFindings {
   night: string;
   statistics: Map<string, SeriesStatistics>;
+  /** What the findings depend on; null when a check failed. See report-inputs.ts. */
+  inputs: string | null;
 }
 
 /** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
@@ -63,7 +65,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   const { duck, directory, plan, curated, previous, linked, log, startedAt } = input;
   const reports = new QualityReports(input.lakeDir);
   const night = nightOf(startedAt);
-  const { before, earlier } = await readNights(reports, duck, night, log);
+  const { before, earlier, newest } = await readNights(reports, duck, night, log);
   const old = previous ? await readStatistics(previous.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
   const statistics = await collectStatistics(duck, directory, plan.indicators, known);
@@ -83,7 +85,13 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     curated,
     currentYear: new Date(startedAt).getUTCFullYear(),
   };
-  const found = await runChecks(input.checks ?? QUALITY_CHECKS, context, log);
+  const inputs = await hashInputs(context);
+  const { found, failed } = await runChecks(
+    QUALITY_CHECKS,
+    context,
+    log,
+    newest?.inputs === inputs ? newest.findings : null,
+  );
   const lasting = lastingDoubts(standing(context, LASTING_KINDS), found, curated.decisions);
   const decided = decideFindings({
     doubts: [...found, ...lasting],
@@ -94,7 +102,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     now: formatTimestamp(startedAt),
   });
   tellUnused(decided.unused, log);
-  return { night, statistics, ...decided };
+  return { night, statistics, inputs: failed ? null : inputs, ...decided };
 }
 
 function checkedSeries(
@@ -122,42 +130,68 @@ async function publishedBefore(
   );
 }
 
-/** `before`: the newest night before this one, null without any. `earlier`: what a build of this night found. */
+interface Nights {
+  /** The newest night before this one; null without any. */
+  before: QualityFinding[] | null;
+  /** What an earlier build of this night found. */
+  earlier: QualityFinding[];
+  /** The newer one of both, with what its findings depend on. */
+  newest: { findings: QualityFinding[]; inputs: string | null } | null;
+}
+
 async function readNights(
   reports: QualityReports,
   duck: DuckSession,
   night: string,
   log: Logger,
-): Promise<{ before: QualityFinding[] | null; earlier: QualityFinding[] }> {
+): Promise<Nights> {
   const nights = await reports.nights();
-  const last = nights.findLast((one) => one < night);
-  const read = (one: string): Promise<QualityFinding[] | null> =>
-    reports.read(duck, one).catch((error: unknown) => {
+  const read = async (one: string | undefined): Promise<Nights['newest']> => {
+    if (one === undefined) return null;
+    try {
+      return { findings: await reports.read(duck, one), inputs: await reports.inputs(duck, one) };
+    } catch (error) {
       log.error({ err: error, night: one }, 'the quality report cannot be read');
       return null;
-    });
-  return {
-    before: last === undefined ? null : await read(last),
-    earlier: (nights.includes(night) && (await read(night))) || [],
+    }
   };
+  const before = await read(nights.findLast((one) => one < night));
+  const earlier = await read(nights.find((one) => one === night));
+  return { before: before?.findings ?? null, earlier: earlier?.findings ?? [], newest: earlier ?? before };
 }
 
+interface Checked {
+  found: FoundDoubt[];
+  /** Whether a check failed. */
+  failed: boolean;
+}
+
+/** @param same findings on equal published series: those of checks that look at nothing else are taken over. */
 export async function runChecks(
   checks: readonly QualityCheck[],
   context: CheckContext,
   log: Logger,
-): Promise<FoundDoubt[]> {
+  same: readonly QualityFinding[] | null = null,
+): Promise<Checked> {
   const found: FoundDoubt[] = [];
+  let failed = false;
   for (const check of checks) {
+    const startedAt = performance.now();
+    const { kinds } = check;
     try {
-      const doubts = await check.find(context);
+      const isTakenOver = same !== null && !check.looksBeyond;
+      const doubts = isTakenOver
+        ? same.filter(({ kind }) => kinds.includes(kind))
+        : await check.find(context);
       found.push(...doubts.map((doubt) => foundDoubt.parse(doubt)));
     } catch (error) {
-      log.error({ err: error, kinds: check.kinds }, 'a quality check failed');
-      found.push(...standing(context, check.kinds));
+      failed = true;
+      log.error({ err: error, kinds }, 'a quality check failed');
+      found.push(...standing(context, kinds));
     }
+    log.debug({ kinds, ms: Math.round(performance.now() - startedAt) }, 'quality check');
   }
-  return found;
+  return { found, failed };
 }
 
 /** What is known of some kinds, on providers and series that are still published. */

@@ -208,8 +208,8 @@ export class World {
     await copyFile(join(this.directory, from), join(this.directory, to));
   }
 
-  tomorrow(): void {
-    this.clock += 86_400_000;
+  tomorrow(days = 1): void {
+    this.clock += days * 86_400_000;
   }
 
   async remove(): Promise<void> {

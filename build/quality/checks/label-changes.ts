@@ -55,4 +55,8 @@ async function findChanges({ series, before }: CheckContext): Promise<FoundDoubt
   });
 }
 
-export const labelChanges: QualityCheck = { kinds: ['label_changed', 'level_changed'], find: findChanges };
+export const labelChanges: QualityCheck = {
+  looksBeyond: true,
+  kinds: ['label_changed', 'level_changed'],
+  find: findChanges,
+};

@@ -150,6 +150,7 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
 }
 
 export const runs: QualityCheck = {
+  looksBeyond: true,
   kinds: ['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed', 'series_failed'],
   find: async (context) => [...(await findPlaces(context)), ...findRuns(context), ...findSeries(context)],
 };

@@ -151,4 +151,4 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
 
 const KINDS: readonly QualityKindName[] = ['series_places_lost', 'history_rewritten', 'newest_year_back'];
 
-export const sinceYesterday: QualityCheck = { kinds: KINDS, find: findChanges };
+export const sinceYesterday: QualityCheck = { looksBeyond: true, kinds: KINDS, find: findChanges };
