@@ -109,7 +109,8 @@ export const flagDropped: Planter = async (series, { data }) => {
   const { id, projectedFrom, overlay } = series;
   const figures = await data.figures(id);
   const hasRule = projectedFrom < NEVER_PROJECTED;
-  // A rule of the whole provider stays: only what one series says of itself is dropped.
+  // A rule of the whole provider or concept stays: only what one series says of itself is dropped.
+  if (data.curated.concepts.settingsOf(id).projected_from !== undefined) return null;
   if (hasRule && overlay.projected_from === undefined && figures.some(({ projected }) => projected === null))
     return null;
   const flagged = figures.filter((one) => one.value !== null && isFlagged(one, projectedFrom));

@@ -64,28 +64,17 @@ export const twinsFeatured: Planter = async (series, tools) =>
 
 export const preferredOutdated: Planter = async (series, tools) => {
   const { data } = tools;
+  if (!series.record.preferred) return null;
   const figures = await data.figures(series.id);
   for (const twin of await agreeingTwins(tools, series.id, figures)) {
     const newest = observedUntil(await data.figures(twin.id), twin.projectedFrom);
     const last = newest - OUTDATED_YEARS - tools.random.between(0, 5);
     const kept = figures.filter(({ year }) => year <= last);
     if (series.projectedFrom <= last || kept.length < figures.length / 4) continue;
-    const [preferred, other] = [{ preferred: 'true' }, { preferred: '' }];
+    const note = `preferred, cut off after ${last}; ${twin.id} has ${newest}`;
     return {
-      fault: faultOf(
-        'preferred_outdated',
-        series,
-        true,
-        `preferred, cut off after ${last}; ${twin.id} has ${newest}`,
-        twin.id,
-      ),
-      changes: {
-        figures: { [series.id]: kept },
-        settings: {
-          [series.id]: preferred,
-          ...(twin.record.preferred && { [twin.id]: other }),
-        },
-      },
+      fault: faultOf('preferred_outdated', series, true, note, twin.id),
+      changes: { figures: { [series.id]: kept } },
     };
   }
   return null;
@@ -101,6 +90,7 @@ export const falseTwin: Planter = async (series, { random, data }) => {
   if (valuesOf(figures).length < 100) return null;
   for (const id of random.shuffle([...data.series.keys()]).slice(0, 8)) {
     const other = data.get(id);
+    if ([id, series.id].some((one) => data.curated.concepts.of(one))) continue;
     const hasSameTopic =
       other.record.topic === series.record.topic && other.record.unit === series.record.unit;
     if (

@@ -57,9 +57,9 @@ const OTHERS: readonly Statistic[] = [
   statistic('urban-total', 'Urban population, number', 'people', 'population', 'none', 'count', 0.5),
   statistic('births', 'Births, number', 'births', 'population', 'none', 'count', 0.02),
   statistic('deaths', 'Deaths, number', 'deaths', 'health', 'false', 'count', 0.01),
-  statistic('tb-cases', 'Tuberculosis, new cases', 'new cases', 'health', 'false', 'count', 0.001),
+  statistic('tuberculosis-cases', 'Tuberculosis, new cases', 'new cases', 'health', 'false', 'count', 0.001),
   statistic('road-deaths', 'Road deaths, number', 'deaths', 'health', 'false', 'count', 0.0002),
-  statistic('pupils', 'Children out of school', 'children', 'education', 'false', 'count', 0.01),
+  statistic('out-of-school', 'Children out of school', 'children', 'education', 'false', 'count', 0.01),
   statistic(
     'infant',
     'Mortality rate, infant',
@@ -89,7 +89,7 @@ const OTHERS: readonly Statistic[] = [
   ),
   statistic('suicide', 'Suicide mortality rate', 'deaths per 100,000 people', 'health', 'false', 'rate', 12),
   statistic(
-    'tb-rate',
+    'tuberculosis-incidence',
     'Incidence of tuberculosis',
     'new cases per 100,000 people',
     'health',
@@ -124,7 +124,15 @@ const OTHERS: readonly Statistic[] = [
     'perPerson',
     0.4,
   ),
-  statistic('hdi', 'Human development index', 'index from 0 to 1', 'poverty', 'true', 'index', 0.7),
+  statistic(
+    'human-development',
+    'Human development index',
+    'index from 0 to 1',
+    'poverty',
+    'true',
+    'index',
+    0.7,
+  ),
 ];
 
 const STATISTICS: readonly Statistic[] = [
@@ -150,7 +158,7 @@ const ALONE: readonly Statistic[] = CAUSES.flatMap((cause, at) => {
 
 /** Also published with forecasts. */
 const PROJECTED: readonly Statistic[] = STATISTICS.filter(
-  ({ shape }) => shape === 'count' || shape === 'years',
+  ({ shape, unit }) => shape === 'years' || (shape === 'count' && unit !== 'children'),
 ).map((one) => ({ ...one, slug: `${one.slug}-outlook`, name: `${one.name}, outlook`, isProjected: true }));
 
 const COUNTRIES =
@@ -226,14 +234,21 @@ function overlay(statistics: readonly Statistic[], isFirst: boolean): string {
   return `slug,topic,higher_is_better,preferred,featured,projected_from,description\n${rows.join('\n')}\n`;
 }
 
-export interface SyntheticData {
-  world: World;
-  /** Pairs of one concept. */
-  twins: [string, string][];
+/** Each pair of twins is a concept. */
+async function writeConcepts(world: World): Promise<void> {
+  const concepts = STATISTICS.map(
+    ({ slug, topic, better }) => `${slug},"${slug}",${topic},${better},atlas.${slug},`,
+  );
+  const members = STATISTICS.flatMap(({ slug }) => [
+    `${slug},atlas.${slug},,,`,
+    `${slug},gazette.${slug},,,`,
+  ]);
+  await world.write('data/concepts.csv', `${CONCEPT_HEADER}\n${concepts.join('\n')}\n`);
+  await world.write('data/concept-series.csv', `${MEMBER_HEADER}\n${members.join('\n')}\n`);
 }
 
 /** Ingests the good data into a world with all countries. */
-export async function makeGoodData(seed: number): Promise<SyntheticData> {
+export async function makeGoodData(seed: number): Promise<World> {
   const world = await World.create({ atlas: {}, gazette: {}, beacon: {} });
   await world.write('data/countries.csv', await readFile(join(DATA, 'countries.csv'), 'utf8'));
   const random = seededRandom(seed);
@@ -269,15 +284,7 @@ export async function makeGoodData(seed: number): Promise<SyntheticData> {
   await world.write('data/overlay/atlas.csv', overlay(first, true));
   await world.write('data/overlay/gazette.csv', overlay(STATISTICS, false));
   await world.write('data/overlay/beacon.csv', overlay(beacon, false));
-  const twins = STATISTICS.map(({ slug }): [string, string] => [`atlas.${slug}`, `gazette.${slug}`]);
-  const concepts = STATISTICS.map(
-    ({ slug, topic, better }) => `${slug},"${slug}",${topic},${better},atlas.${slug},`,
-  );
-  const members = twins.map(([from, to], at) =>
-    [from, to].map((id) => `${STATISTICS[at]?.slug},${id},,,`).join('\n'),
-  );
-  await world.write('data/concepts.csv', `${CONCEPT_HEADER}\n${concepts.join('\n')}\n`);
-  await world.write('data/concept-series.csv', `${MEMBER_HEADER}\n${members.join('\n')}\n`);
+  await writeConcepts(world);
   for (const provider of ['atlas', 'gazette', 'beacon']) await world.ingest(provider);
-  return { world, twins };
+  return world;
 }

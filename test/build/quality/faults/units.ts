@@ -10,7 +10,7 @@ export interface Label {
 
 /** Percentages that may exceed 100 or fall below 0, or whose whole is not stated. */
 const UNBOUNDED_PERCENT =
-  /growth|change|per year|annual|gross|net\b|gdp|gni|income per|imports|exports|reserves|revenue|tax|interest|inflation|debt|balance|price|expens|spending|aid|per capita|per person|ratio|credit|deviation|difference|capital|withdrawal|resources|minus|tariff|trade|profit|output|saving|% of men|index/i;
+  /growth|change|per year|annual|gross|net\b|gdp|gni|income per|imports|exports|reserves|revenue|tax|interest|inflation|debt|balance|price|expens|spending|aid|per capita|per person|ratio|credit|deviation|difference|capital|withdrawal|resources|minus|tariff|trade|profit|output|saving|% of men|index|completion|detection|libor/i;
 
 const text = ({ name, unit }: Label): string => `${name} ${unit ?? ''}`;
 

@@ -4,6 +4,7 @@
  */
 import { copyFile, cp, link, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findLostPlaces } from '../../../../build/ingest/lost-places.ts';
 import {
   type LakeRun,
   OBSERVATIONS,
@@ -28,7 +29,7 @@ import type { Figure } from './figures.ts';
 import type { GoodData, GoodSeries } from './good-data.ts';
 import type { Changes } from './tools.ts';
 
-const MEMORY_MB = 512;
+const MEMORY_MB = 2_048;
 
 /** What changes at one provider. */
 interface ProviderChanges {
@@ -40,31 +41,34 @@ interface ProviderChanges {
   lost: string[];
 }
 
-export interface FaultyNight {
-  /** The lake that the faults go into; it holds the good runs. */
-  lakeDir: string;
-  /** The copy of the curated data that they go into. */
-  curatedDir: string;
-  /** Milliseconds. */
-  now: number;
-}
-
-/** Writes the changes into lake and curated data. The data themselves are read from `data`. */
-export async function writeNight(
-  night: FaultyNight,
+/** Writes the changes of settings and curated labels into a copy of the curated data. */
+export async function writeCurated(
+  curatedDir: string,
   data: GoodData,
   changes: readonly Changes[],
 ): Promise<void> {
-  const providers = await byProvider(data, changes);
-  for (const [id, provider] of providers) {
-    if (provider.overlay.size > 0) await setOverlay(night.curatedDir, id, provider.overlay);
-    const isInLake = provider.figures.size + provider.catalogue.size + provider.added.length > 0;
-    if (isInLake) await writeRun(night, data, id, provider);
-  }
+  for (const [id, { overlay }] of await byProvider(data, changes))
+    if (overlay.size > 0) await setOverlay(curatedDir, id, overlay);
   await linkTwins(
-    night.curatedDir,
+    curatedDir,
     changes.flatMap(({ linked }) => (linked ? [linked] : [])),
   );
+}
+
+/**
+ * Writes the changes of figures and upstream's labels into a lake that holds the good runs.
+ * @param now milliseconds
+ */
+export async function writeLake(
+  lakeDir: string,
+  now: number,
+  data: GoodData,
+  changes: readonly Changes[],
+): Promise<void> {
+  for (const [id, provider] of await byProvider(data, changes)) {
+    const isInLake = provider.figures.size + provider.catalogue.size + provider.added.length > 0;
+    if (isInLake) await writeRun(lakeDir, now, data, id, provider);
+  }
 }
 
 async function byProvider(
@@ -145,16 +149,17 @@ async function losePlaces(
 }
 
 async function writeRun(
-  night: FaultyNight,
+  lakeDir: string,
+  now: number,
   data: GoodData,
   id: string,
   provider: ProviderChanges,
 ): Promise<void> {
-  const lake = new ProviderLake(night.lakeDir, id);
+  const lake = new ProviderLake(lakeDir, id);
   const base = await lake.current();
   if (!base) throw new Error(`${id} has no good run`);
   const before = await lake.series(base);
-  const { id: runId, directory } = await lake.begin(night.now);
+  const { id: runId, directory } = await lake.begin(now);
   const written = await writeFigures(
     lake,
     base,
@@ -164,7 +169,7 @@ async function writeRun(
       projected_from: data.series.get(`${id}.${slug}`)?.projectedFrom ?? null,
       future_years: null,
     }),
-    yearOf(night.now),
+    yearOf(now),
   );
   const catalogue = [...(await lake.catalogue(base)), ...provider.added].map((entry) => ({
     ...entry,
@@ -189,11 +194,11 @@ async function writeRun(
     file: join(directory, REVISIONS),
   });
   await lake.finish(directory, {
-    ...withLostPlaces(base.record, provider.lost, before, series),
+    ...withLostPlaces(base.record, provider, data, rowsOf(before) - rowsOf(series)),
     run_id: runId,
     status: 'succeeded',
-    started_at: formatTimestamp(night.now),
-    finished_at: formatTimestamp(night.now),
+    started_at: formatTimestamp(now),
+    finished_at: formatTimestamp(now),
     rows_written: rowsOf(series),
     indicators: catalogue.length,
     base_run: base.record.run_id,
@@ -264,23 +269,26 @@ function columnsOf(
   };
 }
 
-/** The record of a run that read the rows of the lost countries, and rejected them as unknown places. */
+/** The record of a run in which the lost countries have a name that the definition does not know. */
 function withLostPlaces(
   record: RunRecord,
-  lost: readonly string[],
-  before: SeriesFile,
-  after: SeriesFile,
+  { lost, figures }: ProviderChanges,
+  { curated }: GoodData,
+  rows: number,
 ): RunRecord {
   if (lost.length === 0) return record;
   const known = record.rejects.unknown_place ?? { rows: 0, samples: [], distinct: 0 };
+  const names = lost.map((iso3) => curated.countries.find((one) => one.iso3 === iso3)?.name ?? iso3);
+  const seen = new Set([...figures.values()].flat().map(({ iso3 }) => iso3));
   return {
     ...record,
     countries: record.countries - lost.length,
+    lost_places: [...(record.lost_places ?? []), ...findLostPlaces(names, seen, curated)],
     rejects: {
       ...record.rejects,
       unknown_place: {
-        rows: known.rows + rowsOf(before) - rowsOf(after),
-        samples: [...lost, ...known.samples].slice(0, 20),
+        rows: known.rows + rows,
+        samples: [...names, ...known.samples].slice(0, 20),
         distinct: known.distinct + lost.length,
       },
     },

@@ -1,0 +1,78 @@
+/**
+ * The generator of faults: which it plants into small made-up data, and what of them is published.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SnapshotStorage } from '../../../../build/publish/snapshot-storage.ts';
+import { CATALOGUE, catalogueIndex, observationsFile } from '../../../../data/schema/snapshot.ts';
+import { FAULT_KINDS } from './fault.ts';
+import { type FaultyNights, measureFaults, openGoodData } from './faulty-nights.ts';
+import { plantFaults, touchedBy } from './plant-faults.ts';
+import { makeGoodData } from './synthetic-data.ts';
+
+const SEED = 16;
+const COUNT = 58;
+
+let world: Awaited<ReturnType<typeof makeGoodData>>;
+let measured: FaultyNights;
+
+const goodNight = () => ({
+  lakeDir: world.settings.LAKE_DIR,
+  snapshotDir: world.settings.SNAPSHOT_DIR,
+  curatedDir: world.settings.CURATED_DIR,
+  builtAt: world.clock,
+});
+const directory = (name: string): string => join(world.directory, name);
+
+beforeAll(async () => {
+  world = await makeGoodData(SEED);
+  await world.build();
+  measured = await measureFaults(goodNight(), { seed: SEED, count: COUNT, scratch: directory('measured') });
+});
+
+afterAll(() => world.remove());
+
+it('has no doubt about good data', () => {
+  expect(measured.open.map(({ message }) => message)).toEqual([]);
+});
+
+it('plants faults of all kinds, by a seed, and touches no series twice', async () => {
+  const { planted } = measured;
+  expect(planted).toHaveLength(COUNT);
+  expect(new Set(planted.map(({ fault }) => fault.kind))).toEqual(new Set(Object.keys(FAULT_KINDS)));
+  const data = await openGoodData(goodNight(), directory('again'));
+  const touched = planted.flatMap(({ changes }) => touchedBy(changes, data));
+  expect(touched).toEqual([...new Set(touched)]);
+  expect(await plantFaults(data, { seed: SEED, count: COUNT })).toEqual(planted);
+  const others = await plantFaults(data, { seed: SEED + 1, count: COUNT });
+  expect(others.map(({ fault }) => fault)).not.toEqual(planted.map(({ fault }) => fault));
+  await data.close();
+});
+
+it('publishes what was planted and changes no other series', async () => {
+  const before = await publishedSeries(world.settings.SNAPSHOT_DIR);
+  const after = await publishedSeries(directory('measured/second/snapshots'));
+  const data = await openGoodData(goodNight(), directory('again'));
+  const touched = measured.planted.flatMap(({ changes }) => touchedBy(changes, data));
+  await data.close();
+  const changed = [...after].filter(([id, content]) => before.get(id) !== content).map(([id]) => id);
+  expect(changed.filter((id) => !touched.includes(id))).toEqual([]);
+  // Linking two series changes neither, publishing one again leaves the first as it is, and some faults are refused.
+  const [night] = measured.nights;
+  const unchanged = measured.planted.flatMap(({ changes, fault }) => {
+    const wasRefused = night?.outcomes.some((one) => one.fault === fault && one.isDealtWith);
+    return wasRefused ? touchedBy(changes, data) : [...(changes.linked ?? []), changes.added?.like];
+  });
+  expect(touched.filter((id) => !changed.includes(id) && !unchanged.includes(id))).toEqual([]);
+});
+
+/** Record and hash of the figures of every published series. */
+async function publishedSeries(snapshotDir: string): Promise<Map<string, string>> {
+  const current = await new SnapshotStorage(snapshotDir).current();
+  if (!current) throw new Error(`nothing is published in ${snapshotDir}`);
+  const text = await readFile(join(current.directory, CATALOGUE), 'utf8');
+  const { indicators } = catalogueIndex.parse(JSON.parse(text));
+  const hashOf = (id: string): string | undefined => current.manifest.files[observationsFile(id)]?.sha256;
+  return new Map(indicators.map(({ record }) => [record.id, JSON.stringify([record, hashOf(record.id)])]));
+}
