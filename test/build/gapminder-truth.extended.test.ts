@@ -2,8 +2,10 @@
  * All of Gapminder, ingested and built, compared with its files: every value as a double, read from the published
  * Parquet by an independent reader, and every row accounted for.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
@@ -15,6 +17,7 @@ import {
   readPlaces,
 } from '../gateway/upstream-observations.ts';
 import { describeWithMirror } from '../mirror.ts';
+import { buildOpenedGapminder } from '../opened-gapminder.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf } from '../shared-builds.ts';
 import { readWithHyparquet } from './parquet-readers.ts';
 import { DATA } from './world.ts';
@@ -22,6 +25,7 @@ import { DATA } from './world.ts';
 const WHOLE_MS = 600_000;
 
 describeWithMirror('all of Gapminder', (mirror) => {
+  let root: string;
   let record: RunRecord;
   let snapshot: string;
   let served: Set<string>;
@@ -29,7 +33,8 @@ describeWithMirror('all of Gapminder', (mirror) => {
 
   beforeAll(async () => {
     const built = await buildMirror(mirror);
-    ({ snapshot } = built);
+    root = await mkdtemp(join(tmpdir(), 'almanac-truth-'));
+    ({ snapshot } = await buildOpenedGapminder(built, root));
     record = await runOf(built, 'gapminder');
     const curated = await loadCurated(DATA);
     served = new Set(curated.countries.filter((country) => country.enabled).map(({ iso3 }) => iso3));
@@ -49,6 +54,7 @@ describeWithMirror('all of Gapminder', (mirror) => {
         .filter((slug) => curated.overlay('gapminder', entry(slug)).higher_is_better === false),
     );
   }, BUILD_WITHIN_MS);
+  afterAll(() => rm(root, { recursive: true, force: true }));
 
   const series = () => listSeries(mirror).filter(({ slug }) => slug !== 'income_mountains');
 

@@ -2,9 +2,12 @@
  * Data truth: Gapminder's files on one side, the answers of /v1/data on the other, every value of every indicator, as
  * doubles; ranks against a computation of their own; CSV against JSON. Nothing is sampled.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../mirror.ts';
+import { buildOpenedGapminder } from '../opened-gapminder.ts';
 import { BUILD_WITHIN_MS, buildMirror } from '../shared-builds.ts';
 import { Service } from './service.ts';
 import { listSeries, rankObservations, readObservations, readPlaces } from './upstream-observations.ts';
@@ -29,6 +32,7 @@ interface RankingRow {
 }
 
 describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
+  let root: string;
   let service: Service;
   let key: string;
   let served: Set<string>;
@@ -38,13 +42,17 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
   const numeric = all.filter(({ slug }) => slug !== NOT_NUMERIC);
 
   beforeAll(async () => {
-    const { snapshots } = await buildMirror(mirror);
+    root = await mkdtemp(join(tmpdir(), 'almanac-truth-'));
+    const { snapshots } = await buildOpenedGapminder(await buildMirror(mirror), root);
     service = await Service.start({ snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(({ iso3 }: { iso3: string }) => iso3));
   }, BUILD_WITHIN_MS);
-  afterAll(() => service?.stop());
+  afterAll(async () => {
+    await service?.stop();
+    await rm(root, { recursive: true, force: true });
+  });
 
   const get = (path: string) => service.get(path, { key });
 
