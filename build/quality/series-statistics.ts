@@ -19,11 +19,14 @@ const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
-const STATISTICS_VERSION = `2, DuckDB ${duckVersion()}`;
+const STATISTICS_VERSION = `3, DuckDB ${duckVersion()}`;
 
 const statisticsRow = seriesStatistics.extend({
   id: z.string(),
-  statuses: z.record(z.string(), z.int()).default({}),
+  statuses: z
+    .array(z.object({ key: z.string(), value: z.coerce.number() }))
+    .nullable()
+    .transform((entries) => Object.fromEntries((entries ?? []).map(({ key, value }) => [key, value]))),
   anomalies: seriesStatistics.shape.anomalies.default([]),
 });
 const anomaliesRow = seriesStatistics.pick({ anomalies: true }).extend({ id: z.string() });

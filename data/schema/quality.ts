@@ -56,6 +56,11 @@ export const QUALITY_KINDS = {
     about: 'A series could not be read: an earlier one is published, or none.',
     extent: 'rows left out',
   },
+  years_flagged_by_clock: {
+    severity: 'warning',
+    about: 'Years count as projected only because they lie ahead: no rule of the definition says so.',
+    extent: 'years',
+  },
   unit_contradicts_name: {
     severity: 'error',
     about: 'The unit tells another measure, base, denominator, currency or prices than the name.',

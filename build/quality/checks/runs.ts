@@ -149,8 +149,37 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
   });
 }
 
+function findYearsAhead({ series }: CheckContext): FoundDoubt[] {
+  return [...series.values()].flatMap(({ planned: { id, providerId, flaggedByClock } }): FoundDoubt[] => {
+    const [first, last] = [flaggedByClock.at(0), flaggedByClock.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const years = first === last ? `${first} is` : `${first} to ${last} are`;
+    const settings = '`projected_from` or `future_years`';
+    return [
+      {
+        kind: 'years_flagged_by_clock',
+        provider: providerId,
+        indicator: id,
+        other: null,
+        countries: [],
+        years: [first, last],
+        extent: flaggedByClock.length,
+        message: `${years} projected only by the clock: no ${settings} of the definition says so.`,
+      },
+    ];
+  });
+}
+
 export const runs: QualityCheck = {
   looksBeyond: true,
-  kinds: ['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed', 'series_failed'],
-  find: async (context) => [...(await findPlaces(context)), ...findRuns(context), ...findSeries(context)],
+  kinds: [
+    ...(['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed'] as const),
+    ...(['series_failed', 'years_flagged_by_clock'] as const),
+  ],
+  find: async (context) => [
+    ...(await findPlaces(context)),
+    ...findRuns(context),
+    ...findSeries(context),
+    ...findYearsAhead(context),
+  ],
 };

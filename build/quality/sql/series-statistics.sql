@@ -1,6 +1,6 @@
 -- Statistics by indicator of the published $files. A figure is a row with a value.
 WITH published AS MATERIALIZED (
-  SELECT planned.number, iso3, year, value, projected
+  SELECT planned.number, iso3, year, value, projected, status
   FROM read_parquet($files, filename = true) AS files
   JOIN planned ON planned.id = left(parse_filename(files.filename), -8)
 ), figures AS (
@@ -24,6 +24,7 @@ WITH published AS MATERIALIZED (
     min(year) FILTER (value IS NOT NULL) AS first_year,
     max(year) FILTER (value IS NOT NULL) AS last_year,
     max(year) FILTER (value IS NOT NULL AND projected) AS newest_projected_year,
+    histogram(status) AS statuses,
     format('{:016x}', coalesce(bit_xor(hash(iso3, year, value)) FILTER (value IS NOT NULL), 0)) AS digest
   FROM published
   GROUP BY number

@@ -1,6 +1,7 @@
 /** Findings on runs: places lost, runs held or failed, series that could not be read. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
 import { query } from '../parquet-readers.ts';
 import { type Cell, type Series, World } from '../world.ts';
@@ -103,4 +104,29 @@ it('a series that could not be read is found, and whether an earlier one stands'
   expect(await night({ cattle: twice, sheep: series(TEN) }, kind)).toMatchObject([
     { indicator: 'atlas.cattle', message: expect.stringContaining('Figures of an earlier run stand.') },
   ]);
+});
+
+it('years that only the clock makes projections are found, until a rule says so', async () => {
+  const kind = 'years_flagged_by_clock';
+  const ahead: Series = {
+    cells: [
+      ['FRA', 2025, 1],
+      ['FRA', 2028, 2],
+      ['DEU', 2030, 3],
+    ],
+  };
+  await world.publish('atlas', { cattle: ahead, sheep: series(TEN) });
+  const { run_id: held } = await world.ingest('atlas');
+  await acceptRun(await world.dependencies(), 'atlas', held);
+  expect(await build(kind)).toMatchObject([
+    {
+      indicator: 'atlas.cattle',
+      years: [2028, 2030],
+      extent: 2,
+      message:
+        '2028 to 2030 are projected only by the clock: no `projected_from` or `future_years` of the definition says so.',
+    },
+  ]);
+  await world.define('atlas', { future_years: 'projected' });
+  expect(await build(kind)).toEqual([]);
 });

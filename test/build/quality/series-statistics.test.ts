@@ -1,10 +1,14 @@
 /** Statistics of series against the published figures, computed in another way; and which are taken over from a snapshot. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { prepareTables } from '../../../build/editions/materialise.ts';
+import type { PlannedIndicator } from '../../../build/editions/plan-snapshot.ts';
+import { collectStatistics } from '../../../build/quality/series-statistics.ts';
+import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import { observationsFile, STATISTICS } from '../../../data/schema/snapshot.ts';
-import { readObservations } from '../parquet-readers.ts';
+import { query, readObservations } from '../parquet-readers.ts';
 import { type Cell, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
@@ -146,4 +150,22 @@ it('are taken over with a file that did not change, if they were computed in the
   await writeFile(join(next.directory, STATISTICS), JSON.stringify({ ...stored, version: '0' }));
   await world.build();
   expect((await statistics())['atlas.single']?.max).toBe(-7.5);
+});
+
+it('count rows by status', async () => {
+  const directory = join(world.directory, 'figures');
+  await mkdir(join(directory, 'observations'), { recursive: true });
+  const statuses = ['estimated', 'estimated', 'break', null];
+  const rows = statuses.map(
+    (status, at) => `('FRA', ${2000 + at}, 1::DOUBLE, false, ${status ? `'${status}'` : 'NULL'})`,
+  );
+  await query(`COPY (SELECT * FROM (VALUES ${rows.join()}) AS rows (iso3, year, value, projected, status))
+    TO '${join(directory, observationsFile('atlas.one'))}' (FORMAT parquet)`);
+  const one = { id: 'atlas.one', slug: 'one', number: 0, lake: '', lakeRows: 4, projectedFrom: 9999 };
+  const indicators = [{ ...one, record: { higher_is_better: null, no_rank: false } }] as PlannedIndicator[];
+  const duck = await DuckSession.open({ scratch: join(world.directory, 'scratch') });
+  await prepareTables(duck, ['FRA'], indicators);
+  const found = await collectStatistics(duck, directory, indicators, new Map());
+  await duck.close();
+  expect(found.get('atlas.one')?.statuses).toEqual({ estimated: 2, break: 1 });
 });
