@@ -6,7 +6,6 @@ import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
 import { counted, countryName, figure } from '../wording.ts';
-import { populationSeries } from './label-figures.ts';
 
 const COUNTRY_OUTLIERS = readSql(import.meta.url, 'sql/country-outliers.sql');
 const MORE_THAN_POPULATION = readSql(import.meta.url, 'sql/more-than-population.sql');
@@ -15,6 +14,18 @@ const MORE_THAN_POPULATION = readSql(import.meta.url, 'sql/more-than-population.
 const OWN_UNIT = /national currency|\bLCU\b|^index|\d{4} ?= ?100/iu;
 const PEOPLE =
   /^(?:people|persons|children|women|men|boys|girls|males|females|births|deaths|pupils|students)$/iu;
+const POPULATION = /^(?:total )?population(?:,? total)?$/iu;
+
+/** The newest count of all inhabitants; of these, the one with the most countries. */
+function populationSeries(series: CheckContext['series']): CheckedSeries | undefined {
+  return [...series.values()]
+    .filter(({ record }) => POPULATION.test(record.name) && PEOPLE.test(record.unit ?? ''))
+    .sort(
+      ({ statistics: a }, { statistics: b }) =>
+        (b.latest_year ?? 0) - (a.latest_year ?? 0) || b.countries - a.countries,
+    )[0];
+}
+
 const numbersOf = (series: readonly CheckedSeries[]) =>
   listValue(series.map(({ planned }) => planned.number));
 
