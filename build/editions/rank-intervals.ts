@@ -70,10 +70,13 @@ const estimateAt = ({ score, marginBelow, marginAbove }: Estimate, factor: numbe
   marginAbove: marginAt(marginAbove, marginBelow, factor),
 });
 
+/** Decimal figures are rounded to binary ones: a difference this near to its margin, in proportion, equals it. */
+const TOLERANCE = 1e-9;
+
 /** Whether an estimate is certainly above another, at the level of their margins. */
 const isAbove = (upper: Estimate, lower: Estimate): boolean =>
   upper.score > lower.score &&
-  (upper.score - lower.score) ** 2 >= upper.marginBelow ** 2 + lower.marginAbove ** 2;
+  ((upper.score - lower.score) * (1 + TOLERANCE)) ** 2 >= upper.marginBelow ** 2 + lower.marginAbove ** 2;
 
 /** A pair that only a later step of Holm's procedure may decide. */
 interface ClosePair {
