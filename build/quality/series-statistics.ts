@@ -19,7 +19,7 @@ const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
-const STATISTICS_VERSION = `3, DuckDB ${duckVersion()}`;
+const STATISTICS_VERSION = `4, DuckDB ${duckVersion()}`;
 
 const statisticsRow = seriesStatistics.extend({
   id: z.string(),

@@ -271,6 +271,11 @@ export const QUALITY_KINDS = {
     extent: 'years',
     lasts: true,
   },
+  projections_unflagged: {
+    severity: 'error',
+    about: 'Years that were projected the night before count as observed.',
+    extent: 'years',
+  },
   history_rewritten: {
     severity: 'warning',
     about: 'A large share of the past values differs from the night before.',

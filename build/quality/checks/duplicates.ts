@@ -15,13 +15,26 @@ const EQUAL_SHARE = 0.9;
 const pair = z.object({ a: z.string(), b: z.string() });
 const comparison = pair.extend({ common: z.int(), equal: z.int() });
 
+/** Fewer equal figures may be chance. */
+const FEWEST_VALUES = 20;
+
+/** Pairs of which all figures are equal, down to the last digit: scores and classes as well. */
+function equalDigests({ series }: CheckContext): z.infer<typeof pair>[] {
+  const large = [...series.values()].filter(({ statistics }) => statistics.values >= FEWEST_VALUES);
+  const groups = Map.groupBy(large, ({ statistics }) => statistics.digest);
+  return [...groups.values()].flatMap((group) => {
+    const ids = group.map(({ record }) => record.id).sort();
+    return ids.flatMap((a, at) => ids.slice(at + 1).map((b) => ({ a, b })));
+  });
+}
+
 async function findDuplicates(context: CheckContext): Promise<FoundDoubt[]> {
   const { duck, concepts, series } = context;
   const linked = new Set(concepts.flatMap(({ a, b }) => [`${a} ${b}`, `${b} ${a}`]));
-  const candidates = z
-    .array(pair)
-    .parse(await duck.rows(EQUAL_LATEST))
-    .filter(({ a, b }) => !linked.has(`${a} ${b}`));
+  const found = [...z.array(pair).parse(await duck.rows(EQUAL_LATEST)), ...equalDigests(context)];
+  const candidates = [...new Map(found.map((one) => [`${one.a} ${one.b}`, one]))]
+    .filter(([key]) => !linked.has(key))
+    .map(([, one]) => one);
   if (candidates.length === 0) return [];
   const ids = [...new Set(candidates.flatMap(({ a, b }) => [a, b]))];
   const rows = await duck.rows(EQUAL_FIGURES, {

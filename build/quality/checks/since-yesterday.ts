@@ -1,5 +1,5 @@
 /**
- * What got worse against the night before: countries lost, an earlier newest year, a past that was rewritten.
+ * What got worse against the night before: countries or projection flags lost, an earlier newest year, a rewritten past.
  *
  * A finding stands until the figures change again; lost countries and years until they are back.
  */
@@ -17,6 +17,8 @@ const TOLERANCE = 0.05;
 /** Share of the past values beyond the tolerance from which a series counts as rewritten. */
 const REWRITTEN_SHARE = 0.25;
 const FEWEST_CHANGED = 10;
+/** A new edition observes one year more, or two. */
+const MOST_YEARS_AT_ONCE = 2;
 /** Names of lost countries in a message. */
 const MOST_NAMES = 10;
 /** Values compared at once, which bounds memory. */
@@ -90,6 +92,23 @@ function earlierNewestYear(series: CheckedSeries, before: number | null, known: 
   ];
 }
 
+/** Years that count as observed and were projected before, although the figures are the same or years cannot pass so fast. */
+function unflagged(context: CheckContext, series: CheckedSeries, known: Known): FoundDoubt[] {
+  const before = context.before.get(series.record.id)?.statistics;
+  const { latest_year: now, digest } = series.statistics;
+  const earlier = known.get('projections_unflagged');
+  if (now === null) return [];
+  if (earlier?.years && now >= earlier.years[1]) return [earlier];
+  if (!before || before.latest_year === null || now > (before.newest_projected_year ?? -Infinity)) return [];
+  const first = before.latest_year + 1;
+  const found = now - before.latest_year;
+  if (found <= (digest === before.digest ? 0 : MOST_YEARS_AT_ONCE)) return [];
+  const message = `The years ${first} to ${now} count as observed; before they were projected.`;
+  return [
+    doubt(series, 'projections_unflagged', { countries: [], years: [first, now], extent: found, message }),
+  ];
+}
+
 function isChanged({ before }: CheckContext, { record, statistics }: CheckedSeries): boolean {
   const old = before.get(record.id)?.statistics;
   return old !== undefined && old.digest !== statistics.digest;
@@ -145,10 +164,22 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
       );
     }
   }
-  const unchanged = [...context.series.values()].filter((series) => !isChanged(context, series));
-  return [...doubts, ...unchanged.flatMap(({ record }) => [...knownOf(record.id).values()])];
+  const all = [...context.series.values()];
+  return [
+    ...doubts,
+    ...all.flatMap((series) => unflagged(context, series, knownOf(series.record.id))),
+    ...all
+      .filter((series) => !isChanged(context, series))
+      .flatMap(({ record }) => [...knownOf(record.id).values()])
+      .filter(({ kind }) => kind !== 'projections_unflagged'),
+  ];
 }
 
-const KINDS: readonly QualityKindName[] = ['series_places_lost', 'history_rewritten', 'newest_year_back'];
+const KINDS: readonly QualityKindName[] = [
+  'series_places_lost',
+  'history_rewritten',
+  'newest_year_back',
+  'projections_unflagged',
+];
 
 export const sinceYesterday: QualityCheck = { looksBeyond: true, kinds: KINDS, find: findChanges };

@@ -20,6 +20,8 @@ export interface ConstructedSeries {
   unit?: string;
   preferred?: boolean;
   featured?: boolean;
+  /** First projected year. */
+  projectedFrom?: number;
   figures: readonly Figure[];
 }
 export type Constructed = Record<string, ConstructedSeries>;
@@ -127,8 +129,7 @@ export class Constructions {
       await this.#duck.run(`DROP TABLE IF EXISTS ${name}`);
     await prepareTables(this.#duck, COUNTRIES, planned);
     await mkdir(join(directory, 'observations'), { recursive: true });
-    for (const [id, { figures }] of Object.entries(constructed))
-      await this.#writeFile(directory, id, figures);
+    for (const [id, series] of Object.entries(constructed)) await this.#writeFile(directory, id, series);
     await loadCountrySeries(this.#duck, directory, planned);
     const statistics = await collectStatistics(this.#duck, directory, planned, new Map());
     return new Map(
@@ -141,7 +142,11 @@ export class Constructions {
     );
   }
 
-  async #writeFile(directory: string, id: string, figures: readonly Figure[]): Promise<void> {
+  async #writeFile(
+    directory: string,
+    id: string,
+    { figures, projectedFrom = 9999 }: ConstructedSeries,
+  ): Promise<void> {
     await this.#duck.run('CREATE OR REPLACE TABLE written (iso3 VARCHAR, year INTEGER, value DOUBLE)');
     await this.#duck.fill('written', [
       { type: VARCHAR, values: figures.map(([iso3]) => iso3) },
@@ -150,7 +155,7 @@ export class Constructions {
     ]);
     await this.#duck.run(`COPY (
       SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::INTEGER AS rank, NULL::INTEGER AS rank_delta_1y,
-        false AS projected, NULL::VARCHAR AS status
+        year >= ${projectedFrom} AS projected, NULL::VARCHAR AS status
       FROM written ORDER BY iso3, year
     ) TO '${directory}/observations/${id}.parquet' (FORMAT parquet)`);
     await this.#duck.run('DROP TABLE written');

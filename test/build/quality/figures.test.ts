@@ -244,6 +244,16 @@ describe('coverage', () => {
 });
 
 describe('duplicates', () => {
+  it('finds copies of scores, which have few different values', async () => {
+    const scores = changed(
+      plausible(1, 3),
+      () => true,
+      (value) => Math.round(value),
+    );
+    const found = await find(duplicates, { 'a.one': { figures: scores }, 'a.two': { figures: scores } });
+    expect(found).toMatchObject([{ kind: 'duplicate_series', indicator: 'a.one', other: 'a.two' }]);
+  });
+
   it('finds equal figures under two names, rounded and with revisions, unless they are twins', async () => {
     const figures = plausible(1, 500);
     const rounded = changed(
@@ -285,6 +295,33 @@ describe('since yesterday', () => {
     const shorter = { ...tonnes, figures: figures.filter(([, y]) => y <= 2022) };
     const found = await findIn(sinceYesterday, shorter, { before });
     expect(found).toMatchObject([{ kind: 'newest_year_back', years: [2022, 2025], extent: 3 }]);
+  });
+
+  it('finds projected years that count as observed, until they are projected again', async () => {
+    const flagged = { ...tonnes, figures, projectedFrom: 2020 };
+    const found = await findIn(sinceYesterday, before['a.one'], { before: { 'a.one': flagged } });
+    expect(found).toMatchObject([{ kind: 'projections_unflagged', years: [2020, 2025], extent: 6 }]);
+    const still = await findIn(sinceYesterday, before['a.one'], { before, known: found });
+    expect(still).toMatchObject(found);
+    expect(await findIn(sinceYesterday, flagged, { before, known: found })).toEqual([]);
+    const later = {
+      ...tonnes,
+      figures: changed(figures, (_, y) => y > 2015, times(1.01)),
+      projectedFrom: 2021,
+    };
+    expect(await findIn(sinceYesterday, later, { before: { 'a.one': flagged } })).toEqual([]);
+  });
+
+  it('finds two countries that exchanged their figures', async () => {
+    const apart = changed(figures, (c) => c === 'PER', times(20));
+    const other = new Map([
+      ['PER', 'POL'],
+      ['POL', 'PER'],
+    ]);
+    const exchanged = apart.map(([c, y, v]): Figure => [other.get(c) ?? c, y, v]);
+    const was = { before: { 'a.one': { ...tonnes, figures: apart } } };
+    const found = await findIn(sinceYesterday, { ...tonnes, figures: exchanged }, was);
+    expect(found).toMatchObject([{ kind: 'history_rewritten', countries: ['PER', 'POL'] }]);
   });
 
   it('finds a rewritten past, of all or of one country, and lets revisions pass', async () => {

@@ -25,7 +25,7 @@ WITH today AS MATERIALIZED (
 ), by_country AS (
   SELECT
     id, iso3, count(*) AS common, count(*) FILTER (is_changed) AS changed,
-    median(size) FILTER (is_changed) AS size
+    median(abs(new - old) / greatest(abs(new), abs(old))) FILTER (is_changed) AS distance
   FROM compared
   GROUP BY id, iso3
 ), by_series AS (
@@ -37,10 +37,10 @@ WITH today AS MATERIALIZED (
       FILTER (is_changed) AS worst
   FROM compared
   GROUP BY id
-), rewritten AS ( -- countries whose whole history moved by more than a factor of 2
+), rewritten AS ( -- countries whose whole history moved by more than a third of it
   SELECT id, list(iso3 ORDER BY iso3) AS rewritten
   FROM by_country
-  WHERE common >= 5 AND changed >= 0.8 * common AND abs(size) > 0.3
+  WHERE common >= 3 AND changed >= 0.8 * common AND distance > 0.33
   GROUP BY id
 )
 SELECT

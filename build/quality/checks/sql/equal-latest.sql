@@ -9,7 +9,7 @@ WITH latest AS (
   SELECT number, count(*) AS n, count(DISTINCT value) AS different
   FROM latest
   GROUP BY number
-  HAVING different >= 5 AND different >= 0.7 * n
+  HAVING different >= 10
 ), pairs AS (
   SELECT one.number AS a, other.number AS b, count(*) AS equal
   FROM latest AS one
