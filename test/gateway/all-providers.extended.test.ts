@@ -14,6 +14,7 @@ import { parse as parseYaml } from 'yaml';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord, IndicatorTwin } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
 import { expectRows, withoutEmptyCells } from '../build/fakes/expected-rows.ts';
@@ -302,6 +303,20 @@ describeWithMirror('all providers of the mirror', (mirror) => {
       );
       expect(unexplained, id).toEqual([]);
     }
+  });
+
+  it('prefers a published series of every concept that has one', async () => {
+    const { concepts } = await loadCurated(DATA);
+    const without = [...concepts.members.values()]
+      .filter((members) => members.some(({ series }) => isPublished(series.indicator)))
+      .flatMap(([first]) => (first && !isPublished(first.concept.preferred) ? [first.concept.id] : []));
+    expect(without).toEqual([]);
+  });
+
+  it('features two published series or more of every topic', async () => {
+    const { json } = await service.get('/v1/indicators?featured=true&limit=500');
+    const featured = Map.groupBy<string, IndicatorRecord>(json.data, ({ topic }) => topic);
+    for (const topic of TOPIC_SLUGS) expect(featured.get(topic)?.length, topic).toBeGreaterThanOrEqual(2);
   });
 
   it('agrees within a concept on what is projected, or says why not', async () => {
