@@ -53,6 +53,8 @@ type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'top
   path: string | null;
   enabled: boolean;
   states: string[];
+  /** Whose terms or which decision withhold it; empty for others. */
+  detail: string;
 };
 
 interface ListPage extends Filters {
@@ -70,6 +72,7 @@ const listed = (one: AdminIndicator): Listed => ({
   ...one,
   path: indicatorPath(one.id),
   states: statesOf(one),
+  detail: '',
 });
 const listedExcluded = (one: ExcludedIndicator): Listed => ({
   ...one,
@@ -77,6 +80,7 @@ const listedExcluded = (one: ExcludedIndicator): Listed => ({
   path: null,
   enabled: false,
   states: [one.why],
+  detail: one.detail ?? '',
 });
 
 function matches(one: Listed, { q, topic, provider, state }: Filters): boolean {
@@ -127,9 +131,10 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
   });
 }
 
-const COLUMNS = ['id', 'name', 'description', 'unit', 'topic', 'provider', 'states'];
+const COLUMNS = ['id', 'name', 'description', 'unit', 'topic', 'provider', 'states', 'detail'];
 
 const row = (one: Listed): Cell[] => [
   ...[one.id, one.name, one.description, one.unit, one.topic, one.provider],
   one.states.join('; '),
+  one.detail,
 ];

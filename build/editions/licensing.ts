@@ -11,6 +11,8 @@ import type { IndicatorRecord, IndicatorSource } from '../../data/schema/records
 
 export type Terms = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'access_tier' | 'attribution'> & {
   redistributable: boolean;
+  /** Whose terms withhold it, or the curated reason; null when it is redistributable. */
+  withheldBy: string | null;
   sources: IndicatorSource[];
 };
 
@@ -36,6 +38,7 @@ export function termsOf(
   const own = ownLicence(definition, overlay);
   // A licence that curated data state for the series is more exact than its collector's.
   const licence = isNarrowed && overlay.licence === undefined ? licenceOf(decisive) : own;
+  const withheldBy = findWithholder(definition, overlay, decisive);
   const reason = overlay.licence_reason ?? `The licence of ${definition.name}.`;
   const isDisplay =
     [definition.access_tier, overlay.access_tier].includes('display') ||
@@ -53,10 +56,20 @@ export function termsOf(
     ...licence,
     access_tier: isDisplay ? 'display' : 'open',
     attribution: overlay.attribution ?? creditLine(definition, sources),
-    redistributable:
-      definition.redistributable && overlay.redistributable !== false && decisive?.redistributable !== 'no',
+    redistributable: withheldBy === null,
+    withheldBy,
     sources,
   };
+}
+
+function findWithholder(
+  definition: ProviderDefinition,
+  overlay: IndicatorOverlay,
+  decisive: Collector | undefined,
+): string | null {
+  if (!definition.redistributable) return `${definition.name}: ${definition.licence}`;
+  if (overlay.redistributable === false) return overlay.licence_reason ?? 'Withheld by its overlay.';
+  return decisive?.redistributable === 'no' ? `${decisive.name}: ${decisive.licence}` : null;
 }
 
 const licenceOf = ({ licence, licence_url }: Collector) => ({ licence, licence_url });

@@ -239,12 +239,13 @@ function excludedIndicator(
   curated: Curated,
 ): ExcludedIndicator {
   const overlay = curated.overlay(definition.id, entry);
-  const why = (): ExcludedIndicator['why'] => {
-    if (!termsOf(definition, entry, overlay, curated.collectors).redistributable)
-      return 'not redistributable';
-    if (!definition.enabled) return 'provider off';
-    if (isDecided(curated, id, 'withhold')) return 'withheld';
-    return overlay.enabled === false ? 'curated away' : 'no figures';
+  const why = (): Pick<ExcludedIndicator, 'why' | 'detail'> => {
+    const { withheldBy } = termsOf(definition, entry, overlay, curated.collectors);
+    if (withheldBy !== null) return { why: 'not redistributable', detail: withheldBy };
+    if (!definition.enabled) return { why: 'provider off' };
+    const decision = findDecision(curated, id, 'withhold');
+    if (decision) return { why: 'withheld', detail: decision.reason };
+    return { why: overlay.enabled === false ? 'curated away' : 'no figures' };
   };
   return {
     id,
@@ -252,13 +253,16 @@ function excludedIndicator(
     unit: overlay.unit ?? entry.unit ?? '',
     topic: overlay.topic ?? definition.default_topic,
     provider: definition.id,
-    why: why(),
+    ...why(),
   };
 }
 
 /** Whether a finding of the quality report is decided so for a series, whatever its extent is by now. */
-const isDecided = ({ decisions }: Curated, id: string, word: QualityDecisionWord): boolean =>
-  decisions.some(({ subject, decision }) => subject === id && decision === word);
+const isDecided = (curated: Curated, id: string, word: QualityDecisionWord): boolean =>
+  findDecision(curated, id, word) !== undefined;
+
+const findDecision = ({ decisions }: Curated, id: string, word: QualityDecisionWord) =>
+  decisions.find(({ subject, decision }) => subject === id && decision === word);
 
 /** Curated texts override upstream's; operators' edits come on top. An empty text counts as none. */
 function recordOf(

@@ -1,4 +1,4 @@
-/** Finds settings of a definition and rows of its overlay that fit no series: misspelt slugs, rules that match nothing. */
+/** Finds settings of a definition and rows about its series that fit no series: misspelt slugs, rules that match nothing. */
 import { closest } from 'fastest-levenshtein';
 import type { Curated } from '../../data/curated/curated.ts';
 import { ruleMatcher } from '../../data/curated/overlay.ts';
@@ -11,7 +11,7 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
  */
 export function findUnusedSettings(
   definition: ProviderDefinition,
-  curated: Pick<Curated, 'overlayRows'>,
+  curated: Pick<Curated, 'overlayRows' | 'concepts'>,
   catalogue: readonly CatalogueEntry[],
   failed: readonly string[],
 ): string[] {
@@ -32,6 +32,10 @@ export function findUnusedSettings(
       .overlayRows(definition.id)
       .filter(({ slug }) => !known.has(slug))
       .map(({ slug, line }) => absent(`overlay/${definition.id}.csv:${line}`, slug)),
+    ...curated.concepts
+      .slugsOf(definition.id)
+      .filter((slug) => !known.has(slug))
+      .map((slug) => absent('concept-series.csv', slug)),
   ];
 }
 

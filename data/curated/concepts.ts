@@ -49,6 +49,14 @@ export class Concepts {
     return this.#byIndicator.get(indicator);
   }
 
+  /** The slugs of a provider's series that are in a concept, in the order of the file. */
+  slugsOf(providerId: string): string[] {
+    const prefix = `${providerId}.`;
+    return [...this.#byIndicator.keys()]
+      .filter((indicator) => indicator.startsWith(prefix))
+      .map((indicator) => indicator.slice(prefix.length));
+  }
+
   /** All pairs of series of one concept; those with the preferred one first. */
   pairs(): [ConceptMember, ConceptMember][] {
     return [...this.members.values()].flatMap((members) =>

@@ -206,7 +206,7 @@ export const runRecord = z.object({
     .optional(),
   /** Countries without a row whose place upstream writes in a way that the definition does not know. */
   lost_places: z.array(lostPlace).optional(),
-  /** Settings and overlay rows that fit no series, as sentences. */
+  /** Settings and rows of overlay and concepts that fit no series, as sentences. */
   unused_settings: z.array(z.string()).optional(),
   /** The held run that an operator accepted with this one. */
   accepted_run: z.string().optional(),

@@ -47,6 +47,22 @@ describe('indicators', () => {
     expect((await operator.get('/admin/indicators/none.such')).status).toBe(404);
   });
 
+  it('GET /admin/indicators: names whose terms withhold an indicator, also in a list of an earlier version', async () => {
+    const texts = { unit: '', topic: 'health', provider: 'atlas', why: 'not redistributable' };
+    const lists = [
+      { id: 'atlas.cases', name: 'Cases', ...texts, detail: 'Health <b>Office</b>: CC BY-NC 4.0' },
+      { id: 'atlas.deaths', name: 'Deaths', ...texts },
+    ];
+    await service.client.set(redisKeys.excluded, JSON.stringify(lists));
+    expect(await states('state=not+redistributable')).toEqual([
+      'atlas.cases,Cases,,,health,atlas,not redistributable,Health <b>Office</b>: CC BY-NC 4.0',
+      'atlas.deaths,Deaths,,,health,atlas,not redistributable,',
+    ]);
+    const { html } = await operator.get('/admin/indicators?q=cases');
+    expect(html).toContain('Health &lt;b&gt;Office&lt;/b&gt;: CC BY-NC 4.0');
+    await service.client.del(redisKeys.excluded);
+  });
+
   it('POST /admin/indicators/{indicator_id}/toggle: unpublishes and publishes, queues a rebuild, ignores a repeated form', async () => {
     expect(await rebuilds()).toBe(0);
     const path = `/admin/indicators/${id}`;
@@ -134,6 +150,9 @@ describe('runs', () => {
         finished_at,
         rows_written: 77,
         rows_read: 92,
+        empty_cells: 1_234,
+        lost_places: [{ place: 'Itally <i>', iso3: 'ITA', name: 'Italy' }],
+        unused_settings: ['indicators: there is no series "gni"; the nearest is "gii"'],
         rejects,
         failed_indicators: [{ slug: 'gii', reason: 'cut off', rows: 12 }],
         reason: 'rows fell',
@@ -162,6 +181,8 @@ describe('runs', () => {
     const page = await operator.get('/admin/runs/undp/r1');
     const expected = ['rows fell', 'Rows written 77', 'Rows read 92', 'Rows of failed series 12'];
     expected.push('unknown_place: 3 rows, 2 distinct', 'Atlantis', 'gii : cut off (12 rows not published)');
+    expected.push('Empty cells 1,234', 'Itally &lt;i&gt; : Italy?');
+    expected.push('indicators: there is no series &quot;gni&quot;; the nearest is &quot;gii&quot;');
     expected.push('4 values added, 3 changed, 2 removed, 1 restored');
     expected.push(
       '21 files, 4.2 MB, unchanged since run r0 . These are the first 1; all are in sources.parquet',

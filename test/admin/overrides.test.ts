@@ -188,7 +188,7 @@ it('edits and unpublished indicators show on every public route after a rebuild 
   const listOf = async (state: string) =>
     (await operator.get(`/admin/indicators?state=${state}&format=csv`)).html.trim().split('\r\n').slice(1);
   expect(await listOf('not+redistributable')).toEqual([
-    expect.stringMatching(/^closed\.secret,Secret,.*,closed,not redistributable$/),
+    expect.stringMatching(/^closed\.secret,Secret,.*,closed,not redistributable,[^,]+: [^,]+$/),
   ]);
   expect(await listOf('disabled')).toEqual([expect.stringMatching(/^atlas\.hidden,/)]);
   expect((await operator.get('/admin/indicators')).html).not.toContain('/admin/indicators/closed.secret');

@@ -75,6 +75,18 @@ describe('the terms of a series', () => {
     expect(terms({ source: 'open' }, { redistributable: false }).redistributable).toBe(false);
   });
 
+  it('name whose terms withhold it, or the curated reason', () => {
+    const withholder = (...given: Parameters<typeof terms>) => terms(...given).withheldBy;
+    expect(withholder({ sources: [named('open'), named('closed')] })).toBe(
+      'The closed office: Terms of closed',
+    );
+    expect(withholder({ source: 'shown' })).toBeNull();
+    expect(withholder({}, {}, { ...PROVIDER, redistributable: false })).toBe('The Atlas: CC BY 4.0');
+    expect(withholder({}, { redistributable: false, licence_reason: 'They asked for it.' })).toBe(
+      'They asked for it.',
+    );
+  });
+
   it('name licence and reason of each source', () => {
     const { sources } = terms({ sources: [named('shown'), named('somebody')] });
     expect(sources).toEqual([

@@ -97,12 +97,21 @@ describe('a run of a new provider', () => {
       indicators: { incomes: { unit: 'USD' }, income: { unit: 'EUR' } },
     });
     await world.write('data/overlay/atlas.csv', 'slug,unit\nincome,EUR\npopulaton,people\n');
+    await world.write(
+      'data/concepts.csv',
+      'id,name,topic,higher_is_better,preferred,projected_from\nincome,Income,economy,true,atlas.income,\n',
+    );
+    await world.write(
+      'data/concept-series.csv',
+      'concept,indicator,factor,deviates,reason\nincome,atlas.income,,,\nincome,atlas.incom_old,,,\n',
+    );
     await world.publish('atlas', { income: { cells: cells(1) }, population: { cells: cells(1) } });
     const record = await world.ingest('atlas');
     expect(record.unused_settings).toEqual([
       'rules.1 (slug: ^outcome, tag: x) matches no series',
       'indicators: there is no series "incomes"; the nearest is "income"',
       'overlay/atlas.csv:3: there is no series "populaton"; the nearest is "population"',
+      'concept-series.csv: there is no series "incom_old"; the nearest is "income"',
     ]);
     expect(report(record)).toContain('the nearest is "population"');
   });
