@@ -4,6 +4,8 @@ import { ADDITION_WORDS, ADDITIONS, type AdditionWord } from '../../data/schema/
 import type { AddedLists } from '../snapshot/added-lists.ts';
 import { fail, text } from './parameters.ts';
 
+const WORD = ADDITION_WORDS.join('|');
+
 /** Distinct words in the order sent. */
 export const includeWords = () =>
   text()
@@ -22,7 +24,7 @@ export const includeWords = () =>
     .describe(
       `Properties to add, separated by commas: ${ADDITION_WORDS.map((word) => `\`${word}\``).join(', ')}`,
     )
-    .meta({ type: 'string' });
+    .meta({ type: 'string', pattern: `^(${WORD})(,(${WORD}))*$` });
 
 /** The properties of an answer's records, for its schema. */
 export const includedProperties = z.object(ADDITIONS).partial().shape;

@@ -8,6 +8,7 @@ import { buildOpenApi } from '../../gateway/http/openapi.ts';
 interface Schema {
   type?: string;
   enum?: string[];
+  pattern?: string;
   minimum?: number;
   maximum?: number;
 }
@@ -97,6 +98,7 @@ function validValue({ name, schema }: Parameter, known: KnownValues): fc.Arbitra
   if (schema.type === 'boolean') return fc.constantFrom('true', 'false', '1', '0', 'YES', 'off');
   if (schema.type === 'integer')
     return fc.integer({ min: schema.minimum ?? -9_999, max: schema.maximum ?? 9_999 }).map(String);
+  if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern)).map(encoded);
   return fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).map(encoded);
 }
 
