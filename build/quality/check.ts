@@ -36,6 +36,8 @@ export interface CheckContext {
   filesBefore(ids: readonly string[]): DuckDBValue;
   /** By id. */
   series: ReadonlyMap<string, CheckedSeries>;
+  /** Ids of series in the lake that are not published. */
+  withheld: ReadonlySet<string>;
   /** The same as of the snapshot before; empty for the first. */
   before: ReadonlyMap<string, { record: IndicatorRecord; statistics: SeriesStatistics }>;
   /** The file `coverage.parquet`: `indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year`. */

@@ -14,13 +14,27 @@ async function hashCode(): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Equal for equal published series, labels, pairs and curated data, read by the same checks in the same year. */
-export async function hashInputs({ series, concepts, curated, currentYear }: CheckContext): Promise<string> {
+/** Equal for equal published and withheld series, labels, pairs and curated data, read by the same checks in the same year. */
+export async function hashInputs({
+  series,
+  withheld,
+  concepts,
+  curated,
+  currentYear,
+}: CheckContext): Promise<string> {
   const published = [...series.values()].map(({ planned, record }) => [
     planned,
     record,
     curated.concepts.of(record.id) ?? null,
   ]);
-  const inputs = [await hashCode(), currentYear, published, concepts, curated.countries, curated.links];
+  const inputs = [
+    await hashCode(),
+    currentYear,
+    published,
+    [...withheld],
+    concepts,
+    curated.countries,
+    curated.links,
+  ];
   return createHash('sha256').update(JSON.stringify(inputs)).digest('hex');
 }

@@ -76,6 +76,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     files: filesIn(directory),
     filesBefore: filesIn(previous?.directory ?? directory),
     series: checkedSeries(input, statistics),
+    withheld: new Set(plan.withheld),
     before: previous ? await publishedBefore(previous, old) : new Map(),
     coverage: join(directory, TABLE_FILES.coverage),
     coverageBefore: previous && join(previous.directory, TABLE_FILES.coverage),

@@ -187,6 +187,11 @@ export const QUALITY_KINDS = {
     about: 'The preferred series of a concept ends before another one.',
     extent: 'years',
   },
+  preferred_not_published: {
+    severity: 'warning',
+    about: 'The preferred series of a concept is not published, but others of it are.',
+    extent: 'published series of the concept',
+  },
   negative_value: {
     severity: 'error',
     about: 'Negative values of what is counted or measured.',

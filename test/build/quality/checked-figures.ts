@@ -190,6 +190,7 @@ export class Constructions {
       before: old,
       coverage: '',
       coverageBefore: null,
+      withheld: new Set(),
       known: known.map(asKnown),
       providers: [],
       concepts: twins.map(link),

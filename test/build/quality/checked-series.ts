@@ -161,6 +161,7 @@ export async function withSeries<T>(
       files: (ids) => listValue(ids.map((id) => join(directory, `${id}.parquet`))),
       filesBefore: (ids) => listValue(ids.map((id) => join(directory, `${id}.parquet`))),
       series,
+      withheld: new Set(),
       coverage: '',
       coverageBefore: null,
       known: [],

@@ -47,6 +47,26 @@ it('finds each pair that the build links and nobody has reviewed, and says which
   expect(found[1]?.message).toMatch(/neither is in a concept\.$/);
 });
 
+it.each<[string, { published: string[]; withheld?: string[] }, [string | null, number][]]>([
+  ['is withheld, others not', { published: ['q.a', 'r.a'], withheld: ['p.a'] }, [['q.a', 2]]],
+  ['is withheld with all others', { published: ['s.a'], withheld: ['p.a', 'q.a', 'r.a'] }, []],
+  ['is published, others not', { published: ['p.a'], withheld: ['q.a', 'r.a'] }, []],
+  ['is not in the lake', { published: ['q.a'] }, []],
+])(
+  'finds a concept without a published preferred series: it %s',
+  async (_, { published, withheld }, expected) => {
+    const members = [member('p.a'), member('q.a'), member('r.a')];
+    const found = await withSeries(
+      Object.fromEntries(published.map((id) => [id, label])),
+      (context) => check.find(context),
+      { curated: { ...curated, concepts: new Concepts(members) }, withheld: new Set(withheld) },
+    );
+    expect(found.map(({ indicator, extent }) => [indicator, extent])).toEqual(expected);
+    for (const { kind, message } of found)
+      expect([kind, message]).toEqual(['preferred_not_published', expect.stringContaining('prefers p.a')]);
+  },
+);
+
 it.each<[string, ConceptSeries['deviates'], string[]]>([
   ['nothing', [], ['twins_differ_in_direction', 'twins_differ_in_topic', 'twins_differ_in_projection']],
   ['the topic', ['topic'], ['twins_differ_in_direction', 'twins_differ_in_projection']],
