@@ -57,6 +57,7 @@ describe('the operator area', () => {
 
   it('lists indicators, edits one and unpublishes it', async () => {
     await follow(page, 'Indicators', '/admin/indicators');
+    await page.getByText('International Energy Agency: IEA terms and conditions').waitFor();
     await inspect(page, 'admin-indicators');
     await page.locator('tbody th a').first().click();
     await page.waitForURL('**/admin/indicators/*');
@@ -248,6 +249,17 @@ async function seedRuns(service: AdminService): Promise<void> {
     findings: [OPEN, ACCEPTED, LAPSED, UNPUBLISHED],
     unused: [{ kind: OPEN.kind, subject: 'alpha.misspelt', other: null }],
   });
+  const left = { unit: '', topic: 'energy', provider: 'gapminder', why: 'not redistributable' } as const;
+  mirror.onExcluded([
+    {
+      ...{ id: 'gapminder.electricity_generation_per_person', name: 'Electricity generation per person' },
+      ...{ ...left, detail: 'International Energy Agency: IEA terms and conditions' },
+    },
+    {
+      ...{ id: 'gapminder.battle_deaths', name: 'Battle deaths', ...left, topic: 'governance' },
+      detail: 'Institute for Health Metrics and Evaluation: IHME non-commercial user agreement',
+    },
+  ]);
   mirror.onProgress({ task: 'ingest gapminder', step: 'reading', done: 210, total: 478, unit: 'indicators' });
   const held = {
     ...begun,
@@ -260,6 +272,15 @@ async function seedRuns(service: AdminService): Promise<void> {
     ...{ rows_written: 31_415, indicators: 42, countries: 193, bytes: 2_718_281, vintage: '2025' },
     rejects: { aggregate_place: { rows: 310, distinct: 2, samples: ['ZZK.WORLD', 'ZZA.VHHD'] } },
     failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing' }],
+    empty_cells: 2_412,
+    lost_places: [
+      { place: 'FR-METROPOLITAN', iso3: 'FRA', name: 'France' },
+      { place: 'Congo, Dem. Rep.', iso3: 'COD', name: 'Democratic Republic of the Congo' },
+    ],
+    unused_settings: [
+      'rules.2 (slug: ^share_of_seats) matches no series',
+      'overlay/undp.csv:14: there is no series "gender_development_index"; the nearest is "gender_inequality_index"',
+    ],
     reason: 'Held against the last good run: rows fell by 31.2 % (45660 to 31415; 20.0 % is allowed).',
     sources: {
       ...{ run_id: '20261121T110000Z', files: 23, bytes: 2_718_281, digest: '5e'.repeat(32) },
