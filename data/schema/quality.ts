@@ -256,7 +256,7 @@ export const QUALITY_KINDS = {
   },
   mostly_empty: {
     severity: 'warning',
-    about: 'Most rows of a series have no value.',
+    about: 'More than a third of the rows of a series have no value.',
     extent: 'rows without a value',
   },
   duplicate_series: {
@@ -278,8 +278,8 @@ export const QUALITY_KINDS = {
   },
   projections_unflagged: {
     severity: 'error',
-    about: 'Years that were projected the night before count as observed.',
-    extent: 'years',
+    about: 'Figures that were projected the night before count as observed.',
+    extent: 'rows',
   },
   history_rewritten: {
     severity: 'warning',

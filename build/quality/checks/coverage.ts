@@ -8,6 +8,9 @@ const FEWEST_COUNTRIES = 3;
 /** A series on the front of a topic should tell of the last years. Censuses and surveys come in at most five. */
 const MOST_YEARS_OLD = 5;
 
+/** Share of rows without a value, above which most of what is read and paid for is empty or nearly so. */
+const MOST_EMPTY = 1 / 3;
+
 const about = (
   { planned, record }: CheckedSeries,
   kind: QualityKindName,
@@ -40,8 +43,8 @@ function ended(series: CheckedSeries, currentYear: number): FoundDoubt[] {
 }
 
 function empty(series: CheckedSeries): FoundDoubt[] {
-  const { rows, values, nulls } = series.statistics;
-  return nulls > values
+  const { rows, nulls } = series.statistics;
+  return nulls > MOST_EMPTY * rows
     ? [about(series, 'mostly_empty', nulls, `${figure(nulls)} of ${figure(rows)} rows have no value.`)]
     : [];
 }

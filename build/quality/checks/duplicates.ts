@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import type { CheckContext, QualityCheck } from '../check.ts';
+import { twinPairs } from '../twin-pairs.ts';
 import { figure } from '../wording.ts';
 
 const EQUAL_LATEST = readSql(import.meta.url, 'sql/equal-latest.sql');
@@ -29,8 +30,8 @@ function equalDigests({ series }: CheckContext): z.infer<typeof pair>[] {
 }
 
 async function findDuplicates(context: CheckContext): Promise<FoundDoubt[]> {
-  const { duck, concepts, series } = context;
-  const linked = new Set(concepts.flatMap(({ a, b }) => [`${a} ${b}`, `${b} ${a}`]));
+  const { duck, series } = context;
+  const linked = new Set(twinPairs(context).map(({ a, b }) => `${a.record.id} ${b.record.id}`));
   const found = [...z.array(pair).parse(await duck.rows(EQUAL_LATEST)), ...equalDigests(context)];
   const candidates = [...new Map(found.map((one) => [`${one.a} ${one.b}`, one]))]
     .filter(([key]) => !linked.has(key))

@@ -92,20 +92,26 @@ function earlierNewestYear(series: CheckedSeries, before: number | null, known: 
   ];
 }
 
-/** Years that count as observed and were projected before, although the figures are the same or years cannot pass so fast. */
+/** Figures that were projected and count as observed, although they are the same, or years cannot pass so fast. */
 function unflagged(context: CheckContext, series: CheckedSeries, known: Known): FoundDoubt[] {
   const before = context.before.get(series.record.id)?.statistics;
-  const { latest_year: now, digest } = series.statistics;
+  const now = series.statistics;
   const earlier = known.get('projections_unflagged');
-  if (now === null) return [];
-  if (earlier?.years && now >= earlier.years[1]) return [earlier];
-  if (!before || before.latest_year === null || now > (before.newest_projected_year ?? -Infinity)) return [];
-  const first = before.latest_year + 1;
-  const found = now - before.latest_year;
-  if (found <= (digest === before.digest ? 0 : MOST_YEARS_AT_ONCE)) return [];
-  const message = `The years ${first} to ${now} count as observed; before they were projected.`;
+  const found = (before?.projected ?? 0) - now.projected;
+  if (earlier && found >= 0) return [earlier];
+  if (!before || found <= 0 || before.newest_projected_year === null) return [];
+  const first = (before.latest_year ?? before.newest_projected_year) + 1;
+  const years = (now.latest_year ?? -Infinity) - first + 1;
+  const isImpossible = now.digest === before.digest || years > MOST_YEARS_AT_ONCE;
+  if (!isImpossible || (now.latest_year ?? Infinity) > before.newest_projected_year) return [];
+  const message = `${counted(found, 'row that was projected counts', 'rows that were projected count')} as observed, up to ${now.latest_year}.`;
   return [
-    doubt(series, 'projections_unflagged', { countries: [], years: [first, now], extent: found, message }),
+    doubt(series, 'projections_unflagged', {
+      countries: [],
+      years: [Math.min(first, before.newest_projected_year), before.newest_projected_year],
+      extent: found,
+      message,
+    }),
   ];
 }
 

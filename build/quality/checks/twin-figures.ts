@@ -5,6 +5,7 @@ import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import type { CheckContext, QualityCheck } from '../check.ts';
+import { twinPairs } from '../twin-pairs.ts';
 import { counted, countryName, figure } from '../wording.ts';
 
 const TWIN_FIGURES = readSql(import.meta.url, 'sql/twin-figures.sql');
@@ -126,9 +127,10 @@ function disagreeing(context: CheckContext, twins: Twins, told: readonly FoundDo
 }
 
 async function findDisagreements(context: CheckContext): Promise<FoundDoubt[]> {
-  const pairs = context.concepts
-    .filter(({ a, b }) => context.series.has(a) && context.series.has(b))
-    .map(({ a, b }) => (a < b ? { a, b } : { a: b, b: a }));
+  // Who reviewed a pair and stated another definition, or another size of the unit, expects other figures.
+  const pairs = twinPairs(context)
+    .filter(({ explained, isScaled }) => !explained.has('figures') && !isScaled)
+    .map(({ a, b }) => ({ a: a.record.id, b: b.record.id }));
   if (pairs.length === 0) return [];
   const rows = await context.duck.rows(TWIN_FIGURES, {
     a: listValue(pairs.map(({ a }) => a)),

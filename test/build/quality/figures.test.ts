@@ -300,7 +300,7 @@ describe('since yesterday', () => {
   it('finds projected years that count as observed, until they are projected again', async () => {
     const flagged = { ...tonnes, figures, projectedFrom: 2020 };
     const found = await findIn(sinceYesterday, before['a.one'], { before: { 'a.one': flagged } });
-    expect(found).toMatchObject([{ kind: 'projections_unflagged', years: [2020, 2025], extent: 6 }]);
+    expect(found).toMatchObject([{ kind: 'projections_unflagged', years: [2020, 2025], extent: 240 }]);
     const still = await findIn(sinceYesterday, before['a.one'], { before, known: found });
     expect(still).toMatchObject(found);
     expect(await findIn(sinceYesterday, flagged, { before, known: found })).toEqual([]);
