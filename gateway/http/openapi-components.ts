@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import * as records from '../../data/schema/records.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
+import { detailWithAdditions, indicatorWithAdditions } from '../operations/include.ts';
 import { validationBody, validationDetail } from '../operations/validation.ts';
 
 export type Json = Record<string, unknown>;
@@ -17,8 +18,8 @@ const NAMED: Record<string, z.ZodType> = {
   Country: records.countryRecord,
   TopicItem: records.topicItem,
   CountryDetail: records.countryDetail,
-  Indicator: records.indicatorRecord,
-  IndicatorDetail: records.indicatorDetail,
+  Indicator: indicatorWithAdditions,
+  IndicatorDetail: detailWithAdditions,
   RelatedIndicator: records.relatedEntry,
   Topic: records.topicRecord,
   Freshness: records.freshnessRecord,

@@ -1,6 +1,7 @@
 /** `include`: properties that are added to indicator records on request. */
 import { z } from 'zod';
 import { ADDITION_WORDS, ADDITIONS, type AdditionWord } from '../../data/schema/additions.ts';
+import { indicatorDetail, indicatorRecord } from '../../data/schema/records.ts';
 import type { AddedLists } from '../snapshot/added-lists.ts';
 import { fail, text } from './parameters.ts';
 
@@ -26,8 +27,10 @@ export const includeWords = () =>
     )
     .meta({ type: 'string', pattern: `^(${WORD})(,(${WORD}))*$` });
 
-/** The properties of an answer's records, for its schema. */
-export const includedProperties = z.object(ADDITIONS).partial().shape;
+const includedProperties = z.object(ADDITIONS).partial().shape;
+/** The records of an answer, with the properties that it may include. */
+export const indicatorWithAdditions = indicatorRecord.extend(includedProperties);
+export const detailWithAdditions = indicatorDetail.extend(includedProperties);
 
 /** `include` as `meta` repeats it. */
 export const includeEcho = { include: z.array(z.enum(ADDITION_WORDS)).optional() };

@@ -1,12 +1,11 @@
 /** GET /indicators/{indicator_id}: one indicator with the related ones. */
 import { z } from 'zod';
 import type { AdditionWord } from '../../data/schema/additions.ts';
-import { indicatorDetail } from '../../data/schema/records.ts';
 import { indicatorFile } from '../../data/schema/snapshot.ts';
 import { truncateInput } from '../errors.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { credit, envelope } from './envelope.ts';
-import { addTo, includedProperties, includeEcho, includeWords } from './include.ts';
+import { addTo, detailWithAdditions, includeEcho, includeWords } from './include.ts';
 import {
   type Content,
   defineOperation,
@@ -36,7 +35,7 @@ export const indicator = defineOperation({
     },
   },
   query: z.object({ include: includeWords().optional() }),
-  answer: envelope(indicatorDetail.extend(includedProperties), { ...credit, ...includeEcho }),
+  answer: envelope(detailWithAdditions, { ...credit, ...includeEcho }),
   errors: ['indicator_not_found'],
   plan({ snapshot, path, query: { include } }): Planned {
     const id = path.indicator_id ?? '';

@@ -1,13 +1,12 @@
 /** GET /indicators: the catalogue, filtered, searched, sorted and paged. */
 import { z } from 'zod';
 import type { AdditionWord } from '../../data/schema/additions.ts';
-import { indicatorRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { count, envelope } from './envelope.ts';
-import { addTo, includedProperties, includeEcho, includeWords } from './include.ts';
+import { addTo, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
 import {
   defineOperation,
   free,
@@ -67,7 +66,7 @@ export const indicators = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query,
-  answer: envelope(z.array(indicatorRecord.extend(includedProperties)), {
+  answer: envelope(z.array(indicatorWithAdditions), {
     count,
     total: z.int().describe('Rows that match, over all pages'),
     q: z.string().optional(),
