@@ -11,7 +11,7 @@ describe('collectors.csv', () => {
   it('knows the collectors whose figures reach us through others', () => {
     const expected = {
       no: 'iea ihme sipri em-dat energy-institute fao who wdpa iucn freedom-house barro-lee',
-      display: 'unicef un-igme imf transparency',
+      display: 'unicef un-igme imf transparency ncd-risc',
       yes: 'uis ilo oecd ember v-dem ucdp maddison pwt un-desa undp world-bank gapminder',
     };
     const found = Map.groupBy(collectors.all, ({ redistributable }) => redistributable);
