@@ -26,7 +26,7 @@ export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
 const fetchesFile = z.object({
   /** Digest of what the run depends on besides upstream files. */
   inputs: z.string(),
-  /** Digest of the definition and the curated tables; absent in runs of earlier versions. */
+  /** Digest of the definition and the curated tables; absent in runs of earlier versions, whose tables were others. */
   definition: z.string().optional(),
   files: z.array(fetchedFile),
 });
@@ -190,7 +190,7 @@ async function addsNothing({ lake, reader, fetches }: CompletedRead, before: Pre
 /** Whether only the definition changed: no file that both runs read is another one. A person wants that difference. */
 async function isCorrection({ fetches }: CompletedRead, before: PreviousRun): Promise<boolean> {
   const known = await readFetches(before.run);
-  if (known?.definition === undefined || known.definition === fetches.definition) return false;
+  if (known === null || known.definition === fetches.definition) return false;
   const validators = new Map(known.files.map(({ reference, validator }) => [reference, validator]));
   return fetches.files.every(({ reference, validator }) => {
     const earlier = validators.get(reference);

@@ -342,6 +342,8 @@ async function definitionDigest(curatedDir: string, providerId: string): Promise
   for (const file of [
     'countries.csv',
     'places.csv',
+    'concepts.csv',
+    'concept-series.csv',
     `providers/${providerId}.yaml`,
     `overlay/${providerId}.csv`,
   ]) {
