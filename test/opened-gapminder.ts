@@ -1,6 +1,7 @@
 /**
  * A snapshot of all of Gapminder, series of withholding collectors included, so that every figure can be compared with
- * its file. Built from the lake of the shared build, with curated data that decide to publish each of them.
+ * its file. Built from the lake of the shared build, with curated data that decide to publish each of them: those
+ * withheld for their quality, too.
  */
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,6 +26,9 @@ export async function buildOpenedGapminder(
   await cp(DATA, curatedDir, { recursive: true });
   const file = join(curatedDir, 'providers', 'gapminder.yaml');
   await writeFile(file, (await readFile(file, 'utf8')) + DECISION);
+  const decisions = join(curatedDir, 'quality-decisions.csv');
+  const [header = ''] = (await readFile(decisions, 'utf8')).split('\n', 1);
+  await writeFile(decisions, `${header}\n`);
   await mkdir(join(root, 'lake'));
   await symlink(join(lake, 'gapminder'), join(root, 'lake', 'gapminder'));
   const snapshots = join(root, 'snapshots');

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../mirror.ts';
+import { overlayBounds } from '../../overlay-bounds.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
 import { type ExpectedRows, expectRows, withoutEmptyCells } from '../fakes/expected-rows.ts';
 import { readWho } from '../fakes/who-gho-files.ts';
@@ -54,7 +55,10 @@ const EXPECTED: Record<string, (mirror: string) => { expected: ExpectedRows; rea
   {
     'world-bank': (mirror) => {
       const series = readWorldBank(mirror);
-      const bounds = { 'EN.ATM.CO2E.PC.DS57': [-1, 200] } as const;
+      const bounds = {
+        ...Object.fromEntries(overlayBounds('world-bank')),
+        'EN.ATM.CO2E.PC.DS57': [-1, 200] as [number, number],
+      };
       const expected = expectRows(series, ['iso3', 'worldbank'], bounds);
       const kept = [...expected.kept].map(
         ([slug, rows]) =>
