@@ -1,5 +1,6 @@
 /** Faults of single figures, countries and years. */
 import { countriesOf, type Figure, greatest, least, median, scale, valuesOf, yearsOf } from './figures.ts';
+import type { GoodData, GoodSeries } from './good-data.ts';
 import { byCountry, faultOf, type Planter, twinTellsOf } from './tools.ts';
 
 const MIN_VALUES = 300;
@@ -99,22 +100,32 @@ export const levelBreak: Planter = async (series, { random, data }) => {
   };
 };
 
-const NEVER_PROJECTED = 10_000;
-const MIN_FLAGGED_AT_TWIN = 30;
+const MIN_FLAGGED = 30;
 
 const isFlagged = ({ projected, year }: Figure, projectedFrom: number): boolean =>
   projected ?? year >= projectedFrom;
 
+/** Whether a first forecast year stands in the overlay row of the series and nowhere else. */
+function isRuledByItsRow({ id, slug, providerId, overlay }: GoodSeries, { curated }: GoodData): boolean {
+  const definition = curated.providers.get(providerId);
+  const others = [
+    curated.concepts.settingsOf(id),
+    definition,
+    definition?.indicators[slug],
+    ...(definition?.rules.map(({ set }) => set) ?? []),
+  ];
+  const year = overlay.projected_from;
+  return year !== undefined && others.every((one) => one?.projected_from !== year);
+}
+
+/** Drops the flags of upstream where each row has one, or else the rule of the series. */
 export const flagDropped: Planter = async (series, { data }) => {
-  const { id, projectedFrom, overlay } = series;
+  const { id, projectedFrom } = series;
   const figures = await data.figures(id);
-  const hasRule = projectedFrom < NEVER_PROJECTED;
-  // A rule of the whole provider or concept stays: only what one series says of itself is dropped.
-  if (data.curated.concepts.settingsOf(id).projected_from !== undefined) return null;
-  if (hasRule && overlay.projected_from === undefined && figures.some(({ projected }) => projected === null))
-    return null;
   const flagged = figures.filter((one) => one.value !== null && isFlagged(one, projectedFrom));
-  if (flagged.length < MIN_FLAGGED_AT_TWIN) return null;
+  const isStated = figures.every(({ projected }) => projected !== null);
+  const isRuled = figures.every(({ projected }) => projected === null) && isRuledByItsRow(series, data);
+  if (flagged.length < MIN_FLAGGED || (!isStated && !isRuled)) return null;
   const future = flagged.filter(({ year }) => year > data.currentYear).length;
   const keys = new Set(flagged.map(({ iso3, year }) => `${iso3}${year}`));
   let atTwin = 0;
@@ -125,13 +136,11 @@ export const flagDropped: Planter = async (series, { data }) => {
     );
     atTwin = Math.max(atTwin, common.length);
   }
-  const dropped = figures.map((one) => (one.projected === true ? { ...one, projected: false } : one));
   const note = `${flagged.length} projected values to ${greatest(flagged.map(({ year }) => year))} not flagged`;
   return {
-    fault: faultOf('flag_dropped', series, future > 0 || atTwin >= MIN_FLAGGED_AT_TWIN, note),
-    changes: {
-      ...(flagged.some(({ projected }) => projected === true) && { figures: { [id]: dropped } }),
-      ...(hasRule && overlay.projected_from !== undefined && { settings: { [id]: { projected_from: '' } } }),
-    },
+    fault: faultOf('flag_dropped', series, future > 0 || atTwin >= MIN_FLAGGED, note),
+    changes: isStated
+      ? { figures: { [id]: figures.map((one) => ({ ...one, projected: false })) } }
+      : { settings: { [id]: { projected_from: '' } } },
   };
 };
