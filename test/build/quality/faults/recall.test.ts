@@ -1,18 +1,23 @@
 /**
- * The generator of faults: which it plants into small made-up data, and what of them is published.
+ * The generator of faults, and what the quality report finds of them in small made-up data. `recall.extended.test.ts`
+ * does the same with the providers' figures.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SnapshotStorage } from '../../../../build/publish/snapshot-storage.ts';
 import { CATALOGUE, catalogueIndex, observationsFile } from '../../../../data/schema/snapshot.ts';
+import { DATA } from '../../world.ts';
 import { FAULT_KINDS } from './fault.ts';
 import { type FaultyNights, measureFaults, openGoodData } from './faulty-nights.ts';
+import { accusedShare, describeMeasurement, recallOf } from './measure.ts';
 import { plantFaults, touchedBy } from './plant-faults.ts';
 import { makeGoodData } from './synthetic-data.ts';
 
 const SEED = 16;
 const COUNT = 58;
+const LEAST_RECALL = 0.95;
+const MOST_ACCUSED = 0.02;
 
 let world: Awaited<ReturnType<typeof makeGoodData>>;
 let measured: FaultyNights;
@@ -65,6 +70,24 @@ it('publishes what was planted and changes no other series', async () => {
     return wasRefused ? touchedBy(changes, data) : [...(changes.linked ?? []), changes.added?.like];
   });
   expect(touched.filter((id) => !changed.includes(id) && !unchanged.includes(id))).toEqual([]);
+});
+
+it.each([
+  ['after a good night', 0],
+  ['on a first night', 1],
+])('finds what can be told %s, and accuses few other series', (_, at) => {
+  const [night] = measured.nights.slice(at);
+  if (!night) throw new RangeError('no such night');
+  expect(recallOf(night), describeMeasurement(night)).toBeGreaterThanOrEqual(LEAST_RECALL);
+  expect(accusedShare(night), describeMeasurement(night)).toBeLessThanOrEqual(MOST_ACCUSED);
+});
+
+it('documents every kind of fault', async () => {
+  const text = await readFile(join(DATA, '../docs/quality.md'), 'utf8');
+  const documented = [...text.matchAll(/^\| `(\w+)` \| (.+?) \| \d+ \| .* \| .* \|$/gm)].map(
+    ([, kind, what]) => [kind, what],
+  );
+  expect(documented).toEqual(Object.entries(FAULT_KINDS).map(([kind, { what }]) => [kind, what]));
 });
 
 /** Record and hash of the figures of every published series. */
