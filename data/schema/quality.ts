@@ -268,13 +268,11 @@ export const QUALITY_KINDS = {
     severity: 'error',
     about: 'Countries that the series had the night before have no value any more.',
     extent: 'countries',
-    lasts: true,
   },
   newest_year_back: {
     severity: 'error',
     about: 'The newest observed year is earlier than the night before.',
     extent: 'years',
-    lasts: true,
   },
   projections_unflagged: {
     severity: 'error',
@@ -285,7 +283,6 @@ export const QUALITY_KINDS = {
     severity: 'warning',
     about: 'A large share of the past values differs from the night before.',
     extent: 'values that changed by more than 5 %',
-    lasts: true,
   },
   twin_scale: {
     severity: 'error',
