@@ -11,6 +11,7 @@ import { labelWords } from './checks/label-words.ts';
 import { priceBasis } from './checks/price-basis.ts';
 import { ranges } from './checks/ranges.ts';
 import { ratesOfTotals } from './checks/rates-of-totals.ts';
+import { renames } from './checks/renames.ts';
 import { runs } from './checks/runs.ts';
 import { sameFigures } from './checks/same-figures.ts';
 import { sinceYesterday } from './checks/since-yesterday.ts';
@@ -29,6 +30,7 @@ export const QUALITY_CHECKS: readonly QualityCheck[] = [
   priceBasis,
   ranges,
   ratesOfTotals,
+  renames,
   runs,
   sameFigures,
   sinceYesterday,

@@ -12,6 +12,7 @@ import {
   type CuratedLink,
   creditPack,
   curatedLink,
+  type IndicatorAlias,
   type IndicatorOverlay,
   type ProviderDefinition,
   type SpineCountry,
@@ -21,6 +22,7 @@ import {
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
 import type { QualityDecision } from '../schema/quality.ts';
+import { loadAliases } from './aliases.ts';
 import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
 import { loadCountries } from './countries.ts';
@@ -55,6 +57,8 @@ export interface Curated {
   concepts: Concepts;
   /** Relations between series that are not of one concept. */
   links: CuratedLink[];
+  /** Former ids of indicators. */
+  aliases: IndicatorAlias[];
   /** What has been decided about findings of the quality report. */
   decisions: QualityDecision[];
   /** Original collectors and their terms. */
@@ -76,6 +80,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const concepts = await loadConcepts(dir, providers, overlays, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
+  const aliases = await loadAliases(join(dir, 'aliases.csv'), providers.named, problems);
   const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
   const collectors = await loadCollectors(join(dir, 'collectors.csv'), problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
@@ -102,6 +107,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     places,
     concepts,
     links,
+    aliases,
     decisions,
     collectors,
     packs,

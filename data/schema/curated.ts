@@ -230,6 +230,17 @@ export const curatedLink = z.strictObject({
 });
 export type CuratedLink = z.infer<typeof curatedLink>;
 
+/** One row of `data/aliases.csv`: an indicator that has another id now, and the days on which the old one answers. */
+export const indicatorAlias = z.strictObject({
+  old: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+  new: z.string().regex(INDICATOR_ID, 'an indicator id, <provider>.<slug>'),
+  /** The day of the rename. */
+  since: z.iso.date(),
+  /** The last day on which the old id answers; null: not decided. */
+  until: z.iso.date().nullable(),
+});
+export type IndicatorAlias = z.infer<typeof indicatorAlias>;
+
 /** One row of `data/collectors.csv`: a collector whose terms follow its figures, by whatever provider they come. */
 export const collector = z.strictObject({
   id: slugWord,

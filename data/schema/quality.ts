@@ -284,6 +284,16 @@ export const QUALITY_KINDS = {
     about: 'A large share of the past values differs from the night before.',
     extent: 'values that changed by more than 5 %',
   },
+  series_renamed: {
+    severity: 'warning',
+    about: 'A series vanished and another has its figures: a rename that is not in `data/aliases.csv`.',
+    extent: '% of the vanished figures',
+  },
+  alias_unfit: {
+    severity: 'warning',
+    about: 'An alias leads to an id that is not there, or from one that is in use.',
+    extent: 'always 1',
+  },
   twin_scale: {
     severity: 'error',
     about: 'Two series of one concept differ by a power of ten, as a whole or for single countries.',

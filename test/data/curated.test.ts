@@ -50,6 +50,14 @@ describe('loadCurated', () => {
     });
   });
 
+  it('reads former ids, also of a provider that is gone', async () => {
+    const { aliases } = await small();
+    expect(aliases).toEqual([
+      { old: 'atlas.old', new: 'atlas.gdp', since: '2026-11-20', until: '2027-11-20' },
+      { old: 'globe.older', new: 'atlas.gdp', since: '2026-11-20', until: null },
+    ]);
+  });
+
   it('sorts credit packs by price', async () => {
     const { packs } = await small();
     expect(packs.map(({ id }) => id)).toEqual(['small', 'large']);

@@ -55,6 +55,7 @@ describe('problems in curated data', () => {
       'providers/atlas.yaml': _,
       'overlay/atlas.csv': __,
       'quality-decisions.csv': ___,
+      'aliases.csv': ____,
       ...rest
     } = SMALL;
     const headers = ['links.csv', 'concepts.csv', 'concept-series.csv'].map((file) => [

@@ -72,6 +72,8 @@ export const SMALL: Readonly<Record<string, string>> = {
     '',
   ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
+  'aliases.csv':
+    'old,new,since,until\natlas.old,atlas.gdp,2026-11-20,2027-11-20\nglobe.older,atlas.gdp,2026-11-20,\n',
   'quality-decisions.csv':
     'kind,subject,other,extent,decision,by,on,reason\nshare_out_of_range,atlas.gdp,,7,accept,ada,2026-11-20,Right so.\n',
   'packs.yaml': [

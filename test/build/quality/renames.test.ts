@@ -1,0 +1,88 @@
+/** Findings on renames: vanished series whose figures stand under another id, and aliases that cannot work. */
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
+import { query } from '../parquet-readers.ts';
+import { type Cell, type Series, World } from '../world.ts';
+
+const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } }, globe: {} });
+});
+afterEach(() => world.remove());
+
+const series = (first: number): Series => ({
+  name: `Herd ${first}`,
+  unit: 'head',
+  cells: TEN.map((place, at): Cell => [place, 2000, first + at]),
+});
+
+async function build(kind: string): Promise<Partial<QualityFinding>[]> {
+  await world.build();
+  const date = new Date(world.clock).toISOString().slice(0, 10);
+  const file = join(world.settings.LAKE_DIR, 'quality', `${date}.parquet`);
+  const rows = await query(`SELECT * FROM read_parquet('${file}')`);
+  const found = rows.map((row) => qualityFinding.parse(row)).filter((one) => one.kind === kind);
+  world.tomorrow();
+  return found.map(({ indicator, other, extent, message }) => ({ indicator, other, extent, message }));
+}
+
+/** Publishes what the providers have, and returns what is found on a kind. */
+async function night(
+  files: Record<string, Record<string, Series>>,
+  kind = 'series_renamed',
+): Promise<Partial<QualityFinding>[]> {
+  for (const [provider, own] of Object.entries(files)) {
+    await world.publish(provider, own);
+    await world.ingest(provider);
+  }
+  return build(kind);
+}
+
+it('a series that vanishes is found under its new id until the rename is entered', async () => {
+  await night({ atlas: { cows: series(1), goats: series(50) }, globe: { herds: series(1) } });
+  const revised = {
+    ...series(1),
+    cells: series(1).cells.map((cell, at): Cell => (at === 0 ? ['AFG', 2000, 99] : cell)),
+  };
+  const found = {
+    indicator: 'atlas.cattle',
+    other: 'atlas.cows',
+    extent: 90,
+    message:
+      '9 of 10 figures of atlas.cows, which vanished, stand under atlas.cattle: a rename for data/aliases.csv?',
+  };
+  const names = { atlas: { cattle: revised, sheep: series(500), goats: series(50) } };
+  expect(await night(names)).toEqual([found]);
+  // The snapshot before has no such series any more.
+  expect(await night(names)).toEqual([found]);
+  await world.write('data/aliases.csv', 'old,new,since,until\natlas.cows,atlas.cattle,2026-11-21,\n');
+  expect(await night(names)).toEqual([]);
+});
+
+it('a series is not renamed when a person took it away, or when others had its figures before', async () => {
+  await night({ atlas: { cows: series(1), goats: series(50) }, globe: { herds: series(1) } });
+  await world.define('atlas', {
+    gates: { max_row_drop: 1, max_country_drop: 1 },
+    indicators: { cows: { enabled: false } },
+  });
+  expect(await night({ atlas: { cows: series(1), goats: series(50), cattle: series(1) } })).toEqual([]);
+  expect(await night({ atlas: { cows: series(1), cattle: series(1) } })).toEqual([]);
+});
+
+it('an alias needs a series to lead to, and an id that is free', async () => {
+  await world.write(
+    'data/aliases.csv',
+    'old,new,since,until\natlas.cows,atlas.goats,2026-11-20,\natlas.kine,atlas.oxen,2026-11-20,\natlas.kids,atlas.goats,2026-11-20,\n',
+  );
+  const found = await night({ atlas: { cows: series(1), goats: series(50) } }, 'alias_unfit');
+  expect(found.map(({ other, message }) => [other, message])).toEqual([
+    [
+      'atlas.cows',
+      'atlas.cows is a former id of atlas.goats by data/aliases.csv, and is the id of a series today.',
+    ],
+    ['atlas.kine', 'data/aliases.csv leads from atlas.kine to atlas.oxen, which is not there.'],
+  ]);
+});
