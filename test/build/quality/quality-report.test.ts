@@ -104,7 +104,11 @@ describe('the quality report', () => {
   it('tells what is new, worse and gone since the night before, and since when it is found', async () => {
     await night({ share: share(101), other: called('Other', share(102)) });
     world.tomorrow();
-    const second = await night({ share: share(101, 101), third: called('Third', share(103)), plain });
+    const third = called('Third', {
+      ...share(),
+      cells: plain.cells.map(([place, year]) => [place, year, 103]),
+    });
+    const second = await night({ share: share(101, 101), third, plain });
     expect(second.quality).toMatchObject({ findings: 2, new: 1, worse: 1, gone: 1 });
     const byId = new Map((await reported('2026-11-21')).map((one) => [one.indicator, one]));
     expect(byId.get('atlas.share')).toMatchObject({
