@@ -19,6 +19,7 @@ const ENTRY_POINTS = `^(${[
   'build/setup.mjs',
   'build/starter/write-starter.ts',
   'build/worker.ts',
+  'data/proofs/verify-receipt.ts',
   'gateway/accounts/cli/main.ts',
   'gateway/http/docs/docs.js', // loaded by the browser
   'gateway/http/openapi.ts',

@@ -5,6 +5,7 @@ import { ADDITION_WORDS, ADDITIONS } from '../../data/schema/additions.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality.ts';
 import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
+import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -74,4 +75,5 @@ export const DOCUMENTATION_TABLES: Readonly<Record<string, () => string>> = {
   account: accountMarkdown,
   steps: stepsMarkdown,
   settings: settingsMarkdown,
+  ...VECTOR_BLOCKS,
 };

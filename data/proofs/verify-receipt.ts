@@ -1,0 +1,383 @@
+/**
+ * Verifies a receipt offline: `npm run -s verify -- receipt.json --key <key or keys file>`.
+ *
+ * This file imports nothing of Almanac and needs no network, so that it can be read, trusted and ported on its own.
+ * docs/receipts.md describes the same steps in words, with test vectors.
+ *
+ * Exit codes: 0 verified; 1 refused; 2 usage error; 3 sound, but no key was given, so anyone could have made it.
+ */
+import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+/** Why a receipt is not accepted, as a sentence. */
+export class Refused extends Error {
+  override name = 'Refused';
+}
+
+function demand(condition: boolean, sentence: string): asserts condition {
+  if (!condition) throw new Refused(sentence);
+}
+
+// --- JSON -----------------------------------------------------------------------------------------------------------
+
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+type Members = { [name: string]: Json };
+
+/** Strings (with the colon that makes one a name) and numbers of a JSON text. */
+const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Parses JSON. Refuses repeated names, and numbers that a double cannot tell from another number. */
+export function parseJson(text: string): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refused('This is not JSON.');
+  }
+  let names = 0;
+  for (const [token, colon] of text.matchAll(TOKENS)) {
+    if (colon !== undefined) names += 1;
+    else if (!token.startsWith('"'))
+      demand(
+        decimal(token) === decimal(String(Number(token))),
+        `The number ${token} is not equal to its double.`,
+      );
+  }
+  demand(names === countMembers(value), 'A name occurs twice in one object.');
+  return value;
+}
+
+const countMembers = (value: Json): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 0) +
+      (Array.isArray(value) ? 0 : Object.keys(value).length)
+    : 0;
+
+/** A decimal number in one form: `-1.50e3` and `-1500` are both `-15e2`. Not a number: the text itself. */
+function decimal(text: string): string {
+  const [all, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  if (all === undefined) return text;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
+
+/** Canonical JSON (RFC 8785): members sorted by UTF-16 code units; strings and numbers as JavaScript prints them. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.keys(value)
+      .sort()
+      .map((name) => `${canonicalJson(name)}:${canonicalJson(value[name] ?? null)}`);
+    return `{${members.join(',')}}`;
+  }
+  demand(typeof value !== 'string' || value.isWellFormed(), 'A text is not valid Unicode.');
+  return JSON.stringify(value);
+}
+
+/** The members of an object, which are exactly those named. */
+function membersOf(value: Json | undefined, what: string, names: string): Members {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  demand(isObject, `${what} is not an object.`);
+  const isExact = Object.keys(value).sort().join() === names.split(' ').sort().join();
+  demand(isExact, `${what} has other members than ${names.replaceAll(' ', ', ')}.`);
+  return value;
+}
+
+function countOf(value: Json | undefined, what: string, least: number): number {
+  demand(
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= least,
+    `${what} is not a count.`,
+  );
+  return value;
+}
+
+function textOf(value: Json | undefined, what: string): string {
+  demand(typeof value === 'string', `${what} is not a text.`);
+  return value;
+}
+
+/** The member `data` of an answer of the API; anything else is taken as it is. */
+const dataOf = (value: Json): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value.data ?? value) : value;
+
+const HASH = /^[0-9a-f]{64}$/;
+
+function pathOf(value: Json | undefined, what: string): Buffer[] {
+  demand(Array.isArray(value), `${what} is not a list of hashes.`);
+  return value.map((hash) => {
+    demand(typeof hash === 'string' && HASH.test(hash), `${what} holds something else than hashes.`);
+    return Buffer.from(hash, 'hex');
+  });
+}
+
+// --- Merkle trees (RFC 6962, RFC 9162 section 2.1) ------------------------------------------------------------------
+
+const sha256 = (...parts: (string | Uint8Array)[]): Buffer => {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+};
+
+export const leafHash = (leaf: string): Buffer => sha256(Uint8Array.of(0), leaf);
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
+  sha256(Uint8Array.of(1), left, right);
+
+const isOdd = (number: number): boolean => number % 2 === 1;
+const half = (number: number): number => Math.floor(number / 2);
+
+/** The root to which a path leads from the leaf at `index` of `size` leaves. */
+export function rootOf(
+  leaf: Buffer,
+  index: number,
+  size: number,
+  path: readonly Buffer[],
+  what: string,
+): Buffer {
+  demand(index < size, `${what}: the leaf lies outside its tree.`);
+  let [node, last, hash] = [index, size - 1, leaf];
+  for (const sibling of path) {
+    demand(last > 0, `${what}: the path is too long.`);
+    if (isOdd(node) || node === last) {
+      hash = nodeHash(sibling, hash);
+      while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      hash = nodeHash(hash, sibling);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  demand(last === 0, `${what}: the path is too short.`);
+  return hash;
+}
+
+export interface Head {
+  size: number;
+  root: Buffer;
+}
+
+/** Refuses unless the tree `later` begins with all leaves of the tree `earlier`. */
+export function verifyConsistency(earlier: Head, later: Head, path: readonly Buffer[]): void {
+  const forked = 'The log does not extend the earlier checkpoint.';
+  demand(earlier.size >= 1 && earlier.size <= later.size, forked);
+  if (earlier.size === later.size) {
+    demand(path.length === 0 && earlier.root.equals(later.root), forked);
+    return;
+  }
+  let [node, last] = [earlier.size - 1, later.size - 1];
+  while (isOdd(node)) [node, last] = [half(node), half(last)];
+  // A complete earlier tree is itself the first node of the path.
+  const [start, ...rest] = node === 0 ? [earlier.root, ...path] : path;
+  demand(start !== undefined, forked);
+  let [old, now] = [start, start];
+  for (const sibling of rest) {
+    demand(last > 0, forked);
+    if (isOdd(node) || node === last) {
+      [old, now] = [nodeHash(sibling, old), nodeHash(sibling, now)];
+      while (!isOdd(node) && node !== 0) [node, last] = [half(node), half(last)];
+    } else {
+      now = nodeHash(now, sibling);
+    }
+    [node, last] = [half(node), half(last)];
+  }
+  demand(last === 0 && old.equals(earlier.root) && now.equals(later.root), forked);
+}
+
+// --- Checkpoints (C2SP tlog-checkpoint, a signed note) ---------------------------------------------------------------
+
+/** A public key, and the sizes of the log for which it counts. */
+export interface LogKey {
+  name: string;
+  /** Eight hexadecimal digits. */
+  id: string;
+  /** Ed25519, 32 bytes. */
+  publicKey: Buffer;
+  from: number;
+  to: number | null;
+}
+
+export interface Checkpoint extends Head {
+  /** The name of the log. */
+  origin: string;
+  /** The keys whose signatures were verified; none when none is known. */
+  signedBy: string[];
+}
+
+const ED25519 = 1;
+/** What precedes the 32 bytes of an Ed25519 key in DER. */
+const DER_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+const KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
+
+export const keyId = (name: string, publicKey: Uint8Array): string =>
+  sha256(`${name}\n`, Uint8Array.of(ED25519), publicKey).toString('hex', 0, 4);
+
+/** Reads a key of the form `<name>+<id>+<base64 of the byte 1 and the public key>`. */
+export function parseKey(text: string, from = 1, to: number | null = null): LogKey {
+  const [, name = '', id = '', encoded = ''] = KEY.exec(text) ?? [];
+  const bytes = Buffer.from(encoded, 'base64');
+  const publicKey = bytes.subarray(1);
+  demand(bytes[0] === ED25519 && id === keyId(name, publicKey), `"${text}" is not a key of a log.`);
+  return { name, id, publicKey, from, to };
+}
+
+/** Reads a list of keys as it stands at `/.well-known/almanac-keys.json`. */
+export function parseKeys(text: string): LogKey[] {
+  const { keys } = membersOf(parseJson(text), 'The list of keys', 'origin keys');
+  demand(Array.isArray(keys), 'The list of keys holds no keys.');
+  return keys.map((entry) => {
+    const { key, from, to } = membersOf(entry, 'A key', 'key from to');
+    const last = to === null ? null : countOf(to, 'The last size of a key', 0);
+    return parseKey(textOf(key, 'A key'), countOf(from, 'The first size of a key', 1), last);
+  });
+}
+
+/** Reads a checkpoint, and verifies every signature by one of `keys`. */
+export function readCheckpoint(note: string, keys: readonly LogKey[]): Checkpoint {
+  const [, text = '', signatures = ''] = /^([^\n]+\n[^\n]+\n[^\n]+\n)\n((?:— \S+ \S+\n)+)$/.exec(note) ?? [];
+  const [origin = '', size = '', root64 = ''] = text.split('\n');
+  const root = Buffer.from(root64, 'base64');
+  const isHead = /^[1-9]\d{0,14}$/.test(size) && root.length === 32 && root.toString('base64') === root64;
+  demand(isHead, 'The checkpoint is not in the form of a checkpoint.');
+  const signedBy: string[] = [];
+  for (const line of signatures.trimEnd().split('\n')) {
+    const [, name = '', signature64 = ''] = line.split(' ');
+    const bytes = Buffer.from(signature64, 'base64');
+    const id = bytes.toString('hex', 0, 4);
+    const key = keys.find((one) => one.name === name && one.id === id);
+    if (!key) continue;
+    demand(name === origin, `The key ${id} belongs to another log than ${origin}.`);
+    const counts = Number(size) >= key.from && Number(size) <= (key.to ?? Number.POSITIVE_INFINITY);
+    demand(counts, `The key ${id} does not count for a log of ${size} editions.`);
+    const der = Buffer.concat([DER_PREFIX, key.publicKey]);
+    const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' });
+    const isValid = verifySignature(null, Buffer.from(text), publicKey, bytes.subarray(4));
+    demand(isValid, `The signature of the checkpoint by the key ${id} is wrong.`);
+    signedBy.push(id);
+  }
+  demand(keys.length === 0 || signedBy.length > 0, 'No known key has signed the checkpoint.');
+  return { origin, size: Number(size), root, signedBy };
+}
+
+// --- Receipts -------------------------------------------------------------------------------------------------------
+
+export const FORMAT = 'almanac-receipt/1';
+const RECEIPT = 'format row descriptor rows edition checkpoint proofs notice';
+const ROW = 'iso3 year value ci_lo ci_hi status projected';
+const DESCRIPTOR = 'indicator unit provider sources';
+const EDITION = 'edition published_at indicators manifest';
+
+export interface Verified {
+  row: Members;
+  descriptor: Members;
+  edition: Members;
+  checkpoint: Checkpoint;
+}
+
+/**
+ * Verifies a receipt: each leaf leads by its path to the root that the next leaf holds, the last to the checkpoint.
+ * @param keys none: the signature is not verified
+ * @throws {Refused}
+ */
+export function verifyReceipt(text: string, keys: readonly LogKey[]): Verified {
+  const receipt = membersOf(dataOf(parseJson(text)), 'The receipt', RECEIPT);
+  demand(receipt.format === FORMAT, `The format of the receipt is not ${FORMAT}.`);
+  const row = membersOf(receipt.row, 'The row', ROW);
+  const descriptor = membersOf(receipt.descriptor, 'The descriptor', DESCRIPTOR);
+  const rows = countOf(receipt.rows, 'The number of rows', 1);
+  const edition = membersOf(receipt.edition, 'The edition', EDITION);
+  const indicators = countOf(edition.indicators, 'The number of indicators', 1);
+  const proofs = membersOf(receipt.proofs, 'The proofs', 'row descriptor indicator edition');
+  const climb = (name: string, leaf: Json, size: number): string => {
+    const what = `The proof of the ${name}`;
+    const { index, path } = membersOf(proofs[name], what, 'index path');
+    const position = countOf(index, `${what}: the index`, 0);
+    return rootOf(leafHash(canonicalJson(leaf)), position, size, pathOf(path, what), what).toString('hex');
+  };
+
+  // The indicator's tree: the descriptor is leaf 0, the rows follow.
+  const indicatorRoot = climb('row', row, rows + 1);
+  const sameRoot = climb('descriptor', descriptor, rows + 1);
+  demand(indicatorRoot === sameRoot, 'Row and descriptor do not belong to one tree.');
+  // The edition's tree: a leaf for each indicator.
+  const indicatorLeaf = { indicator: descriptor.indicator ?? null, rows, root: indicatorRoot };
+  const editionRoot = climb('indicator', indicatorLeaf, indicators);
+  // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
+  const checkpoint = readCheckpoint(textOf(receipt.checkpoint, 'The checkpoint'), keys);
+  const logRoot = climb('edition', { ...edition, root: editionRoot }, checkpoint.size);
+  demand(
+    logRoot === checkpoint.root.toString('hex'),
+    'The receipt does not lead to the root of its checkpoint.',
+  );
+  return { row, descriptor, edition, checkpoint };
+}
+
+/**
+ * Refuses unless two checkpoints are of one log.
+ * @param proof the answer of `/v1/log/consistency`, or its `data`; not needed for one and the same size
+ */
+export function verifyOneLog(one: Checkpoint, other: Checkpoint, proof?: string): void {
+  demand(one.origin === other.origin, `The checkpoints are of two logs: ${one.origin} and ${other.origin}.`);
+  const [earlier, later] = one.size <= other.size ? [one, other] : [other, one];
+  const sizes = `from ${earlier.size} to ${later.size}`;
+  if (earlier.size === later.size) verifyConsistency(earlier, later, []);
+  else {
+    demand(proof !== undefined, `A proof of consistency ${sizes} is needed.`);
+    const { from, to, path } = membersOf(dataOf(parseJson(proof)), 'The proof', 'from to path');
+    demand(from === earlier.size && to === later.size, `The proof of consistency is not ${sizes}.`);
+    verifyConsistency(earlier, later, pathOf(path, 'The proof of consistency'));
+  }
+}
+
+// --- Command line ---------------------------------------------------------------------------------------------------
+
+const USAGE = `usage: npm run -s verify -- RECEIPT [--key KEY] [--since CHECKPOINT [--consistency PROOF]]
+
+  RECEIPT        file with the answer of /v1/receipts
+  --key          a key of the log, or a file with the answer of /.well-known/almanac-keys.json
+  --since        file with a checkpoint that was kept earlier: the log must extend it
+  --consistency  file with the answer of /v1/log/consistency from the one size to the other`;
+
+const OPTIONS = {
+  key: { type: 'string' },
+  since: { type: 'string' },
+  consistency: { type: 'string' },
+} as const;
+
+function describe({ row, descriptor, edition, checkpoint }: Verified): string[] {
+  const bounds = row.ci_lo === null && row.ci_hi === null ? '' : `, bounds ${row.ci_lo} to ${row.ci_hi}`;
+  const marks = `${row.status === null ? '' : `, status ${row.status}`}${row.projected === true ? ', projected' : ''}`;
+  const sources = Array.isArray(descriptor.sources) ? descriptor.sources : [];
+  return [
+    `${descriptor.indicator}, ${row.iso3}, ${row.year}: ${row.value} (unit: ${descriptor.unit})${bounds}${marks}`,
+    `in edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
+    `from ${sources.length} upstream files of ${descriptor.provider}:`,
+    ...sources.map((source) => `  ${canonicalJson(source)}`),
+  ];
+}
+
+function main(args: string[]): number {
+  try {
+    const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+    const [file, ...more] = positionals;
+    if (file === undefined || more.length > 0) throw new TypeError('one receipt is expected');
+    const read = (path: string): string => readFileSync(path, 'utf8');
+    const { key, since, consistency } = values;
+    const keys = key === undefined ? [] : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
+    const verified = verifyReceipt(read(file), keys);
+    const proof = consistency === undefined ? undefined : read(consistency);
+    if (since !== undefined) verifyOneLog(readCheckpoint(read(since), keys), verified.checkpoint, proof);
+    const verdict = `Verified. This was published, signed by the key ${verified.checkpoint.signedBy.join(' and ')}:`;
+    const open = 'The proofs are sound, but without --key nobody has vouched for them:';
+    console.log([keys.length > 0 ? verdict : open, ...describe(verified)].join('\n'));
+    return keys.length > 0 ? 0 : 3;
+  } catch (error) {
+    if (error instanceof Refused) console.error(`Refused. ${error.message}`);
+    else console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return error instanceof Refused ? 1 : 2;
+  }
+}
+
+if (import.meta.main) process.exitCode = main(process.argv.slice(2));

@@ -1,0 +1,223 @@
+/** Everything that a verifier has to refuse, made from what it has to accept. */
+import type { Receipt } from '../../../data/proofs/receipt.ts';
+import { type SigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
+import { readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
+
+/** What a verifier is given, as texts of files. */
+export interface Evidence {
+  receipt: string;
+  keys: string;
+  since?: string;
+  consistency?: string;
+}
+
+export interface Genuine {
+  receipt: Receipt;
+  keys: unknown;
+  /** A checkpoint before that of the receipt, and the proof from the one to the other. */
+  earlier: string;
+  consistency: { from: number; to: number; path: string[] };
+  /** The key that signed the receipt's checkpoint, and one of the same name that nobody trusts. */
+  key: SigningKey;
+  stranger: SigningKey;
+}
+
+type Draft = { -readonly [Name in keyof Receipt]: Receipt[Name] };
+
+const flipped = (hash: string): string => (hash.startsWith('0') ? '1' : '0') + hash.slice(1);
+const PROOFS = ['row', 'descriptor', 'indicator', 'edition'] as const;
+
+/** Changes of what a receipt says. */
+const CLAIMS: Record<string, (receipt: Draft) => void> = {
+  'a digit of the value': ({ row }) => {
+    row.value =
+      row.value === null
+        ? 0
+        : Number(String(row.value).replace(/\d(?=\D*$)/, (d) => String((Number(d) + 1) % 10)));
+  },
+  'the sign of the value': ({ row }) => {
+    row.value = row.value ? -row.value : 1;
+  },
+  'the value removed or made up': ({ row }) => {
+    row.value = row.value === null ? 1 : null;
+  },
+  'the year': ({ row }) => {
+    row.year += 1;
+  },
+  'the country': ({ row }) => {
+    row.iso3 = row.iso3 === 'DEU' ? 'FRA' : 'DEU';
+  },
+  'the lower bound': ({ row }) => {
+    row.ci_lo = (row.ci_lo ?? 0) + 1;
+  },
+  'the upper bound': ({ row }) => {
+    row.ci_hi = (row.ci_hi ?? 0) + 1;
+  },
+  'the status': ({ row }) => {
+    row.status = row.status === null ? 'provisional' : null;
+  },
+  'the mark of a projection': ({ row }) => {
+    row.projected = !row.projected;
+  },
+  'the unit': ({ descriptor }) => {
+    descriptor.unit = `${descriptor.unit ?? ''} `;
+  },
+  'the indicator': ({ descriptor }) => {
+    descriptor.indicator += 's';
+  },
+  'the provider': ({ descriptor }) => {
+    descriptor.provider += 's';
+  },
+  'the hash of a source': ({ descriptor }) => {
+    const [first] = descriptor.sources;
+    if (first) first.sha256 = flipped(first.sha256);
+    else
+      descriptor.sources.push({
+        url: 'https://x.example/',
+        sha256: '0'.repeat(64),
+        bytes: 1,
+        fetched_at: '',
+      });
+  },
+  'a source left out or made up': ({ descriptor }) => {
+    if (!descriptor.sources.pop())
+      descriptor.sources.push({ url: '', sha256: '0'.repeat(64), bytes: 0, fetched_at: '' });
+  },
+  'the number of rows': (receipt) => {
+    receipt.rows += 1;
+  },
+  'the id of the edition': ({ edition }) => {
+    edition.edition = edition.edition.replace(/^2026/, '2025');
+  },
+  'the time of publication': ({ edition }) => {
+    edition.published_at = edition.published_at.replace(/^2026/, '2025');
+  },
+  'the manifest': ({ edition }) => {
+    edition.manifest = flipped(edition.manifest);
+  },
+  'the number of indicators': ({ edition }) => {
+    edition.indicators += 1;
+  },
+  'a leaf passed off as a node': (receipt) => {
+    // The row's leaf as if it stood one level higher, in a tree of half the size.
+    const { row } = receipt.proofs;
+    receipt.proofs.row = { index: Math.floor(row.index / 2), path: row.path.slice(1) };
+    receipt.rows = Math.ceil((receipt.rows + 1) / 2) - 1;
+  },
+  'the row passed off as the descriptor': (receipt) => {
+    receipt.proofs.descriptor = receipt.proofs.row;
+  },
+};
+for (const name of PROOFS) {
+  CLAIMS[`the path of the ${name} cut`] = ({ proofs }) => {
+    if (proofs[name].path.pop() === undefined) proofs[name].index += 1;
+  };
+  CLAIMS[`the path of the ${name} cut at the leaf`] = ({ proofs }) => {
+    if (proofs[name].path.shift() === undefined) proofs[name].index += 1;
+  };
+  CLAIMS[`the path of the ${name} padded`] = ({ proofs }) => {
+    proofs[name].path.push('0'.repeat(64));
+  };
+  CLAIMS[`the path of the ${name} padded at the leaf`] = ({ proofs }) => {
+    proofs[name].path.unshift('0'.repeat(64));
+  };
+  CLAIMS[`the place of the ${name}`] = ({ proofs }) => {
+    proofs[name].index = proofs[name].index === 0 ? 1 : proofs[name].index - 1;
+  };
+  CLAIMS[`the place of the ${name} outside its tree`] = ({ proofs }) => {
+    proofs[name].index += 2 ** 32;
+  };
+}
+
+/** Texts that mean two things, or hold more or less than a receipt does. */
+const TEXTS: Record<string, (text: string) => string> = {
+  'a name twice': (text) => text.replace('"year":', '"year":1,"year":'),
+  'a name twice, once with escapes': (text) => text.replace('"year":', '"ye\\u0061r":1,"year":'),
+  'a number that is not equal to its double': (text) => text.replace(/"rows":\d+/, '$&.00000000000000000001'),
+  'a number too large': (text) => text.replace(/"rows":\d+/, '"rows":1e400'),
+  'a member too many': (text) => text.replace('"rows":', '"true":true,"rows":'),
+  'a member too few': (text) => text.replace(/"rows":\d+,/, ''),
+  'a member too many in the row': (text) => text.replace('"year":', '"rank":1,"year":'),
+  'another format': (text) => text.replace('almanac-receipt/1', 'almanac-receipt/2'),
+  'a count as a text': (text) => text.replace(/"rows":(\d+)/, '"rows":"$1"'),
+  'hashes in capitals': (text) => text.replace(/"[0-9a-f]{64}"\]/g, (hash) => hash.toUpperCase()),
+  'no JSON': (text) => text.slice(0, -1),
+};
+
+/** @returns what a verifier must refuse, by name */
+export function tampered({
+  receipt,
+  keys,
+  earlier,
+  consistency,
+  key,
+  stranger,
+}: Genuine): Record<string, Evidence> {
+  const keyList = JSON.stringify(keys);
+  const genuine: Evidence = { receipt: JSON.stringify(receipt), keys: keyList };
+  const withReceipt = (change: Partial<Receipt>): Evidence => ({
+    receipt: JSON.stringify({ ...receipt, ...change }),
+    keys: keyList,
+  });
+  const head = readCheckpoint(receipt.checkpoint, []);
+  const otherRoot = { ...head, root: Buffer.alloc(32, 7) };
+  const [signed = '', bytes = ''] = receipt.checkpoint.trimEnd().split(/ (?=\S+$)/);
+  const forged = Buffer.from(bytes, 'base64');
+  forged.writeUInt8(forged.readUInt8(20) ^ 1, 20);
+  const since: Evidence = { ...genuine, since: earlier, consistency: JSON.stringify(consistency) };
+  const forkedHead = { ...readCheckpoint(earlier, []), root: Buffer.alloc(32, 7) };
+  const { from, to, path } = consistency;
+  const proof = (change: Partial<typeof consistency>): Evidence => ({
+    ...since,
+    consistency: JSON.stringify({ ...consistency, ...change }),
+  });
+
+  const cases: Record<string, Evidence> = {
+    'the checkpoint of another edition': withReceipt({ checkpoint: earlier }),
+    'another root, signed by the log': withReceipt({ checkpoint: signCheckpoint(key, otherRoot) }),
+    'a checkpoint signed by a stranger': withReceipt({ checkpoint: signCheckpoint(stranger, head) }),
+    'a checkpoint of another log': withReceipt({
+      checkpoint: receipt.checkpoint.replace(/^.*\n/, 'other.example/log\n'),
+    }),
+    'a forged signature': withReceipt({ checkpoint: `${signed} ${forged.toString('base64')}\n` }),
+    'a checkpoint without signature': withReceipt({
+      checkpoint: receipt.checkpoint.replace(/\n—.*\n/, '\n'),
+    }),
+    'a checkpoint with a line too many': withReceipt({
+      checkpoint: receipt.checkpoint.replace('\n\n', '\nmore\n\n'),
+    }),
+    'a key that does not count for this size': {
+      ...genuine,
+      keys: JSON.stringify({
+        origin: key.name,
+        keys: [{ key: key.publicKey, from: head.size + 1, to: null }],
+      }),
+    },
+    'a key that counts no longer': {
+      ...genuine,
+      keys: JSON.stringify({ origin: key.name, keys: [{ key: key.publicKey, from: 1, to: head.size - 1 }] }),
+    },
+    'an earlier checkpoint that the log does not extend': {
+      ...since,
+      since: signCheckpoint(key, forkedHead),
+    },
+    'an earlier checkpoint without proof': { ...genuine, since: earlier },
+    'an earlier checkpoint of the same size with another root': {
+      ...genuine,
+      since: signCheckpoint(key, otherRoot),
+    },
+    'a proof of consistency that is cut': proof({ path: path.slice(0, -1) }),
+    'a proof of consistency that is padded': proof({ path: [...path, '0'.repeat(64)] }),
+    'a proof of consistency with another hash': proof({ path: path.map(flipped) }),
+    'a proof of consistency from another size': proof({ from: from + 1 }),
+    'a proof of consistency to another size': proof({ to: to + 1 }),
+  };
+  for (const [name, change] of Object.entries(CLAIMS)) {
+    const draft = structuredClone(receipt);
+    change(draft);
+    cases[name] = { ...genuine, receipt: JSON.stringify(draft) };
+  }
+  for (const [name, change] of Object.entries(TEXTS))
+    cases[name] = { ...genuine, receipt: change(genuine.receipt) };
+  return cases;
+}

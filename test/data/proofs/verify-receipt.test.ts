@@ -1,0 +1,122 @@
+/** The verifier accepts the test vectors of docs/receipts.md and refuses everything made from them. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
+import {
+  parseKey,
+  parseKeys,
+  Refused,
+  readCheckpoint,
+  verifyOneLog,
+  verifyReceipt,
+} from '../../../data/proofs/verify-receipt.ts';
+import { importsOf } from '../../style/repository.ts';
+import { type Evidence, tampered } from './tampering.ts';
+import { GENUINE, VECTORS } from './vectors.ts';
+
+const VERIFIER = 'data/proofs/verify-receipt.ts';
+const KEYS = JSON.stringify(VECTORS.keys);
+
+function verify({ receipt, keys, since, consistency }: Evidence): void {
+  const known = parseKeys(keys);
+  const { checkpoint } = verifyReceipt(receipt, known);
+  if (since !== undefined) verifyOneLog(readCheckpoint(since, known), checkpoint, consistency);
+}
+
+const outcomeOf = (evidence: Evidence): string => {
+  try {
+    verify(evidence);
+    return 'accepted';
+  } catch (error) {
+    return error instanceof Refused ? 'refused' : `failed: ${error}`;
+  }
+};
+
+describe('the verifier', () => {
+  it('accepts every row of the test vectors, as they are and as the answer of the API', () => {
+    for (const { receipt, earlier, consistency } of GENUINE) {
+      const since = { since: earlier, consistency: JSON.stringify({ data: consistency, meta: {} }) };
+      verify({ receipt: JSON.stringify(receipt), keys: KEYS, ...since });
+      verify({ receipt: JSON.stringify({ data: receipt, meta: {} }, null, 2), keys: KEYS });
+    }
+  });
+
+  const names = Object.keys(tampered(GENUINE[0] ?? expect.fail('no vector')));
+  it.each(names)('refuses: %s', (name) => {
+    const outcomes = GENUINE.map((genuine) => tampered(genuine)[name]).map((one) => one && outcomeOf(one));
+    expect(outcomes).toEqual(GENUINE.map(() => 'refused'));
+  });
+
+  it('imports only what Node.js brings along', () => {
+    expect(importsOf(VERIFIER).filter((name) => !name.startsWith('node:'))).toEqual([]);
+  });
+});
+
+describe('keys', () => {
+  it('are read back from the form in which they are written', () => {
+    const text = generateSigningKey('almanac.example/log');
+    const key = parseSigningKey(`${text}\n`);
+    expect(parseKey(key.publicKey)).toMatchObject({ name: 'almanac.example/log', id: key.id });
+  });
+
+  it('have the form of signed notes', () => {
+    // The example of golang.org/x/mod/sumdb/note.
+    const text = 'PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz';
+    const key = parseSigningKey(text);
+    expect(key.publicKey).toBe('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW');
+  });
+
+  it.each(['', 'PRIVATE+KEY+a+00000000+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz', 'a+00000000+AYEK'])(
+    'are refused when they are damaged: %j',
+    (text) => {
+      expect(() => parseSigningKey(text)).toThrow('not a signing key');
+      expect(() => parseKey(text)).toThrow('is not a key');
+    },
+  );
+});
+
+describe('the command line', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'alm-verify-'));
+  afterAll(() => rmSync(directory, { recursive: true }));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const run = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync('node', [VERIFIER, ...args], { encoding: 'utf8' });
+    return { status, said: stdout + stderr };
+  };
+  const receipt = file('receipt.json', JSON.stringify({ data: VECTORS.receipts[1], meta: {} }));
+  const keys = file('keys.json', KEYS);
+  const [, second] = VECTORS.keys.keys;
+
+  it('verifies with a list of keys, with one key, and against an earlier checkpoint', () => {
+    const since = file('checkpoint.txt', VECTORS.earlier);
+    const proof = file('proof.json', JSON.stringify({ data: VECTORS.consistency, meta: {} }));
+    const result = run(receipt, '--key', keys, '--since', since, '--consistency', proof);
+    expect(result.said).toContain('Verified. This was published, signed by the key 47341414');
+    expect(result.said).toContain(
+      'example.rain, DEU, 2023: 958 (unit: mm "net"), bounds 950.25 to 965.75, status',
+    );
+    expect(result.said).toContain('from 2 upstream files of example:');
+    expect(result.status).toBe(0);
+    expect(run(receipt, '--key', second?.key ?? '').status).toBe(0);
+  });
+
+  it('tells a refusal, a missing key and a usage error apart', () => {
+    const changed = file('changed.json', JSON.stringify(VECTORS.receipts[1]).replace('958', '959'));
+    expect(run(changed, '--key', keys)).toEqual({
+      status: 1,
+      said: 'Refused. Row and descriptor do not belong to one tree.\n',
+    });
+    expect(run(receipt)).toMatchObject({ status: 3, said: expect.stringContaining('nobody has vouched') });
+    for (const args of [[], ['absent.json'], [receipt, '--keys', keys], [receipt, keys]])
+      expect(run(...args)).toMatchObject({
+        status: 2,
+        said: expect.stringContaining('usage: npm run -s verify'),
+      });
+  });
+});
