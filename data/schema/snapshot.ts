@@ -1,34 +1,58 @@
 /**
- * The layout of a snapshot, which the build writes and the gateway reads.
+ * The layout of published snapshots, which the build writes and the gateway reads.
  *
- * A snapshot is a directory `<SNAPSHOT_DIR>/<id>/` that never changes once published. `manifest.json` is written
- * last and names every other file with its size and SHA-256; a directory without one is incomplete and ignored.
- * `<SNAPSHOT_DIR>/current` is a text file with the id of the served snapshot; it is replaced by one atomic rename.
+ *   <SNAPSHOT_DIR>/objects/<first two digits>/<sha256>   every published file, named by its content; never changes
+ *   <SNAPSHOT_DIR>/editions/<id>.json                    the manifest of a snapshot; never changes
+ *   <SNAPSHOT_DIR>/log.json                              all snapshots in the order of publication (see `publicationLog`)
+ *   <SNAPSHOT_DIR>/current                               the id of the served snapshot
  *
- *   manifest.json
- *   catalogue.json                         held in memory by the gateway (see `catalogueIndex`)
+ * A snapshot is published in this order: objects, manifest, log, pointer. Each file is replaced by one atomic rename, so
+ * a crash leaves unnamed objects, or a log that is one snapshot ahead of the pointer; the next build repairs both.
+ *
+ * A manifest gives names to objects. *Kept* files stay for ever and hold neither a time nor a snapshot's id, so what did
+ * not change is stored once. The names of a provider's kept files are a list of their own, which is an object, too:
+ *
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
- *   latest.parquet coverage.parquet catalogue.parquet
- *   concepts.json                          series of different providers with one concept (see `conceptLink`)
- *   sources.json ...                       lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
- *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
+ *   latest/<provider>.parquet              the latest value of each indicator and country
+ *   catalogue/<provider>.json              IndexedIndicator[] by id
+ *   relations/<provider>.json              related indicators by indicator id (see `relationsFile`)
+ *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
+ *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
+ *
+ * Kept files of no single provider: `countries.json`, `topics.json`. *Prerendered* files are kept for the newest
+ * SNAPSHOT_KEEP snapshots:
+ *
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
+ *   coverage.parquet catalogue.parquet                              tables over all indicators
+ *   concepts.json                          series of different providers with one concept (see `conceptLink`)
+ *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
  *
  * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Parquet uses V1 pages and Snappy, which every reader
  * supports.
  */
 import { z } from 'zod';
 import { editableFacts } from './overrides.ts';
-import { countryRecord, indicatorRecord, timestamp, topicRecord } from './records.ts';
+import {
+  accessTier,
+  countryRecord,
+  indicatorId,
+  indicatorRecord,
+  relatedEntry,
+  timestamp,
+  topicRecord,
+} from './records.ts';
 
-export const SNAPSHOT_FORMAT = 1;
+export const SNAPSHOT_FORMAT = 2;
 export const CURRENT_POINTER = 'current';
-export const MANIFEST = 'manifest.json';
-export const CATALOGUE = 'catalogue.json';
+export const PUBLICATION_LOG = 'log.json';
+export const EDITIONS = 'editions';
+export const OBJECTS = 'objects';
 export const CONCEPTS = 'concepts.json';
 export const STATISTICS = 'statistics.json';
+export const COUNTRIES = 'countries.json';
+export const TOPICS = 'topics.json';
 
 /** Two published series that seem to measure one concept, for review; strongest agreement first. */
 export const conceptLink = z.object({
@@ -70,35 +94,137 @@ export const ROUTE_FILES = {
 } as const;
 
 export const observationsFile = (indicatorId: string): string => `observations/${indicatorId}.parquet`;
+export const latestFile = (provider: string): string => `latest/${provider}.parquet`;
+export const catalogueFile = (provider: string): string => `catalogue/${provider}.json`;
+export const relationsFile = (provider: string): string => `relations/${provider}.json`;
+export const termsFile = (provider: string): string => `terms/${provider}.json`;
 export const indicatorFile = (indicatorId: string): string => `routes/indicators/${indicatorId}.json`;
 export const countryFile = (iso3: string): string => `routes/countries/${iso3}.json`;
 
+/** The provider of an indicator: the part of its id before the dot. */
+export const providerOf = (indicatorId: string): string => indicatorId.slice(0, indicatorId.indexOf('.'));
+
 /** Snapshot ids sort by time and name their content: `20261120T020000Z-3f2a9c1b`. */
 export const SNAPSHOT_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+export const snapshotId = z.string().regex(SNAPSHOT_ID);
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/** The place of an object below the snapshot directory. */
+export const objectPath = (sha256: string): string => `${OBJECTS}/${sha256.slice(0, 2)}/${sha256}`;
+export const manifestPath = (id: string): string => `${EDITIONS}/${id}.json`;
+
+export const fileRef = z.object({
+  bytes: z.int(),
+  sha256,
+  /** Hash of the file's inputs. A file with unchanged inputs is taken over into the next snapshot. */
+  inputs: z.string().optional(),
+});
+export type FileRef = z.infer<typeof fileRef>;
+
+/** Files by name. */
+export const fileList = z.record(z.string(), fileRef);
+export type FileList = z.infer<typeof fileList>;
+
+export const snapshotCounts = z.object({
+  providers: z.int(),
+  indicators: z.int(),
+  countries: z.int(),
+  observations: z.int(),
+});
 
 export const manifest = z.object({
   format: z.literal(SNAPSHOT_FORMAT),
-  id: z.string().regex(SNAPSHOT_ID),
+  id: snapshotId,
+  /** The moment of publication. */
   generated_at: timestamp,
-  counts: z.object({
-    providers: z.int(),
-    indicators: z.int(),
-    countries: z.int(),
-    observations: z.int(),
-  }),
+  counts: snapshotCounts,
   /** The lake run of each provider, for tracing figures. */
   runs: z.record(z.string(), z.string()),
-  files: z.record(
-    z.string(),
-    z.object({
-      bytes: z.int(),
-      sha256: z.string().regex(/^[0-9a-f]{64}$/),
-      /** Hash of the file's inputs. A file with unchanged inputs is hard-linked into the next snapshot. */
-      inputs: z.string().optional(),
-    }),
-  ),
+  /** Hash of everything that is published but times. A build that finds its own hash served publishes nothing. */
+  content: sha256,
+  /** The list of each provider's kept files, as an object: a `fileList`. */
+  providers: z.record(z.string(), fileRef),
+  /** Kept files of no single provider. */
+  kept: fileList,
+  /** The list of prerendered files, as an object: a `fileList`. */
+  prerendered: fileRef,
 });
 export type Manifest = z.infer<typeof manifest>;
+
+/** What changed in an edition, by provider. */
+export const editionCounts = z.object({
+  /** Indicators. */
+  added: z.int(),
+  withdrawn: z.int(),
+  renamed: z.int(),
+  revised: z.int(),
+});
+
+/** One published snapshot, as the log lists it. The first five members are its leaf in the tree of the log. */
+export const logEntry = z.object({
+  edition: snapshotId,
+  published_at: timestamp,
+  indicators: z.int(),
+  /** Root of the tree over its indicators. */
+  root: sha256,
+  /** SHA-256 of its manifest. */
+  manifest: sha256,
+  /** The edition that was served before, with which `changes` compares it; null for the first. */
+  base: snapshotId.nullable(),
+  counts: snapshotCounts,
+  /** What changed, as an object: `editionChanges`. Null for an edition without a base. */
+  changes: fileRef.nullable(),
+  /** By provider, only those with a change. */
+  changed: z.record(z.string(), editionCounts),
+  /** Made from the lake afterwards, of a time before the first publication. */
+  backfilled: z.literal(true).optional(),
+});
+export type LogEntry = z.infer<typeof logEntry>;
+
+/** `log.json`. An edition is rolled back when it is not served and no ancestor (by `base`) of the served one. */
+export const publicationLog = z.object({
+  /** In the order in which they were added to the log. */
+  editions: z.array(logEntry),
+  /** The signed head of the log, a C2SP checkpoint. */
+  checkpoint: z.string(),
+});
+export type PublicationLog = z.infer<typeof publicationLog>;
+
+/** Figures that changed in one indicator, and their rows as an object (Parquet, REVISION columns of an edition). */
+export const indicatorRevisions = z.object({
+  added: z.int(),
+  changed: z.int(),
+  withdrawn: z.int(),
+  restored: z.int(),
+  file: fileRef,
+});
+
+/** What changed in an edition, by indicator. */
+export const editionChanges = z.object({
+  added: z.array(indicatorId),
+  withdrawn: z.array(indicatorId),
+  renamed: z.array(z.object({ from: indicatorId, to: indicatorId })),
+  revised: z.record(z.string(), indicatorRevisions),
+});
+export type EditionChanges = z.infer<typeof editionChanges>;
+
+/** Columns of the revisions of one indicator in one edition, sorted by iso3, year. `old_` is the base edition. */
+export const EDITION_REVISION_COLUMNS = {
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  kind: 'VARCHAR', // added, changed, withdrawn, restored
+  old_value: 'DOUBLE',
+  new_value: 'DOUBLE',
+  old_ci_lo: 'DOUBLE',
+  new_ci_lo: 'DOUBLE',
+  old_ci_hi: 'DOUBLE',
+  new_ci_hi: 'DOUBLE',
+  old_status: 'VARCHAR',
+  new_status: 'VARCHAR',
+  old_projected: 'BOOLEAN',
+  new_projected: 'BOOLEAN',
+} as const;
 
 /** One indicator in the gateway: the public record, and fields for sorting and filtering. */
 export const indexedIndicator = z.object({
@@ -112,14 +238,29 @@ export const indexedIndicator = z.object({
 });
 export type IndexedIndicator = z.infer<typeof indexedIndicator>;
 
-/** `catalogue.json`. Countries and indicators come ordered by name (`Intl.Collator("en")`, ties by id). */
-export const catalogueIndex = z.object({
-  generated_at: timestamp,
-  topics: z.array(topicRecord).length(13),
-  countries: z.array(countryRecord),
-  indicators: z.array(indexedIndicator),
+/** `catalogue/<provider>.json`, by id. */
+export const providerCatalogue = z.array(indexedIndicator);
+
+/** `relations/<provider>.json`: strongest first. */
+export const relations = z.record(z.string(), z.array(relatedEntry));
+
+/** An indicator that earlier snapshots have and this one no longer has, and the terms that govern it today. */
+export const vanishedIndicator = z.object({
+  id: indicatorId,
+  access_tier: accessTier,
+  licence: z.string(),
+  licence_url: z.string().nullable(),
+  attribution: z.string(),
 });
-export type CatalogueIndex = z.infer<typeof catalogueIndex>;
+export type VanishedIndicator = z.infer<typeof vanishedIndicator>;
+
+/** The catalogue of a snapshot. Countries and indicators come ordered by name (`Intl.Collator("en")`, ties by id). */
+export interface CatalogueIndex {
+  generated_at: string;
+  topics: z.infer<typeof topicRecord>[];
+  countries: z.infer<typeof countryRecord>[];
+  indicators: IndexedIndicator[];
+}
 
 /** English collation, so that Åland sorts with A; ties by id. */
 const collator = new Intl.Collator('en');
