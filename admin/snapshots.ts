@@ -1,13 +1,15 @@
 /** The snapshot being served and the snapshots that can be served. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EditableFacts } from '../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../data/schema/records.ts';
-import { CURRENT_POINTER, MANIFEST, type Manifest, manifest, SNAPSHOT_ID } from '../data/schema/snapshot.ts';
+import { CURRENT_POINTER, type Manifest, PUBLICATION_LOG, publicationLog } from '../data/schema/snapshot.ts';
 
 export interface ServedSnapshot {
   id: string;
   manifest: Manifest;
+  /** Of its files, kept and prerendered. */
+  size: { files: number; bytes: number };
   catalogue: {
     indicators: ReadonlyMap<string, { record: IndicatorRecord; original: EditableFacts | null }>;
     countriesByCode: ReadonlyMap<string, CountryRecord>;
@@ -28,15 +30,13 @@ export interface SnapshotSummary {
 
 export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: number): SnapshotSummary | null {
   if (snapshot === null) return null;
-  const { counts, files, generated_at } = snapshot.manifest;
+  const { counts, generated_at } = snapshot.manifest;
   const generated_at_ms = Date.parse(generated_at);
-  const sizes = Object.values(files).map(({ bytes }) => bytes);
   return {
     id: snapshot.id,
     generated_at_ms,
     age_ms: now_ms - generated_at_ms,
-    bytes: sizes.reduce((sum, size) => sum + size, 0),
-    files: sizes.length,
+    ...snapshot.size,
     ...counts,
   };
 }
@@ -49,25 +49,18 @@ export interface ListedSnapshot {
   indicators: number;
 }
 
-/** Published snapshots, newest first. Skips snapshots without a valid manifest. */
+/** Published snapshots, newest first; none while the log cannot be read. */
 export async function listSnapshots(directory: string): Promise<ListedSnapshot[]> {
-  const names = (await readdir(directory).catch(() => [])).filter((name) => SNAPSHOT_ID.test(name));
-  const current = (await readFile(join(directory, CURRENT_POINTER), 'utf8').catch(() => '')).trim();
-  const listed = await Promise.all(
-    names.map(async (id): Promise<ListedSnapshot | null> => {
-      const text = await readFile(join(directory, id, MANIFEST), 'utf8').catch(() => 'null');
-      const read = manifest.pick({ generated_at: true, counts: true }).safeParse(JSON.parse(text));
-      if (!read.success) return null;
-      const { generated_at, counts } = read.data;
-      const { observations, indicators } = counts;
-      return {
-        id,
-        current: id === current,
-        generated_at_ms: Date.parse(generated_at),
-        observations,
-        indicators,
-      };
-    }),
-  );
-  return listed.filter((one) => one !== null).sort((a, b) => (a.id < b.id ? 1 : -1));
+  const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
+  const current = (await read(CURRENT_POINTER)).trim();
+  const log = publicationLog.safeParse(JSON.parse((await read(PUBLICATION_LOG)) || 'null'));
+  return (log.data?.editions ?? [])
+    .map(({ edition, published_at, counts: { observations, indicators } }) => ({
+      id: edition,
+      current: edition === current,
+      generated_at_ms: Date.parse(published_at),
+      observations,
+      indicators,
+    }))
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
 }

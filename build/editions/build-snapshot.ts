@@ -1,12 +1,12 @@
 /**
- * Builds a snapshot from the lake: plan, observation files, tables, relations, rendered bodies, verification,
- * publication. One build runs at a time. When a step fails, the served snapshot stays.
+ * Builds a snapshot from the lake: plan, observation files, tables, relations, quality report, verification, rendered
+ * bodies, publication. One build runs at a time. When a step fails, or nothing changed, the served snapshot stays.
  */
-import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Additions } from '../../data/schema/additions.ts';
 import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
@@ -16,13 +16,15 @@ import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import {
   type ConceptLink,
+  type FileList,
+  type IndexedIndicator,
+  latestFile,
   type Manifest,
   observationsFile,
-  SNAPSHOT_FORMAT,
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
 import { yearOf } from '../lake/projection-rule.ts';
-import { type Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { type Draft, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
@@ -30,10 +32,12 @@ import { DuckSession } from '../runtime/duckdb.ts';
 import type { Replacement } from '../runtime/durable-files.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
+import { type BaseEdition, showBase } from './base-edition.ts';
 import { FileWriter } from './file-writer.ts';
+import { renderKept } from './kept-files.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
-import { fileCount, type PublicData, renderFiles } from './prerender.ts';
+import { contentHash, type PublicData, renderRoutes, routeCount } from './prerender.ts';
 import {
   countryDetails,
   countryRecords,
@@ -45,10 +49,12 @@ import { findRelations } from './relations.ts';
 import {
   dropCountrySeries,
   type IndicatorCoverage,
+  providersOf,
   TABLE_FILES,
   writeSummaryTables,
 } from './summary-tables.ts';
 import { findTwins } from './twins.ts';
+import { vanishedIndicators } from './vanished.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -69,13 +75,16 @@ export interface BuildDependencies {
 }
 
 export interface BuildSummary {
+  /** Id of the snapshot that is served now. */
   snapshot: string;
+  /** False when nothing changed, so that nothing was published. */
+  is_new: boolean;
   generated_at: string;
   counts: Manifest['counts'];
-  /** Observation files linked from the previous snapshot. */
+  /** Observation files taken over from the snapshot before. */
   reused: number;
   quality: QualityCounts;
-  /** Snapshots removed by retention. */
+  /** Snapshots whose prerendered files were removed. */
   removed: string[];
   /** Milliseconds by step. */
   steps_ms: Record<string, number>;
@@ -140,17 +149,24 @@ async function reportBuild(
   }
 }
 
-/** What a build has written when the observation files are there. */
+/** What a build has when the observation files are written. */
 interface Written {
   directory: string;
   plan: SnapshotPlan;
-  /** The served snapshot. */
-  previous: Published | null;
-  /** The series whose files were linked from it. */
+  base: BaseEdition | null;
+  /** The series whose files were linked from the base edition. */
   linked: ReadonlySet<string>;
 }
 
 type Findings = Omit<QualityReport, 'statistics'>;
+
+/** All data of a snapshot and its kept files, before it has a time. */
+interface Prepared extends Written {
+  data: PublicData;
+  coverage: ReadonlyMap<string, IndicatorCoverage>;
+  quality: Findings;
+  kept: FileWriter;
+}
 
 class Build {
   readonly #deps: BuildDependencies;
@@ -165,7 +181,7 @@ class Build {
   }
 
   async run(): Promise<BuildSummary> {
-    const { settings, curated, log, overrides: given = new Map() } = this.#deps;
+    const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
     const plan = await this.#step('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
@@ -173,63 +189,46 @@ class Build {
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has data that may be published');
     const directory = await this.#storage.begin();
-    let report: Replacement | null = null;
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
       memoryMb: MEMORY_MB,
     });
+    let report: Replacement | null = null;
     try {
-      const { manifest, reused, quality } = await this.#writeFiles(duck, directory, plan);
-      const reports = new QualityReports(settings.LAKE_DIR);
-      report = await this.#step('quality', () => reports.draft(duck, quality));
-      const { id } = await this.#step('publish', () => this.#storage.seal(directory, manifest));
-      const removed = await this.#step('publish', async () => {
-        await this.#storage.publish(id);
-        await report?.commit();
-        return this.#storage.prune(settings.SNAPSHOT_KEEP);
-      });
-      this.#deps.observer?.onExcluded?.(plan.excluded);
-      this.#deps.observer?.onQuality?.(operatorReportOf(quality, manifest.generated_at));
-      const summary: BuildSummary = {
-        snapshot: id,
-        generated_at: manifest.generated_at,
-        counts: manifest.counts,
-        reused,
-        quality: quality.counts,
-        removed,
-        steps_ms: this.#steps,
-      };
-      log.info(summary, 'snapshot published');
-      return summary;
+      const prepared = await this.#prepare(duck, directory, plan, overrides);
+      report = await this.#step('quality', () =>
+        new QualityReports(settings.LAKE_DIR).draft(duck, prepared.quality),
+      );
+      return await this.#publishIfNew(prepared, report);
     } finally {
       await report?.discard();
       await duck.close();
-      // Sealing renames the directory, so this removes only a failed build.
       await rm(directory, { recursive: true, force: true });
     }
   }
 
-  /** Writes and verifies all files, and flushes them to disk. */
-  async #writeFiles(
+  /** Writes and verifies everything that holds no time, and flushes it to disk. */
+  async #prepare(
     duck: DuckSession,
     directory: string,
     plan: SnapshotPlan,
-  ): Promise<{ manifest: Manifest; reused: number; quality: Findings }> {
+    overrides: Overrides,
+  ): Promise<Prepared> {
     const { indicators, countries } = plan;
-    const previous = await this.#storage.current();
+    const base = await showBase(this.#storage, directory);
     const served = countries.map((country) => country.iso3);
     await prepareTables(duck, served, indicators);
     const linked = await this.#step('materialise', () =>
-      writeObservations(duck, directory, indicators, previous, (done) =>
+      writeObservations(duck, directory, indicators, base, (done) =>
         this.#progress('materialise', done, indicators.length, 'indicators'),
       ),
     );
-    const writer = new FileWriter(directory);
-    const { coverage, quality } = await this.#writeBodies(duck, writer, {
-      directory,
-      plan,
-      previous,
-      linked,
+    const written: Written = { directory, plan, base, linked };
+    const { data, coverage, quality, additions } = await this.#collectPublicData(duck, written);
+    const kept = new FileWriter(directory);
+    await this.#step('records', async () => {
+      const vanished = await vanishedIndicators(plan, base, this.#deps.curated, overrides);
+      await kept.writeAll(renderKept({ ...data, additions, vanished }), () => {});
     });
     await this.#step('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
@@ -237,35 +236,123 @@ class Build {
       await verifyFigures(duck, directory, fresh, coverage, (done) =>
         this.#progress('verify', done, fresh.length, 'indicators'),
       );
-      await verifyWithheld(directory, plan);
+      await verifyWithheld(directory, Object.keys(kept.files), plan);
     });
     await this.#step('flush', async () => {
       const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
-      await writer.adopt([...inputs.keys(), ...Object.values(TABLE_FILES)], inputs);
-      await writer.flush();
+      await kept.adopt([...inputs.keys(), ...providersOf(indicators).map(latestFile)], inputs);
+      await kept.flush();
     });
-    return { manifest: this.#manifest(writer.files, plan, coverage), reused: linked.size, quality };
+    return { ...written, data, coverage, quality, kept };
   }
 
-  /** Writes the tables and the rendered bodies. Only what it returns outlives this call, so that memory is freed. */
-  async #writeBodies(
-    duck: DuckSession,
-    writer: FileWriter,
-    written: Written,
-  ): Promise<{ coverage: Map<string, IndicatorCoverage>; quality: Findings }> {
-    const { data, coverage, quality } = await this.#collectPublicData(duck, written);
-    await this.#step('prerender', () =>
-      writer.writeAll(renderFiles(data), (done) =>
-        this.#progress('prerender', done, fileCount(data), 'files'),
+  async #publishIfNew(prepared: Prepared, report: Replacement): Promise<BuildSummary> {
+    const { plan, base, linked, quality, kept, data } = prepared;
+    const content = contentHash(kept.files, data);
+    const isNew = base?.manifest.content !== content || !(await this.#isServable(base));
+    const { manifest, removed } = isNew
+      ? await this.#publish(prepared, content, report)
+      : await this.#keepServing(prepared, base.manifest, report);
+    const { log, observer } = this.#deps;
+    observer?.onExcluded?.(plan.excluded);
+    observer?.onQuality?.(operatorReportOf(quality, manifest.generated_at));
+    const summary: BuildSummary = {
+      snapshot: manifest.id,
+      is_new: isNew,
+      generated_at: manifest.generated_at,
+      counts: manifest.counts,
+      reused: linked.size,
+      quality: quality.counts,
+      removed,
+      steps_ms: this.#steps,
+    };
+    log.info(summary, isNew ? 'snapshot published' : 'nothing changed: no snapshot published');
+    return summary;
+  }
+
+  /** Whether all prerendered files are there. */
+  async #isServable(base: BaseEdition): Promise<boolean> {
+    const files = await this.#storage.prerendered(base);
+    if (files === null) return false;
+    const isPresent = await Promise.all(
+      Object.values(files).map((ref) =>
+        access(this.#storage.pathOf(ref)).then(
+          () => true,
+          () => false,
+        ),
       ),
     );
-    return { coverage, quality };
+    return !isPresent.includes(false);
+  }
+
+  /** The kept files replace those that were found damaged. */
+  async #keepServing(
+    { directory, kept }: Prepared,
+    manifest: Manifest,
+    report: Replacement,
+  ): Promise<{ manifest: Manifest; removed: string[] }> {
+    await this.#step('publish', async () => {
+      await this.#storage.adopt(directory, kept.files);
+      await report.commit();
+    });
+    return { manifest, removed: [] };
+  }
+
+  async #publish(
+    prepared: Prepared,
+    content: string,
+    report: Replacement,
+  ): Promise<{ manifest: Manifest; removed: string[] }> {
+    const { directory, plan, base, coverage, kept, data } = prepared;
+    const generatedAt = await this.#timeOfPublication();
+    const prerendered = await this.#prerender(directory, data, plan, formatTimestamp(generatedAt));
+    const facts = this.#facts(plan, coverage, content, generatedAt);
+    return this.#step('publish', async () => {
+      const draft = { directory, kept: kept.files, prerendered, facts };
+      const sealed = await this.#storage.seal(draft);
+      await this.#storage.publish(sealed, {
+        root: content,
+        base: base?.id ?? null,
+        changes: null,
+        changed: {},
+      });
+      await report.commit();
+      const removed = await this.#storage.prune(this.#deps.settings.SNAPSHOT_KEEP);
+      return { manifest: sealed.manifest, removed };
+    });
+  }
+
+  /** Now, in whole seconds, and later than every edition. */
+  async #timeOfPublication(): Promise<number> {
+    const { editions } = await this.#storage.log();
+    const newest = Math.max(...editions.map(({ published_at }) => Date.parse(published_at)), 0);
+    return Math.max(Math.floor(this.#deps.now() / 1000) * 1000, newest + 1000);
+  }
+
+  async #prerender(
+    directory: string,
+    data: PublicData,
+    plan: SnapshotPlan,
+    generatedAt: string,
+  ): Promise<FileList> {
+    const writer = new FileWriter(directory);
+    await this.#step('prerender', () =>
+      writer.writeAll(renderRoutes(data, generatedAt), (done) =>
+        this.#progress('prerender', done, routeCount(data), 'files'),
+      ),
+    );
+    await this.#step('verify', () => verifyWithheld(directory, Object.keys(writer.files), plan));
+    await this.#step('flush', async () => {
+      await writer.adopt(Object.values(TABLE_FILES), new Map());
+      await writer.flush();
+    });
+    return writer.files;
   }
 
   async #collectPublicData(
     duck: DuckSession,
     written: Written,
-  ): Promise<{ data: PublicData; coverage: Map<string, IndicatorCoverage>; quality: Findings }> {
+  ): Promise<Pick<Prepared, 'data' | 'coverage' | 'quality'> & { additions: Additions }> {
     const { directory, plan } = written;
     const { curated } = this.#deps;
     const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step('tables', () =>
@@ -284,78 +371,61 @@ class Build {
       countryDetails(plan, curated.topics, records, latest),
     );
     const data: PublicData = {
-      generatedAt: formatTimestamp(this.#startedAt),
       topics: topicRecords(curated.topics, records, topicCountries),
       countries: countryRecords(plan),
-      indicators: plan.indicators.map(({ topicOrder, original }, index) => {
-        const record = records[index];
-        if (!record) throw new RangeError('a planned indicator without a record');
-        const { yr_max: last, latest_year: observed } = record.coverage ?? {
-          yr_max: null,
-          latest_year: null,
-        };
-        const hasProjections = last !== null && (observed === null || last > observed);
-        return {
-          record,
-          topic_order: topicOrder,
-          has_projections: hasProjections,
-          ...(original && { original }),
-        };
-      }),
+      indicators: indexIndicators(plan, records),
       freshness: freshnessRecords(plan, coverage),
       coverage: coverageRecords(plan, countryCoverage),
       details,
       related,
       concepts,
       statistics,
-      additions: {
-        sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
-        quality: publicFindingsOf(quality.findings, plan),
-        twins,
-      },
     };
-    return { data, coverage, quality };
+    const additions: Additions = {
+      sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
+      quality: publicFindingsOf(quality.findings, plan),
+      twins,
+    };
+    return { data, coverage, quality, additions };
   }
 
   async #reportQuality(
     duck: DuckSession,
-    written: Written,
+    { base, ...written }: Written,
     records: readonly IndicatorRecord[],
     concepts: readonly ConceptLink[],
   ): Promise<QualityReport> {
     const { curated, log, settings } = this.#deps;
     const startedAt = this.#startedAt;
     return this.#step('quality', async () => {
-      const input = { ...written, duck, curated, records, concepts, log, startedAt };
+      const input = { ...written, previous: base, duck, curated, records, concepts, log, startedAt };
       const report = await reportQuality({ ...input, lakeDir: settings.LAKE_DIR });
       await dropCountrySeries(duck);
       return report;
     });
   }
 
-  #manifest(
-    files: Manifest['files'],
+  #facts(
     plan: SnapshotPlan,
     coverage: ReadonlyMap<string, IndicatorCoverage>,
-  ): Manifest {
-    const sorted = Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
-    const hash = createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
-    const providers = new Set(plan.indicators.map(({ providerId }) => providerId));
+    content: string,
+    generatedAt: number,
+  ): Draft['facts'] {
+    const providers = providersOf(plan.indicators);
     const runs = plan.providers.flatMap(({ definition, run }): [string, string][] =>
-      run && providers.has(definition.id) ? [[definition.id, run.record.run_id]] : [],
+      run && providers.includes(definition.id) ? [[definition.id, run.record.run_id]] : [],
     );
     return {
-      format: SNAPSHOT_FORMAT,
-      id: `${compactTime(this.#startedAt)}-${hash.slice(0, 8)}`,
-      generated_at: formatTimestamp(this.#startedAt),
+      id: `${compactTime(generatedAt)}-${content.slice(0, 8)}`,
+      generated_at: formatTimestamp(generatedAt),
       counts: {
-        providers: providers.size,
+        providers: providers.length,
         indicators: plan.indicators.length,
         countries: plan.countries.length,
         observations: [...coverage.values()].reduce((sum, { rows }) => sum + rows, 0),
       },
       runs: Object.fromEntries(runs),
-      files: sorted,
+      content,
     };
   }
 
@@ -377,4 +447,19 @@ class Build {
     this.#deps.signal?.throwIfAborted();
     this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
   }
+}
+
+function indexIndicators(plan: SnapshotPlan, records: readonly IndicatorRecord[]): IndexedIndicator[] {
+  return plan.indicators.map(({ topicOrder, original }, index) => {
+    const record = records[index];
+    if (!record) throw new RangeError('a planned indicator without a record');
+    const { yr_max: last, latest_year: observed } = record.coverage ?? { yr_max: null, latest_year: null };
+    const hasProjections = last !== null && (observed === null || last > observed);
+    return {
+      record,
+      topic_order: topicOrder,
+      has_projections: hasProjections,
+      ...(original && { original }),
+    };
+  });
 }

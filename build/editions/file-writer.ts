@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
-import { ENCODING_SUFFIX, type Manifest } from '../../data/schema/snapshot.ts';
+import { ENCODING_SUFFIX, type FileList } from '../../data/schema/snapshot.ts';
 import { syncFiles } from '../runtime/durable-files.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { inParallel } from '../runtime/in-parallel.ts';
@@ -55,9 +55,9 @@ async function encodings(content: Buffer, effort: Effort): Promise<[suffix: stri
   ];
 }
 
-/** Writes files into a snapshot directory and collects their manifest entries. */
+/** Writes files into a snapshot directory and collects their sizes and hashes. */
 export class FileWriter {
-  readonly files: Manifest['files'] = {};
+  readonly files: FileList = {};
   readonly #directory: string;
 
   constructor(directory: string) {
@@ -78,11 +78,12 @@ export class FileWriter {
 
   /** Writes all files. Contents are generated as they are needed. */
   async writeAll(files: Iterable<SnapshotFile>, onFile: (done: number) => void): Promise<void> {
-    for (const folder of ['routes/indicators', 'routes/countries']) {
-      await mkdir(join(this.#directory, folder), { recursive: true });
-    }
+    const folders = new Map<string, Promise<unknown>>();
     let done = 0;
     await inParallel(files, PARALLEL, async (file) => {
+      const folder = dirname(join(this.#directory, file.path));
+      folders.set(folder, folders.get(folder) ?? mkdir(folder, { recursive: true }));
+      await folders.get(folder);
       await this.#writeWithEncodings(file);
       done += 1;
       onFile(done);
@@ -94,7 +95,7 @@ export class FileWriter {
     await syncFiles(Object.keys(this.files).map((path) => join(this.#directory, path)));
   }
 
-  /** Adds files that DuckDB wrote to the manifest entries. */
+  /** Adds files that DuckDB wrote. */
   async adopt(paths: readonly string[], inputs: ReadonlyMap<string, string>): Promise<void> {
     await inParallel(paths, PARALLEL, async (path) => {
       const { bytes, sha256 } = await hashFile(join(this.#directory, path));

@@ -1,7 +1,7 @@
 /**
  * Writes the observations of a snapshot: one Parquet file per indicator.
  *
- * Indicators whose inputs did not change are hard-linked from the previous snapshot, so a rebuild of the catalogue
+ * Indicators whose inputs did not change are hard-linked from the served snapshot, so a rebuild of the catalogue
  * takes seconds. The others are computed in batches of neighbours in one lake file, which bounds memory and spreads
  * the fixed cost of a statement.
  */
@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { Published } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import type { BaseEdition } from './base-edition.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 import { writeComparisons } from './write-comparisons.ts';
 
@@ -114,7 +114,7 @@ export async function writeObservations(
   duck: DuckSession,
   directory: string,
   indicators: readonly PlannedIndicator[],
-  previous: Published | null,
+  previous: BaseEdition | null,
   onFiles: (done: number) => void,
 ): Promise<Set<string>> {
   await mkdir(join(directory, 'observations'), { recursive: true });
@@ -131,7 +131,7 @@ export async function writeObservations(
 async function linkUnchanged(
   directory: string,
   indicators: readonly PlannedIndicator[],
-  previous: Published | null,
+  previous: BaseEdition | null,
   onFiles: (done: number) => void,
 ): Promise<Set<string>> {
   const linked = new Set<string>();
@@ -147,8 +147,8 @@ async function linkUnchanged(
 }
 
 /** Whether a file has the same inputs and still matches its manifest, so that a damaged one is rebuilt. */
-async function isReusable(previous: Published, file: string, inputs: string): Promise<boolean> {
-  const known = previous.manifest.files[file];
+async function isReusable(previous: BaseEdition, file: string, inputs: string): Promise<boolean> {
+  const known = previous.kept[file];
   if (known?.inputs !== inputs) return false;
   const actual = await hashFile(join(previous.directory, file)).catch(() => null);
   return actual?.sha256 === known.sha256;

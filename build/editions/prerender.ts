@@ -1,9 +1,5 @@
-/**
- * Renders the bodies of the free routes as `{ data, meta }`, and the index that gateways keep in memory. All bodies
- * carry the snapshot's time, so equal input gives equal bytes.
- */
-import { z } from 'zod';
-import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
+/** Renders the bodies of the free routes as `{ data, meta }`. All of them carry the time of publication. */
+import { createHash } from 'node:crypto';
 import type { SeriesStatistics } from '../../data/schema/quality.ts';
 import {
   type CountryDetail,
@@ -16,12 +12,10 @@ import {
   type TopicRecord,
 } from '../../data/schema/records.ts';
 import {
-  CATALOGUE,
-  type CatalogueIndex,
   CONCEPTS,
   type ConceptLink,
-  catalogueIndex,
   countryFile,
+  type FileList,
   type IndexedIndicator,
   indicatorFile,
   ROUTE_FILES,
@@ -32,7 +26,6 @@ import type { SnapshotFile } from './file-writer.ts';
 
 /** Everything that is rendered; lists are in response order. */
 export interface PublicData {
-  generatedAt: string;
   topics: TopicRecord[];
   countries: CountryRecord[];
   indicators: IndexedIndicator[];
@@ -42,7 +35,6 @@ export interface PublicData {
   details: Iterable<CountryDetail>;
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
-  additions: Additions;
   statistics: ReadonlyMap<string, SeriesStatistics>;
 }
 
@@ -68,23 +60,20 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
   return body(detail, meta);
 }
 
-/** Number of files that `renderFiles` yields. */
-export const fileCount = ({ indicators, countries }: PublicData): number =>
-  3 + ADDITION_WORDS.length + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
+/** Number of files that `renderRoutes` yields. */
+export const routeCount = ({ indicators, countries }: PublicData): number =>
+  2 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
-/** Yields the largest files first, so that parallel compression ends evenly. */
-export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, undefined> {
-  const { generatedAt, topics, countries, indicators, freshness, coverage, details, related } = data;
+/** Yields the prerendered files, the largest first, so that parallel compression ends evenly. */
+export function* renderRoutes(
+  data: PublicData,
+  generatedAt: string,
+): Generator<SnapshotFile, void, undefined> {
+  const { topics, countries, indicators, freshness, coverage, details, related } = data;
   const records = indicators.map((indicator) => indicator.record);
   const meta = { generated_at: generatedAt, count: records.length, total: records.length };
   yield { path: ROUTE_FILES.indicators, content: body(records, meta), effort: 'most' };
-  const index: CatalogueIndex = { generated_at: generatedAt, topics, countries, indicators };
-  yield { path: CATALOGUE, content: JSON.stringify(catalogueIndex.parse(index)) };
   yield { path: CONCEPTS, content: JSON.stringify(data.concepts) };
-  for (const word of ADDITION_WORDS) {
-    const lists = z.record(z.string(), ADDITIONS[word]).parse(Object.fromEntries(data.additions[word]));
-    yield { path: additionFile(word), content: JSON.stringify(lists) };
-  }
   yield { path: STATISTICS, content: statisticsText(data.statistics) };
   yield listFile(ROUTE_FILES.countries, generatedAt, countries);
   yield listFile(ROUTE_FILES.coverage, generatedAt, coverage);
@@ -97,4 +86,15 @@ export function* renderFiles(data: PublicData): Generator<SnapshotFile, void, un
     const content = indicatorBody(record, related.get(record.id) ?? [], generatedAt);
     yield { path: indicatorFile(record.id), content, effort: 'fast' };
   }
+}
+
+/** Increment when the same data are rendered in another way: unchanged data are then published again. */
+const RENDER_VERSION = 1;
+
+/** Hash of everything that is published but times. */
+export function contentHash(kept: FileList, { freshness }: Pick<PublicData, 'freshness'>): string {
+  const files = Object.entries(kept).map(([name, { sha256 }]) => [name, sha256]);
+  const providers = freshness.map(({ last_ok_finished_at: _, last_ok_rows: __, ...record }) => record);
+  const content = [RENDER_VERSION, files.sort(), providers];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

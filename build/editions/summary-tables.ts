@@ -3,11 +3,13 @@
  * build. Everything is read from the published observation files, so it cannot disagree with them.
  */
 
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
+import { latestFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
@@ -22,8 +24,8 @@ const WRITE_CATALOGUE = readSql(import.meta.url, 'sql/write-catalogue.sql');
 const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
 const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 
+/** The tables over all indicators. */
 export const TABLE_FILES = {
-  latest: 'latest.parquet',
   coverage: 'coverage.parquet',
   catalogue: 'catalogue.parquet',
 } as const;
@@ -88,7 +90,7 @@ export async function writeSummaryTables(
     'catalogue',
     CATALOGUE_COLUMNS.map(([type, pick]) => ({ type, values: records.map(pick) })),
   );
-  await writeTables(duck, directory);
+  await writeTables(duck, directory, providersOf(indicators));
   return {
     coverage,
     records,
@@ -178,8 +180,19 @@ const CATALOGUE_COLUMNS: readonly [DuckDBType, (record: IndicatorRecord) => Duck
   [INTEGER, (one) => one.coverage?.latest_year ?? null],
 ];
 
-async function writeTables(duck: DuckSession, directory: string): Promise<void> {
-  await duck.run(WRITE_LATEST, { file: join(directory, TABLE_FILES.latest) });
+/** Ids of the providers, sorted. */
+export const providersOf = (indicators: readonly PlannedIndicator[]): string[] =>
+  [...new Set(indicators.map(({ providerId }) => providerId))].sort();
+
+async function writeTables(
+  duck: DuckSession,
+  directory: string,
+  providers: readonly string[],
+): Promise<void> {
+  await mkdir(join(directory, 'latest'), { recursive: true });
+  for (const provider of providers) {
+    await duck.run(WRITE_LATEST, { provider, file: join(directory, latestFile(provider)) });
+  }
   await duck.run(WRITE_COVERAGE, { file: join(directory, TABLE_FILES.coverage) });
   await duck.run(WRITE_CATALOGUE, { file: join(directory, TABLE_FILES.catalogue) });
 }

@@ -1,13 +1,13 @@
 /** Lists the same-concept links of the served snapshot, for review. */
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
 import {
-  CATALOGUE,
   CONCEPTS,
   type ConceptLink,
-  catalogueIndex,
+  catalogueFile,
   conceptLink,
+  type FileRef,
+  providerCatalogue,
 } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
@@ -20,14 +20,19 @@ export interface NamedLink extends ConceptLink {
 
 /** @throws {CommandError} when no snapshot is published. */
 export async function publishedConcepts(snapshotDir: string): Promise<NamedLink[]> {
-  const served = await new SnapshotStorage(snapshotDir).current();
-  if (!served) throw new CommandError('no snapshot is published');
-  const read = async (file: string): Promise<unknown> =>
-    JSON.parse(await readFile(join(served.directory, file), 'utf8'));
-  const links = z.array(conceptLink).parse(await read(CONCEPTS));
-  const { indicators } = catalogueIndex.parse(await read(CATALOGUE));
+  const storage = new SnapshotStorage(snapshotDir);
+  const served = await storage.current();
+  const prerendered = served && (await storage.prerendered(served));
+  if (!served || !prerendered) throw new CommandError('no snapshot is published');
+  const read = async (ref: FileRef | undefined): Promise<unknown> =>
+    ref ? JSON.parse(await readFile(storage.pathOf(ref), 'utf8')) : [];
+  const links = z.array(conceptLink).parse(await read(prerendered[CONCEPTS]));
+  const providers = Object.keys(served.manifest.providers);
+  const catalogued = await Promise.all(providers.map((id) => read(served.kept[catalogueFile(id)])));
   const names = new Map(
-    indicators.map(({ record: { id, name, unit } }) => [id, `${name}${unit ? ` [${unit}]` : ''}`]),
+    catalogued
+      .flatMap((list) => providerCatalogue.parse(list))
+      .map(({ record: { id, name, unit } }) => [id, `${name}${unit ? ` [${unit}]` : ''}`]),
   );
   return links.map((link) => ({
     ...link,

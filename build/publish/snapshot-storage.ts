@@ -1,31 +1,58 @@
 /**
- * Snapshots on disk: building, publishing, rolling back and retention.
+ * Published snapshots on disk; `data/schema/snapshot.ts` describes the layout.
  *
- * A snapshot is built in a `.building-` directory, gets its manifest last, and is renamed once. Replacing the pointer
- * file publishes it. A crash leaves either the old pointer and some garbage, or the new pointer and a complete
- * snapshot. The next build removes the garbage.
+ * A snapshot is built in a `.building-` directory with plain names. Publishing moves its files to `objects/`, then writes
+ * manifest, log and pointer, each by one rename. A crash before the log leaves objects that nothing names. A crash between
+ * log and pointer leaves an edition that was never served: it counts as rolled back, and the next build publishes anew.
  */
-import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   CURRENT_POINTER,
-  MANIFEST,
+  EDITIONS,
+  type FileList,
+  type FileRef,
+  fileList,
+  type LogEntry,
   type Manifest,
+  manifestPath,
   manifest as manifestSchema,
+  OBJECTS,
+  objectPath,
+  PUBLICATION_LOG,
+  type PublicationLog,
+  providerOfFile,
+  publicationLog,
+  SNAPSHOT_FORMAT,
   SNAPSHOT_ID,
 } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { replaceFile, syncDirectory, writeFlushed } from '../runtime/durable-files.ts';
+import { replaceFile, syncDirectory } from '../runtime/durable-files.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 
 const BUILDING = '.building-';
+/** Names of files for a verification. */
+export const VIEW = '.verify-';
 const LOCK = '.lock';
 
+/** A snapshot with the list of its kept files. */
 export interface Published {
   id: string;
-  directory: string;
   manifest: Manifest;
+  kept: FileList;
 }
+
+/** A finished build: its files lie under their names in `directory` and are flushed to disk. */
+export interface Draft {
+  directory: string;
+  kept: FileList;
+  prerendered: FileList;
+  facts: Pick<Manifest, 'id' | 'generated_at' | 'counts' | 'runs' | 'content'>;
+}
+
+/** What the log says of an edition besides what follows from its manifest. */
+export type EditionFacts = Pick<LogEntry, 'root' | 'base' | 'changes' | 'changed'>;
 
 export class SnapshotStorage {
   readonly directory: string;
@@ -38,20 +65,20 @@ export class SnapshotStorage {
     return join(this.directory, LOCK);
   }
 
-  /** Ids of complete snapshots, oldest first. */
+  /** Where the content of a file is. */
+  pathOf({ sha256 }: Pick<FileRef, 'sha256'>): string {
+    return join(this.directory, objectPath(sha256));
+  }
+
+  /** Empty before the first publication. @throws {Error} when it cannot be read. */
+  async log(): Promise<PublicationLog> {
+    const text = await readFile(join(this.directory, PUBLICATION_LOG), 'utf8').catch(whenAbsent(null));
+    return text === null ? { editions: [], checkpoint: '' } : publicationLog.parse(JSON.parse(text));
+  }
+
+  /** Ids of all published snapshots, oldest first. */
   async ids(): Promise<string[]> {
-    const names = (await readdir(this.directory).catch(() => []))
-      .filter((name) => SNAPSHOT_ID.test(name))
-      .sort();
-    const isComplete = await Promise.all(
-      names.map((name) =>
-        readFile(join(this.directory, name, MANIFEST)).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
-    return names.filter((_, index) => isComplete[index]);
+    return (await this.log()).editions.map(({ edition }) => edition).sort();
   }
 
   /** The served id, or null. */
@@ -60,14 +87,15 @@ export class SnapshotStorage {
     return text?.trim() ?? null;
   }
 
-  /** @throws {CommandError} when there is no such snapshot; {Error} when its manifest is invalid. */
+  /** @throws {CommandError} when there is no such snapshot; {Error} when it cannot be read. */
   async open(id: string): Promise<Published> {
-    const directory = join(this.directory, id);
     if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is not a snapshot id`);
-    const text = await readFile(join(directory, MANIFEST), 'utf8').catch(() => {
+    const text = await readFile(join(this.directory, manifestPath(id)), 'utf8').catch(() => {
       throw new CommandError(`there is no snapshot ${id}`);
     });
-    return { id, directory, manifest: manifestSchema.parse(JSON.parse(text)) };
+    const manifest = manifestSchema.parse(JSON.parse(text));
+    const lists = await Promise.all(Object.values(manifest.providers).map((ref) => this.readList(ref)));
+    return { id, manifest, kept: Object.assign({}, manifest.kept, ...lists) };
   }
 
   /** The served snapshot; null when there is none or it cannot be read. */
@@ -76,14 +104,38 @@ export class SnapshotStorage {
     return id === null ? null : this.open(id).catch(() => null);
   }
 
+  async readList(ref: FileRef): Promise<FileList> {
+    return fileList.parse(JSON.parse(await readFile(this.pathOf(ref), 'utf8')));
+  }
+
+  /** The prerendered files of a snapshot; null when they were removed. */
+  async prerendered({ manifest }: Pick<Published, 'manifest'>): Promise<FileList | null> {
+    return this.readList(manifest.prerendered).catch(whenAbsent(null));
+  }
+
+  /** Shows files under their names in a directory, by hard links. A file that is not there is left out. */
+  async show(files: FileList, directory: string): Promise<void> {
+    const folders = new Set(Object.keys(files).map((name) => dirname(join(directory, name))));
+    for (const folder of [directory, ...folders]) await mkdir(folder, { recursive: true });
+    for (const [name, ref] of Object.entries(files)) {
+      await link(this.pathOf(ref), join(directory, name)).catch(whenAbsent(undefined));
+    }
+  }
+
   /** Removes what crashed builds left. The caller holds the lock. */
   async clean(): Promise<void> {
-    await mkdir(this.directory, { recursive: true });
-    const complete = new Set(await this.ids());
-    for (const name of await readdir(this.directory)) {
-      const isTemporary = name.startsWith(BUILDING) || name.endsWith('.tmp') || name.startsWith(`${LOCK}.`);
-      const isIncomplete = SNAPSHOT_ID.test(name) && !complete.has(name);
-      if (isTemporary || isIncomplete) await rm(join(this.directory, name), { recursive: true, force: true });
+    await mkdir(join(this.directory, EDITIONS), { recursive: true });
+    await mkdir(join(this.directory, OBJECTS), { recursive: true });
+    const folders = [this.directory, join(this.directory, EDITIONS)];
+    for (const folder of folders) {
+      for (const name of await readdir(folder)) {
+        const isTemporary =
+          name.startsWith(BUILDING) ||
+          name.startsWith(VIEW) ||
+          name.endsWith('.tmp') ||
+          name.startsWith(`${LOCK}.`);
+        if (isTemporary) await rm(join(folder, name), { recursive: true, force: true });
+      }
     }
   }
 
@@ -94,56 +146,158 @@ export class SnapshotStorage {
     return directory;
   }
 
-  /** Writes the manifest and renames the directory. The snapshot is then complete, but not yet served. */
-  async seal(directory: string, manifest: Manifest): Promise<Published> {
-    for (const folder of await foldersOf(directory)) await syncDirectory(folder);
-    await writeFlushed(join(directory, MANIFEST), JSON.stringify(manifest));
-    await syncDirectory(directory);
-    const target = join(this.directory, manifest.id);
-    const exists = (await this.ids()).includes(manifest.id);
-    if (exists) await rm(directory, { recursive: true });
-    else await rename(directory, target);
-    await syncDirectory(this.directory);
-    return { id: manifest.id, directory: target, manifest };
+  /** Moves flushed files to where their content is named. An object that is there, damaged or not, is replaced. */
+  async adopt(directory: string, files: FileList): Promise<void> {
+    const folders = new Set<string>();
+    for (const [name, ref] of Object.entries(files)) {
+      const target = this.pathOf(ref);
+      const folder = dirname(target);
+      if (!folders.has(folder)) await mkdir(folder, { recursive: true });
+      folders.add(folder);
+      await rename(join(directory, name), target);
+    }
+    for (const folder of folders) await syncDirectory(folder);
+    await syncDirectory(join(this.directory, OBJECTS));
   }
 
-  /** Serves a complete snapshot. */
-  async publish(id: string): Promise<void> {
-    await this.open(id);
+  /** Stores a text as an object. */
+  async #put(text: string): Promise<FileRef> {
+    const bytes = Buffer.from(text);
+    const ref = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+    const target = this.pathOf(ref);
+    await mkdir(dirname(target), { recursive: true });
+    await replaceFile(target, bytes);
+    return ref;
+  }
+
+  /** Stores the files and the manifest of a snapshot. It is complete then, but neither in the log nor served. */
+  async seal({ directory, kept, prerendered, facts }: Draft): Promise<Published & { hash: string }> {
+    await this.adopt(directory, { ...kept, ...prerendered });
+    const byProvider = Map.groupBy(Object.entries(kept), ([name]) => providerOfFile(name));
+    const providers: Record<string, FileRef> = {};
+    for (const [provider, files] of [...byProvider].sort()) {
+      if (provider !== null) providers[provider] = await this.#put(JSON.stringify(sortedList(files)));
+    }
+    const manifest: Manifest = {
+      format: SNAPSHOT_FORMAT,
+      ...facts,
+      providers,
+      kept: sortedList(byProvider.get(null) ?? []),
+      prerendered: await this.#put(JSON.stringify(sortedList(Object.entries(prerendered)))),
+    };
+    const text = JSON.stringify(manifest);
+    const path = join(this.directory, manifestPath(facts.id));
+    await replaceFile(path, text);
+    return { id: facts.id, manifest, kept, hash: createHash('sha256').update(text).digest('hex') };
+  }
+
+  /** Enters a sealed snapshot in the log, and serves it. */
+  async publish({ manifest, hash }: { manifest: Manifest; hash: string }, facts: EditionFacts): Promise<void> {
+    const { editions } = await this.log();
+    const entry: LogEntry = {
+      edition: manifest.id,
+      published_at: manifest.generated_at,
+      indicators: manifest.counts.indicators,
+      root: facts.root,
+      manifest: hash,
+      base: facts.base,
+      counts: manifest.counts,
+      changes: facts.changes,
+      changed: facts.changed,
+    };
+    await this.writeLog({ editions: [...editions, entry], checkpoint: '' });
+    await this.serve(manifest.id);
+  }
+
+  async writeLog(log: PublicationLog): Promise<void> {
+    await replaceFile(join(this.directory, PUBLICATION_LOG), JSON.stringify(log));
+  }
+
+  /** Serves a snapshot that is in the log. */
+  async serve(id: string): Promise<void> {
     await replaceFile(join(this.directory, CURRENT_POINTER), id);
   }
 
   /**
-   * Removes all but the newest `keep` snapshots, and never the newest two: gateways may still read the previous one.
-   * @returns the removed ids.
+   * Removes the prerendered files of all but the newest `keep` snapshots. The served one and the newest two keep theirs:
+   * gateways may still read the previous one.
+   * @returns the ids of the snapshots whose files were removed.
    */
   async prune(keep: number): Promise<string[]> {
     const current = await this.currentId();
     const others = (await this.ids()).filter((id) => id !== current);
     const old = others.slice(0, Math.max(0, others.length - Math.max(1, keep - 1)));
-    for (const id of old) await rm(join(this.directory, id), { recursive: true, force: true });
-    return old;
+    const removed: string[] = [];
+    const candidates = new Map<string, FileRef>();
+    for (const id of old) {
+      const published = await this.open(id);
+      const files = await this.prerendered(published);
+      if (files === null) continue;
+      for (const ref of Object.values(files)) candidates.set(ref.sha256, ref);
+      candidates.set(published.manifest.prerendered.sha256, published.manifest.prerendered);
+      removed.push(id);
+    }
+    if (removed.length === 0) return [];
+    for (const sha256 of await this.#namedBeside(new Set(old))) candidates.delete(sha256);
+    for (const ref of candidates.values()) await rm(this.pathOf(ref), { force: true });
+    return removed;
+  }
+
+  /** Objects that are named by a kept list, or by a prerendered list of a snapshot that is not in `old`. */
+  async #namedBeside(old: ReadonlySet<string>): Promise<Set<string>> {
+    const named = new Set<string>();
+    const seen = new Set<string>();
+    const add = async (ref: FileRef): Promise<void> => {
+      named.add(ref.sha256);
+      if (seen.has(ref.sha256)) return;
+      seen.add(ref.sha256);
+      for (const { sha256 } of Object.values(await this.readList(ref))) named.add(sha256);
+    };
+    for (const id of await this.ids()) {
+      const { manifest } = await this.open(id);
+      for (const ref of Object.values(manifest.providers)) await add(ref);
+      for (const { sha256 } of Object.values(manifest.kept)) named.add(sha256);
+      if (!old.has(id)) await add(manifest.prerendered);
+    }
+    return named;
   }
 }
 
-async function foldersOf(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
-  const folders = entries
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name));
-  return [...folders, directory];
+const sortedList = (files: readonly (readonly [string, FileRef])[]): FileList =>
+  Object.fromEntries(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+function whenAbsent<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isAbsent(error)) return value;
+    throw error;
+  };
+}
+
+/** Whether an object has the content that its name says. */
+export async function isIntact(storage: SnapshotStorage, ref: FileRef): Promise<boolean> {
+  const actual = await hashFile(storage.pathOf(ref)).catch(() => null);
+  return actual?.sha256 === ref.sha256;
 }
 
 /**
- * Serves an earlier snapshot again.
- * @param to its id; by default the newest one older than the served one.
+ * Serves an earlier snapshot again. The later ones count as rolled back.
+ * @param to its id; by default the one that was served before.
  * @returns the id now served.
- * @throws {CommandError} when there is no earlier snapshot.
+ * @throws {CommandError} when there is no earlier snapshot, or when it cannot be served any more.
  */
 export async function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
   const current = await storage.currentId();
-  const target = to ?? (await storage.ids()).findLast((id) => current !== null && id < current);
+  const { editions } = await storage.log();
+  const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;
   if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
-  await storage.publish(target);
+  const published = await storage.open(target);
+  if (!editions.some(({ edition }) => edition === target)) throw new CommandError(`${target} was never published`);
+  if ((await storage.prerendered(published)) === null) {
+    throw new CommandError(`${target} cannot be served: its prerendered files were removed (SNAPSHOT_KEEP)`);
+  }
+  await storage.serve(target);
   return target;
 }

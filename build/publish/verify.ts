@@ -4,13 +4,13 @@
  * `SnapshotError`.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
-import { MANIFEST, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
+import { type FileList, observationsFile } from '../../data/schema/snapshot.ts';
 import {
   type BatchIndicator,
   batchIndicators,
@@ -27,7 +27,7 @@ import { yearOf } from '../lake/projection-rule.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
-import { SnapshotStorage } from './snapshot-storage.ts';
+import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
 const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');
@@ -71,27 +71,15 @@ function checkCounts(id: string, facts: SqlRow, covered: number): void {
   if (fault) throw new SnapshotError(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
 }
 
-/** All files below a directory, as manifest paths. */
-export async function filesBelow(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(directory, join(entry.parentPath, entry.name)).replaceAll(sep, '/'))
-    .sort();
-}
-
-/** Checks that no file is missing, added or changed. @throws {SnapshotError} */
-export async function verifyFiles(directory: string, files: Manifest['files']): Promise<void> {
-  const found = new Set((await filesBelow(directory)).filter((path) => path !== MANIFEST));
-  for (const [path, { bytes, sha256 }] of Object.entries(files)) {
-    if (!found.delete(path)) throw new SnapshotError(`${path} is missing`);
-    const actual = await hashFile(join(directory, path));
+/** Checks that every file of a list has the content that it was published with. @throws {SnapshotError} */
+export async function verifyFiles(storage: SnapshotStorage, files: FileList): Promise<void> {
+  for (const [name, { bytes, sha256 }] of Object.entries(files)) {
+    const actual = await hashFile(storage.pathOf({ sha256 })).catch(() => null);
+    if (actual === null) throw new SnapshotError(`${name} is missing`);
     if (actual.bytes !== bytes || actual.sha256 !== sha256) {
-      throw new SnapshotError(`${path} does not match its manifest`);
+      throw new SnapshotError(`${name} is damaged: ${storage.pathOf({ sha256 })}`);
     }
   }
-  const [extra] = found;
-  if (extra !== undefined) throw new SnapshotError(`${extra} is not in the manifest`);
 }
 
 /** Whole ids: `a.b` does not match within `a.b.c`. */
@@ -106,10 +94,13 @@ export function firstNamed(text: string, ids: ReadonlySet<string>): string | und
   return undefined;
 }
 
-/** Searches all file names and JSON bodies for withheld indicators. @throws {SnapshotError} */
-export async function verifyWithheld(directory: string, plan: SnapshotPlan): Promise<void> {
+/** Searches names and JSON bodies of files for withheld indicators. @throws {SnapshotError} */
+export async function verifyWithheld(
+  directory: string,
+  files: readonly string[],
+  plan: Pick<SnapshotPlan, 'withheld'>,
+): Promise<void> {
   if (plan.withheld.length === 0) return;
-  const files = await filesBelow(directory);
   const withheld = new Set(plan.withheld);
   for (const path of files) {
     const id =
@@ -170,21 +161,30 @@ export async function verifyPublished(
   const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
   const id = await storage.currentId();
   if (id === null) throw new CommandError('no snapshot is published');
-  const { directory, manifest } = await storage.open(id);
-  await verifyFiles(directory, manifest.files);
+  const published = await storage.open(id);
+  const prerendered = await storage.prerendered(published);
+  if (prerendered === null) throw new SnapshotError('the list of prerendered files is missing');
+  const files = { ...published.kept, ...prerendered };
+  await verifyFiles(storage, files);
   const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map(), yearOf(now));
   const unchanged = plan.indicators.filter(
-    (one) => manifest.files[observationsFile(one.id)]?.inputs === one.inputs,
+    (one) => published.kept[observationsFile(one.id)]?.inputs === one.inputs,
   );
-  await traceFigures(settings.LAKE_DIR, directory, plan, unchanged);
-  const published = Object.keys(manifest.files).filter((file) => file.startsWith('observations/')).length;
-  // An indicator that was published before it was withheld is legitimately in this snapshot.
-  const neverPublished = plan.withheld.filter((one) => !manifest.files[observationsFile(one)]);
-  await verifyWithheld(directory, { ...plan, withheld: neverPublished });
+  const view = await mkdtemp(join(settings.SNAPSHOT_DIR, VIEW));
+  try {
+    await storage.show(files, view);
+    await traceFigures(settings.LAKE_DIR, view, plan, unchanged);
+    // An indicator that was published before it was withheld is legitimately in this snapshot.
+    const withheld = plan.withheld.filter((one) => !published.kept[observationsFile(one)]);
+    await verifyWithheld(view, Object.keys(files), { withheld });
+  } finally {
+    await rm(view, { recursive: true, force: true });
+  }
+  const observed = Object.keys(published.kept).filter((name) => name.startsWith('observations/')).length;
   return {
     snapshot: id,
-    files: Object.keys(manifest.files).length,
+    files: Object.keys(files).length,
     traced: unchanged.length,
-    outdated: published - unchanged.length,
+    outdated: observed - unchanged.length,
   };
 }

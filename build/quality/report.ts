@@ -2,7 +2,6 @@
  * The quality report of a build: statistics of all published series, the checks of the registry, and what a person has
  * decided about their findings, compared with the night before.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { Logger } from 'pino';
@@ -21,10 +20,10 @@ import {
   type SeriesStatistics,
 } from '../../data/schema/quality.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
-import { CATALOGUE, type ConceptLink, catalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
+import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
+import { type BaseEdition, baseCatalogue } from '../editions/base-edition.ts';
 import type { SnapshotPlan } from '../editions/plan-snapshot.ts';
 import { TABLE_FILES } from '../editions/summary-tables.ts';
-import type { Published } from '../publish/snapshot-storage.ts';
 import { firstNamed } from '../publish/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';
@@ -45,7 +44,7 @@ export interface QualityInput {
   records: readonly IndicatorRecord[];
   concepts: readonly ConceptLink[];
   /** The served snapshot, and the series whose files were linked from it. */
-  previous: Published | null;
+  previous: BaseEdition | null;
   linked: ReadonlySet<string>;
   lakeDir: string;
   /** When the build started, in milliseconds. */
@@ -119,12 +118,11 @@ function checkedSeries(
 }
 
 async function publishedBefore(
-  { directory }: Published,
+  base: BaseEdition,
   statistics: ReadonlyMap<string, SeriesStatistics>,
 ): Promise<CheckContext['before']> {
-  const { indicators } = catalogueIndex.parse(JSON.parse(await readFile(join(directory, CATALOGUE), 'utf8')));
   return new Map(
-    indicators.flatMap(({ record }) => {
+    (await baseCatalogue(base)).flatMap(({ record }) => {
       const figures = statistics.get(record.id);
       return figures ? [[record.id, { record, statistics: figures }] as const] : [];
     }),

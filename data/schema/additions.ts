@@ -1,8 +1,8 @@
 /**
  * What `include` adds to an indicator record.
  *
- * A word is the name of a property, and of the snapshot's file `<word>.json`: an object with a list by indicator id. An
- * indicator without an entry has an empty list; so has every indicator of a snapshot that was built without the file.
+ * A word is the name of a property, and of a folder of the snapshot: `<word>/<provider>.json` is an object with a list by
+ * indicator id. An indicator without an entry has an empty list.
  */
 import { z } from 'zod';
 import { publicFinding } from './quality.ts';
@@ -20,7 +20,7 @@ export const ADDITIONS = {
 export type AdditionWord = keyof typeof ADDITIONS;
 export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];
 
-export const additionFile = (word: AdditionWord): string => `${word}.json`;
+export const additionFile = (word: AdditionWord, provider: string): string => `${word}/${provider}.json`;
 
 /** The lists by word, then by indicator id. */
 export type Additions = {

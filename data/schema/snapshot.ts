@@ -6,8 +6,8 @@
  *   <SNAPSHOT_DIR>/log.json                              all snapshots in the order of publication (see `publicationLog`)
  *   <SNAPSHOT_DIR>/current                               the id of the served snapshot
  *
- * A snapshot is published in this order: objects, manifest, log, pointer. Each file is replaced by one atomic rename, so
- * a crash leaves unnamed objects, or a log that is one snapshot ahead of the pointer; the next build repairs both.
+ * A snapshot is published in this order: objects, manifest, log, pointer. Each file is replaced by one atomic rename.
+ * A crash leaves objects that nothing names, or an edition in the log that was never served: it counts as rolled back.
  *
  * A manifest gives names to objects. *Kept* files stay for ever and hold neither a time nor a snapshot's id, so what did
  * not change is stored once. The names of a provider's kept files are a list of their own, which is an object, too:
@@ -103,6 +103,11 @@ export const countryFile = (iso3: string): string => `routes/countries/${iso3}.j
 
 /** The provider of an indicator: the part of its id before the dot. */
 export const providerOf = (indicatorId: string): string => indicatorId.slice(0, indicatorId.indexOf('.'));
+
+/** The provider whose list names a kept file; null for files of no single provider. */
+export function providerOfFile(name: string): string | null {
+  return /^[a-z]+\/([^./]+)\./.exec(name)?.[1] ?? null;
+}
 
 /** Snapshot ids sort by time and name their content: `20261120T020000Z-3f2a9c1b`. */
 export const SNAPSHOT_ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;

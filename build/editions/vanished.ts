@@ -1,0 +1,53 @@
+/**
+ * The terms of indicators that earlier snapshots have and upstream no longer has. Their figures stay in those snapshots;
+ * today's decisions govern them, too: the narrower of the terms that they had last and of their provider's terms today.
+ */
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Curated } from '../../data/curated/curated.ts';
+import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { Overrides } from '../../data/schema/overrides.ts';
+import {
+  providerOf,
+  type VanishedIndicator,
+  vanishedIndicator,
+} from '../../data/schema/snapshot.ts';
+import { type BaseEdition, baseCatalogue, readLists } from './base-edition.ts';
+import type { SnapshotPlan } from './plan-snapshot.ts';
+
+/** By provider; those without any are absent. */
+export async function vanishedIndicators(
+  plan: SnapshotPlan,
+  base: BaseEdition | null,
+  curated: Curated,
+  overrides: Overrides,
+): Promise<Map<string, VanishedIndicator[]>> {
+  if (base === null) return new Map();
+  const known = new Set([...plan.indicators.map(({ id }) => id), ...plan.withheld]);
+  const publicProviders = new Map(plan.providers.map(({ definition }) => [definition.id, definition]));
+  const withheld = new Set(
+    curated.decisions.filter(({ decision }) => decision === 'withhold').map(({ subject }) => subject),
+  );
+  const governed = (await termsBefore(base)).flatMap((terms) => {
+    const definition = publicProviders.get(providerOf(terms.id));
+    const isDisabled = overrides.get(terms.id)?.enabled === false || withheld.has(terms.id);
+    return definition === undefined || known.has(terms.id) || isDisabled ? [] : [narrower(terms, definition)];
+  });
+  return Map.groupBy(
+    governed.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    ({ id }) => providerOf(id),
+  );
+}
+
+/** Terms under which the base edition publishes its indicators, and those that had vanished before. */
+async function termsBefore(base: BaseEdition): Promise<VanishedIndicator[]> {
+  const catalogue = await baseCatalogue(base);
+  const vanished = await readLists(join(base.directory, 'terms'), z.array(vanishedIndicator));
+  return [...catalogue.map(({ record }) => vanishedIndicator.parse(record)), ...vanished];
+}
+
+const narrower = (terms: VanishedIndicator, definition: ProviderDefinition): VanishedIndicator => {
+  const { access_tier, licence, licence_url, attribution } = definition;
+  const isNarrowed = access_tier === 'display' && terms.access_tier === 'open';
+  return isNarrowed ? { id: terms.id, access_tier, licence, licence_url, attribution } : terms;
+};
