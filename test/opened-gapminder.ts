@@ -10,6 +10,7 @@ import { loadCurated } from '../data/curated/curated.ts';
 import { DATA } from './build/world.ts';
 import { silentLog } from './redis.ts';
 import type { SharedBuild } from './shared-builds.ts';
+import { showSnapshot } from './shown-snapshot.ts';
 
 const DECISION = `
 rules:
@@ -17,7 +18,7 @@ rules:
     set: { redistributable: true, access_tier: open, licence_reason: For a comparison with the files. }
 `;
 
-/** @param root a directory of the caller. @returns the directory of snapshots, and the snapshot's own. */
+/** @param root a directory of the caller. @returns the directory of snapshots, and one that shows the snapshot's files. */
 export async function buildOpenedGapminder(
   { lake }: SharedBuild,
   root: string,
@@ -32,11 +33,11 @@ export async function buildOpenedGapminder(
   await mkdir(join(root, 'lake'));
   await symlink(join(lake, 'gapminder'), join(root, 'lake', 'gapminder'));
   const snapshots = join(root, 'snapshots');
-  const { snapshot } = await buildSnapshot({
+  await buildSnapshot({
     settings: { LAKE_DIR: join(root, 'lake'), SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
     curated: await loadCurated(curatedDir),
     now: Date.now,
     log: silentLog,
   });
-  return { snapshots, snapshot: join(snapshots, snapshot) };
+  return { snapshots, snapshot: (await showSnapshot(snapshots)).directory };
 }

@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { acquireLock } from '../data/runtime/file-lock.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
+import { showSnapshot } from './shown-snapshot.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
@@ -25,7 +26,7 @@ export interface SharedBuild {
   directory: string;
   lake: string;
   snapshots: string;
-  /** Directory of the current snapshot. */
+  /** Shows the files of the current snapshot under their names. */
   snapshot: string;
 }
 
@@ -68,7 +69,12 @@ async function buildOnce(
   }
   const snapshots = join(directory, 'snapshots');
   const current = (await readFile(join(snapshots, 'current'), 'utf8')).trim();
-  return { directory, snapshots, lake: join(directory, 'lake'), snapshot: join(snapshots, current) };
+  return {
+    directory,
+    snapshots,
+    lake: join(directory, 'lake'),
+    snapshot: join(`${snapshots}-shown`, current),
+  };
 }
 
 /** Record of the current run of a provider in the lake. */
@@ -86,6 +92,7 @@ async function buildInto(
   const env = { ...settings, VAR_DIR: directory, LOG_LEVEL: 'error' };
   const step = [join(ROOT, 'build', 'main.ts'), ...command, '--json'];
   const { stdout } = await run(process.execPath, step, { env, cwd: ROOT, maxBuffer: OUTPUT_BYTES });
+  await showSnapshot(join(directory, 'snapshots'));
   await writeFile(join(directory, SUMMARY), stdout);
 }
 

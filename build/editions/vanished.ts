@@ -7,11 +7,7 @@ import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
-import {
-  providerOf,
-  type VanishedIndicator,
-  vanishedIndicator,
-} from '../../data/schema/snapshot.ts';
+import { providerOf, type VanishedIndicator, vanishedIndicator } from '../../data/schema/snapshot.ts';
 import { type BaseEdition, baseCatalogue, readLists } from './base-edition.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 

@@ -192,7 +192,10 @@ export class SnapshotStorage {
   }
 
   /** Enters a sealed snapshot in the log, and serves it. */
-  async publish({ manifest, hash }: { manifest: Manifest; hash: string }, facts: EditionFacts): Promise<void> {
+  async publish(
+    { manifest, hash }: { manifest: Manifest; hash: string },
+    facts: EditionFacts,
+  ): Promise<void> {
     const { editions } = await this.log();
     const entry: LogEntry = {
       edition: manifest.id,
@@ -294,7 +297,8 @@ export async function rollback(storage: SnapshotStorage, to?: string): Promise<s
   const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;
   if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
   const published = await storage.open(target);
-  if (!editions.some(({ edition }) => edition === target)) throw new CommandError(`${target} was never published`);
+  if (!editions.some(({ edition }) => edition === target))
+    throw new CommandError(`${target} was never published`);
   if ((await storage.prerendered(published)) === null) {
     throw new CommandError(`${target} cannot be served: its prerendered files were removed (SNAPSHOT_KEEP)`);
   }

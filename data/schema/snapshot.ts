@@ -36,12 +36,12 @@ import { z } from 'zod';
 import { editableFacts } from './overrides.ts';
 import {
   accessTier,
-  countryRecord,
+  type countryRecord,
   indicatorId,
   indicatorRecord,
   relatedEntry,
   timestamp,
-  topicRecord,
+  type topicRecord,
 } from './records.ts';
 
 export const SNAPSHOT_FORMAT = 2;

@@ -1,13 +1,14 @@
 /** Destructive and costly actions ask on a page of their own, say what will happen, and keep the reason. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
+import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { CURRENT_POINTER, MANIFEST } from '../../data/schema/snapshot.ts';
+import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type AdminService, hiddenTokens, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
@@ -26,10 +27,13 @@ let served: string;
 /** A snapshot of seven indicators beside the served one. */
 async function writeSmallSnapshot(): Promise<void> {
   served = (await readFile(join(directory, CURRENT_POINTER), 'utf8')).trim();
-  const manifest = JSON.parse(await readFile(join(directory, served, MANIFEST), 'utf8'));
-  manifest.counts = { ...manifest.counts, indicators: 7, observations: 70 };
-  await mkdir(join(directory, OTHER_SNAPSHOT));
-  await writeFile(join(directory, OTHER_SNAPSHOT, MANIFEST), JSON.stringify(manifest));
+  const storage = new SnapshotStorage(directory);
+  const log = await storage.log();
+  const entry = log.editions.find(({ edition }) => edition === served);
+  if (!entry) throw new Error('the fixture is not in the log');
+  const counts = { ...entry.counts, indicators: 7, observations: 70 };
+  const other = { ...entry, edition: OTHER_SNAPSHOT, counts };
+  await storage.writeLog({ ...log, editions: [other, ...log.editions] });
 }
 
 beforeAll(async () => {

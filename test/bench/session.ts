@@ -1,8 +1,9 @@
 /** Shared by the parts of the bench: data, Redis, accounts, the load generator and gateway processes. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CATALOGUE, type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { mirrorDirectory } from '../mirror.ts';
+import { readCatalogue, showSnapshot } from '../shown-snapshot.ts';
 import {
   type Environment,
   type ForkedTask,
@@ -22,6 +23,7 @@ export interface Account {
 }
 
 export interface OpenSnapshot {
+  /** Shows its files under their names. */
   dir: string;
   catalogue: CatalogueIndex;
 }
@@ -130,9 +132,9 @@ export class Session implements AsyncDisposable {
   async #openSnapshot(): Promise<OpenSnapshot> {
     const snapshots = this.settings.SNAPSHOT_DIR ?? '';
     const pointer = (): Promise<string> => readFile(join(snapshots, CURRENT_POINTER), 'utf8');
-    const id = (await pointer().catch(() => buildSnapshot(this).then(pointer))).trim();
-    const dir = join(snapshots, id);
-    return { dir, catalogue: JSON.parse(await readFile(join(dir, CATALOGUE), 'utf8')) };
+    await pointer().catch(() => buildSnapshot(this));
+    const shown = await showSnapshot(snapshots);
+    return { dir: shown.directory, catalogue: await readCatalogue(shown) };
   }
 }
 

@@ -72,8 +72,8 @@ export async function checkStoredState(lakeDir: string, snapshotDir: string): Pr
   }
   const storage = new SnapshotStorage(snapshotDir);
   for (const id of await storage.ids()) {
-    const { directory, manifest } = await storage.open(id);
-    await verifyFiles(directory, manifest.files);
+    const published = await storage.open(id);
+    await verifyFiles(storage, { ...published.kept, ...(await storage.prerendered(published)) });
     seen += 1;
   }
   const pointer = await readFile(join(snapshotDir, 'current'), 'utf8').catch(() => null);

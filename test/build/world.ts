@@ -12,10 +12,10 @@ import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
-import { type Published, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import type { FileList } from '../../data/schema/snapshot.ts';
+import { type Shown, showSnapshot } from '../shown-snapshot.ts';
 
 export const DATA = resolve(dirname(fileURLToPath(import.meta.url)), '../../data');
 export const NOON = Date.UTC(2026, 10, 20, 12);
@@ -97,12 +97,6 @@ function enableFew(spine: string): string {
     SERVED.includes(row.slice(0, 3)) ? row : row.replace(/true\s*$/, 'false'),
   );
   return `${[header, ...enabled].join('\n')}\n`;
-}
-
-/** A snapshot with all its files, and a directory that shows them under their names (the stored files themselves). */
-export interface Shown extends Published {
-  files: FileList;
-  directory: string;
 }
 
 export class World {
@@ -200,18 +194,7 @@ export class World {
   }
 
   async served(): Promise<Shown> {
-    const current = await this.snapshots.current();
-    if (!current) throw new Error('nothing is served');
-    return this.show(current);
-  }
-
-  /** A snapshot with its files under their names. */
-  async show(published: Published): Promise<Shown> {
-    const files = { ...published.kept, ...(await this.snapshots.prerendered(published)) };
-    const directory = join(this.directory, 'shown', published.id);
-    await rm(directory, { recursive: true, force: true });
-    await this.snapshots.show(files, directory);
-    return { ...published, files, directory };
+    return showSnapshot(this.settings.SNAPSHOT_DIR);
   }
 
   /** A rendered body of the served snapshot. */

@@ -1,10 +1,11 @@
 /** The first `npm start` on a machine: no snapshot, no mirror and, where the machine permits it, no network. */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readManifest } from '../../build/starter/manifest.ts';
+import { showSnapshot } from '../shown-snapshot.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
 const NO_NETWORK = ['unshare', '--net'];
@@ -20,8 +21,7 @@ it('publishes the starter data', async () => {
     expect(stderr).toContain('setup: publishing the starter data');
     expect(status).toBe(0);
     const snapshots = join(directory, 'snapshots');
-    const id = (await readFile(join(snapshots, 'current'), 'utf8')).trim();
-    const { counts } = JSON.parse(await readFile(join(snapshots, id, 'manifest.json'), 'utf8'));
+    const { counts } = (await showSnapshot(snapshots)).manifest;
     expect(counts).toMatchObject({ providers: 5, indicators: (await readManifest('data')).length });
   } finally {
     await rm(directory, { recursive: true, force: true });

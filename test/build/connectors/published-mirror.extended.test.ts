@@ -17,6 +17,7 @@ import { Service } from '../../gateway/service.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { silentLog } from '../../redis.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
+import { readCatalogue, showSnapshot } from '../../shown-snapshot.ts';
 import { withoutEmptyCells } from '../fakes/expected-rows.ts';
 
 type Row = Record<string, string>;
@@ -51,8 +52,9 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     parse(await readFile(join(mirror, ...path)), { columns: true, bom: true });
 
   async function serve(snapshots: string): Promise<void> {
-    snapshot = join(snapshots, (await readFile(join(snapshots, 'current'), 'utf8')).trim());
-    catalogue = JSON.parse(await readFile(join(snapshot, 'catalogue.json'), 'utf8'));
+    const shown = await showSnapshot(snapshots);
+    snapshot = shown.directory;
+    catalogue = await readCatalogue(shown);
     await service?.stop();
     service = await Service.start({ snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));

@@ -46,7 +46,10 @@ beforeAll(async () => {
   }
   await world.build();
   const { directory } = await world.served();
-  twins = JSON.parse(await readFile(join(directory, additionFile('twins')), 'utf8'));
+  const lists = await Promise.all(
+    PROVIDERS.map((provider) => readFile(join(directory, additionFile('twins', provider)), 'utf8')),
+  );
+  twins = Object.assign({}, ...lists.map((text) => JSON.parse(text)));
 });
 afterAll(() => world.remove());
 

@@ -65,7 +65,7 @@ async function reported(date: string): Promise<QualityFinding[]> {
 
 async function published() {
   const { directory } = await world.served();
-  const text = await readFile(join(directory, additionFile('quality')), 'utf8');
+  const text = await readFile(join(directory, additionFile('quality', 'atlas')), 'utf8');
   return z.record(z.string(), ADDITIONS.quality).parse(JSON.parse(text));
 }
 
@@ -212,8 +212,8 @@ describe('a decision', () => {
     await world.ingest('atlas');
     await world.build({ observer: { onExcluded: (all) => excluded.push(...all) } });
     expect(excluded).toMatchObject([{ id: 'atlas.share', why: 'withheld' }]);
-    const { manifest } = await world.served();
-    expect(Object.keys(manifest.files).filter((file) => file.includes('share'))).toEqual([]);
+    const { files } = await world.served();
+    expect(Object.keys(files).filter((file) => file.includes('share'))).toEqual([]);
   });
 
   it('to unrank publishes the figures without ranks, whatever an operator set', async () => {

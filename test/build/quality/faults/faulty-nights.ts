@@ -11,6 +11,7 @@ import { DuckSession } from '../../../../build/runtime/duckdb.ts';
 import { CuratedError, loadCurated } from '../../../../data/curated/curated.ts';
 import type { QualityFinding } from '../../../../data/schema/quality.ts';
 import { CONCEPTS, conceptLink, observationsFile } from '../../../../data/schema/snapshot.ts';
+import { showSnapshot } from '../../../shown-snapshot.ts';
 import { GoodData } from './good-data.ts';
 import { measureNight, type NightMeasurement } from './measure.ts';
 import { plantFaults } from './plant-faults.ts';
@@ -105,7 +106,7 @@ export async function measureFaults(good: GoodNight, options: MeasureOptions): P
 }
 
 const currentSnapshot = async (snapshotDir: string): Promise<string> =>
-  join(snapshotDir, (await readFile(join(snapshotDir, 'current'), 'utf8')).trim());
+  (await showSnapshot(snapshotDir)).directory;
 
 /** Pairs of one concept: those that the build found, and those of review. */
 async function twinsOf(curatedDir: string, snapshot: string): Promise<[string, string][]> {

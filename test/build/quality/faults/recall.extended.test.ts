@@ -2,13 +2,13 @@
  * 200 faults in the providers' own figures: at least 95 % of what can be told is found, and at most 2 % of the series
  * without a fault are accused. Writes recall by kind to var/test/fault-recall.md, for docs/quality.md.
  */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MANIFEST, manifest } from '../../../../data/schema/snapshot.ts';
 import { describeWithMirror } from '../../../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror } from '../../../shared-builds.ts';
+import { showSnapshot } from '../../../shown-snapshot.ts';
 import { DATA } from '../../world.ts';
 import { measureFaults } from './faulty-nights.ts';
 import {
@@ -30,8 +30,8 @@ describeWithMirror('faults in the figures of the providers', (mirror) => {
   let nights: NightMeasurement[];
 
   beforeAll(async () => {
-    const { lake, snapshots, snapshot } = await buildMirror(mirror);
-    const { generated_at } = manifest.parse(JSON.parse(await readFile(join(snapshot, MANIFEST), 'utf8')));
+    const { lake, snapshots } = await buildMirror(mirror);
+    const { generated_at } = (await showSnapshot(snapshots)).manifest;
     scratch = await mkdtemp(join(tmpdir(), 'almanac-faults-'));
     ({ nights } = await measureFaults(
       { lakeDir: lake, snapshotDir: snapshots, curatedDir: DATA, builtAt: Date.parse(generated_at) },

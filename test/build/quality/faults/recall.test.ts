@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SnapshotStorage } from '../../../../build/publish/snapshot-storage.ts';
-import { CATALOGUE, catalogueIndex, observationsFile } from '../../../../data/schema/snapshot.ts';
+import { observationsFile } from '../../../../data/schema/snapshot.ts';
+import { readCatalogue, showSnapshot } from '../../../shown-snapshot.ts';
 import { DATA } from '../../world.ts';
 import { FAULT_KINDS } from './fault.ts';
 import { type FaultyNights, measureFaults, openGoodData } from './faulty-nights.ts';
@@ -92,10 +92,8 @@ it('documents every kind of fault', async () => {
 
 /** Record and hash of the figures of every published series. */
 async function publishedSeries(snapshotDir: string): Promise<Map<string, string>> {
-  const current = await new SnapshotStorage(snapshotDir).current();
-  if (!current) throw new Error(`nothing is published in ${snapshotDir}`);
-  const text = await readFile(join(current.directory, CATALOGUE), 'utf8');
-  const { indicators } = catalogueIndex.parse(JSON.parse(text));
-  const hashOf = (id: string): string | undefined => current.manifest.files[observationsFile(id)]?.sha256;
+  const shown = await showSnapshot(snapshotDir);
+  const { indicators } = await readCatalogue(shown);
+  const hashOf = (id: string): string | undefined => shown.kept[observationsFile(id)]?.sha256;
   return new Map(indicators.map(({ record }) => [record.id, JSON.stringify([record, hashOf(record.id)])]));
 }

@@ -1,0 +1,44 @@
+/** A published snapshot for tests that read its files: the stored files under their names. */
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Published, SnapshotStorage } from '../build/publish/snapshot-storage.ts';
+import {
+  type CatalogueIndex,
+  COUNTRIES,
+  compareByName,
+  type FileList,
+  providerCatalogue,
+  TOPICS,
+} from '../data/schema/snapshot.ts';
+
+export interface Shown extends Published {
+  /** Kept and prerendered. */
+  files: FileList;
+  /** Holds the files by hard links, beside the directory of snapshots. */
+  directory: string;
+}
+
+/** @param id the served snapshot by default */
+export async function showSnapshot(snapshots: string, id?: string): Promise<Shown> {
+  const storage = new SnapshotStorage(snapshots);
+  const published = await storage.open(id ?? (await storage.currentId()) ?? 'none');
+  const files = { ...published.kept, ...(await storage.prerendered(published)) };
+  const directory = join(`${snapshots}-shown`, published.id);
+  await rm(directory, { recursive: true, force: true });
+  await storage.show(files, directory);
+  return { ...published, files, directory };
+}
+
+export async function readCatalogue({ directory, manifest }: Shown): Promise<CatalogueIndex> {
+  const read = async (name: string) => JSON.parse(await readFile(join(directory, name), 'utf8'));
+  const names = await readdir(join(directory, 'catalogue'));
+  const lists = await Promise.all(names.map((name) => read(`catalogue/${name}`)));
+  return {
+    generated_at: manifest.generated_at,
+    topics: await read(TOPICS),
+    countries: await read(COUNTRIES),
+    indicators: lists
+      .flatMap((list) => providerCatalogue.parse(list))
+      .sort((a, b) => compareByName(a.record, b.record)),
+  };
+}
