@@ -17,6 +17,7 @@ export const ERRORS = {
   },
   not_found: { status: 404, message: 'There is nothing at this path.' },
   country_not_found: { status: 404, message: 'No country has this code.' },
+  edition_not_found: { status: 404, message: 'There is no snapshot of that time or with that id.' },
   indicator_not_found: { status: 404, message: 'No indicator has this id.' },
   method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },
   expectation_failed: { status: 417, message: 'The only expectation that can be met is 100-continue.' },

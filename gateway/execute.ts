@@ -8,7 +8,7 @@
  * A key that this process does not know to work is checked before the plan, by the same script.
  *
  * Guarantees: a refusal costs nothing; a charge is refunded if the response cannot be produced or rendered; one call
- * uses one snapshot from start to end.
+ * uses one edition from start to end.
  */
 import type { Logger } from 'pino';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
@@ -22,12 +22,14 @@ import {
   type RateWindow,
   type Verdict,
 } from './metering/metering.ts';
-import type { Caller, Content, Operation, Plan, Planned } from './operations/operation.ts';
+import { findEdition } from './operations/as-of.ts';
+import type { AsOf, Caller, Content, Operation, Plan, Planned } from './operations/operation.ts';
 import type { ParameterReading } from './operations/parameters.ts';
 import type { ValidationDetail } from './operations/validation.ts';
+import type { Edition } from './snapshot/edition.ts';
+import { SnapshotUnreadable } from './snapshot/objects.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
-import { SnapshotUnreadable } from './snapshot/snapshot-files.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
 /** What an adapter asks for, and how it renders the result. */
@@ -45,8 +47,11 @@ export interface Call<Rendered> {
   readQuery(): ParameterReading<unknown>;
   /** A rendering of the same answer made before; null for operations that are not cacheable. */
   cached(snapshot: Snapshot): Rendered | null;
-  /** Runs after the charge. May throw: the charge is then refunded. */
-  render(content: Content, snapshot: Snapshot): Rendered | Promise<Rendered>;
+  /**
+   * Runs after the charge. May throw: the charge is then refunded.
+   * @param snapshot the served one. @param edition the one that answers, where `as_of` was sent.
+   */
+  render(content: Content, snapshot: Snapshot, edition: Edition | undefined): Rendered | Promise<Rendered>;
 }
 
 /** Quota and balance after a call with a valid key. */
@@ -61,8 +66,8 @@ interface ResultContext {
   key_id: string | null;
   /** Null for anonymous calls, and where the key was refused. */
   quota: QuotaStatus | null;
-  /** Null while none is open. */
-  snapshot: Snapshot | null;
+  /** The edition that answers; null while none is open. */
+  snapshot: Pick<Edition, 'id'> | null;
 }
 
 export type Result<Rendered> = ResultContext &
@@ -87,7 +92,9 @@ const RETRY_AFTER_S = 5;
 export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };
 
 /** Not a plan: an error or invalid parameters, decided before or instead of one. */
-type Unplanned = { kind: 'error'; error: ApiError } | { kind: 'invalid'; detail: ValidationDetail[] };
+type Unplanned =
+  | { kind: 'error'; error: ApiError; edition?: Edition }
+  | { kind: 'invalid'; detail: ValidationDetail[]; edition?: never };
 
 export class Executor {
   readonly #dependencies: ExecuteDependencies;
@@ -116,13 +123,10 @@ export class Executor {
     call: Call<Rendered>,
     snapshot: Snapshot,
   ): Promise<Result<Rendered>> {
-    snapshot.retain();
     try {
       return await result;
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
-    } finally {
-      snapshot.release();
     }
   }
 
@@ -160,10 +164,13 @@ export class Executor {
     const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
     const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), peek: false });
     if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
-    const about: About = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+    const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
+    if (planned.edition !== undefined) about.snapshot = planned.edition;
     if (planned.kind !== 'plan') return { ...planned, ...about };
-    return this.#produce(planned, call, about, this.#callerOf(key, verdict), verdict.debit);
+    const render = (content: Content) => call.render(content, snapshot, planned.edition);
+    const caller = this.#callerOf(key, verdict);
+    return this.#produce(async () => render(await planned.produce(caller)), call, about, verdict.debit);
   }
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */
@@ -202,16 +209,13 @@ export class Executor {
 
   /** What fails here was charged, and is refunded. */
   async #produce<Rendered>(
-    plan: Plan,
+    produce: () => Promise<Rendered>,
     call: Call<Rendered>,
-    about: About,
-    caller: Caller,
+    about: ResultContext,
     debit: Debit | null,
   ): Promise<Result<Rendered>> {
     try {
-      const content = await plan.produce(caller);
-      const rendered = await call.render(content, about.snapshot);
-      return { kind: 'success', rendered, ...about };
+      return { kind: 'success', rendered: await produce(), ...about };
     } catch (fault) {
       const error = this.#faultOf(fault, call);
       if (debit === null || about.quota === null) return { kind: 'error', error, ...about };
@@ -247,9 +251,8 @@ export class Executor {
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
 type Admitted = Verdict & { kind: 'admitted' };
-type About = ResultContext & { snapshot: Snapshot };
 
-const anonymous = <S extends Snapshot | null>(snapshot: S): ResultContext & { snapshot: S } => ({
+const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
   key_id: null,
   quota: null,
   snapshot,
@@ -291,11 +294,12 @@ function renderFree<Rendered>(
   call: Call<Rendered>,
   snapshot: Snapshot,
 ): Result<Rendered> | Promise<Result<Rendered>> {
-  const about = anonymous(snapshot);
+  const { edition } = planned;
+  const about = anonymous(edition ?? snapshot);
   if (planned.kind !== 'plan') return { ...planned, ...about };
   if (planned.price > 0) throw new Error(`${call.route} has a price but does not require a key`);
   const success = (rendered: Rendered): Result<Rendered> => ({ kind: 'success', rendered, ...about });
-  const render = (content: Content) => call.render(content, snapshot);
+  const render = (content: Content) => call.render(content, snapshot, edition);
   const content = planned.produce(null);
   const rendered = content instanceof Promise ? content.then(render) : render(content);
   return rendered instanceof Promise ? rendered.then(success) : success(rendered);
@@ -305,8 +309,24 @@ function renderFree<Rendered>(
 function planCall(call: Call<unknown>, snapshot: Snapshot): Plan | Unplanned | Promise<Plan | Unplanned> {
   const reading = call.readQuery();
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
+  const asOf = call.operation.asOf?.(reading.values);
+  if (asOf !== undefined) return planAsOf(asOf, call, snapshot, reading.values);
   const planned = call.operation.plan({ snapshot, path: call.path, query: reading.values });
   return planned instanceof Promise ? planned.then(decided) : decided(planned);
+}
+
+/** Plans over the edition that is asked for. Opens it. */
+async function planAsOf(
+  asOf: AsOf,
+  { operation, path }: Call<unknown>,
+  { editions }: Snapshot,
+  query: unknown,
+): Promise<Plan | Unplanned> {
+  const found = findEdition(asOf, editions);
+  if ('kind' in found) return decided(found);
+  const edition = await editions.open(found);
+  const planned = decided(await operation.plan({ snapshot: edition, path, query }));
+  return planned.kind === 'invalid' ? planned : { ...planned, edition };
 }
 
 const decided = (planned: Planned): Plan | Unplanned =>

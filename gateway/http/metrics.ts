@@ -113,16 +113,8 @@ function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: 
   gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, 'max');
   const observations = () => snapshots.current()?.observations;
   gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
-  gauge(
-    'almanac_hot_cache_hits',
-    'Reads served from hot indicators, of this snapshot',
-    () => observations()?.counts.hits,
-  );
-  gauge(
-    'almanac_hot_cache_misses',
-    'Reads that went to Parquet, of this snapshot',
-    () => observations()?.counts.misses,
-  );
+  gauge('almanac_hot_cache_hits', 'Reads served from hot indicators', () => observations()?.counts.hits);
+  gauge('almanac_hot_cache_misses', 'Reads that went to Parquet', () => observations()?.counts.misses);
 }
 
 /** Starts the metrics server. @returns stops it. */

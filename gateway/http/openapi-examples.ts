@@ -89,8 +89,8 @@ async function answersOf(
   return bodies(await planned.produce(CALLER), snapshot);
 }
 
-async function bodies(content: Content, { files }: Snapshot): Promise<Record<string, unknown>> {
-  if (content.kind === 'file') return { json: shortJson(await files.bytes(content.path, 'identity')) };
+async function bodies(content: Content, { routes }: Snapshot): Promise<Record<string, unknown>> {
+  if (content.kind === 'file') return { json: shortJson(await routes.bytes(content.path, 'identity')) };
   if (content.kind === 'document') return { json: shortJson(content.json) };
   const encoded = ENCODERS.map(async ({ name, documentation, encode }) => {
     const body = Buffer.concat(await encode(content.table));

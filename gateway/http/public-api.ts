@@ -6,6 +6,7 @@ import { type Call, type Executor, type Result, UNAVAILABLE } from '../execute.t
 import type { Content, Operation } from '../operations/operation.ts';
 import { type ParameterReading, parameterReader, type RawParameters } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import type { Edition } from '../snapshot/edition.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import type { LoadShedder } from './load-shedding.ts';
 import { clientRequestId } from './request.ts';
@@ -240,11 +241,15 @@ class HttpCall implements Call<Representation>, Preferences {
     return this.api.responsesOf(snapshot)?.find(this.url, this) ?? null;
   }
 
-  render(content: Content, snapshot: Snapshot): Representation | Promise<Representation> {
-    const made = represent(content, this, snapshot);
+  render(
+    content: Content,
+    snapshot: Snapshot,
+    edition: Edition | undefined,
+  ): Representation | Promise<Representation> {
+    const made = represent(content, this, snapshot, edition);
     if (!this.operation.isCacheable || !this.matched.isRepeated) return made;
     const store = (representation: Representation): Representation => {
-      const isResident = content.kind === 'file' && snapshot.files.isResident(content.path);
+      const isResident = content.kind === 'file' && snapshot.routes.isResident(content.path);
       this.api.responsesOf(snapshot)?.set(this.url, this, representation, isResident);
       return representation;
     };

@@ -7,6 +7,7 @@ import { encoderFor } from '../encoders/registry.ts';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import type { QuotaStatus, Result } from '../execute.ts';
 import type { Content, DataTable } from '../operations/operation.ts';
+import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chooseEncoding, compress } from './compression.ts';
@@ -25,6 +26,8 @@ export interface Representation {
   encoding: Encoding;
   /** Strong entity tag; null on answers that no cache may keep. */
   tag: string | null;
+  /** Id of the edition that answers; null for the served one. */
+  edition: string | null;
   /** A small body as Latin-1 text, a character per byte; a larger one in pieces. */
   body: string | readonly Buffer[];
   /** All headers of an anonymous answer, except for the request id; null until first sent. */
@@ -47,18 +50,20 @@ export const TEXT_MAX_BYTES = 12 * 1024;
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSION_MIN_BYTES = 1500;
 
-type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag'>;
+type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag' | 'edition'>;
 
 export function represent(
   content: Content,
   preferences: Preferences,
   snapshot: Snapshot,
+  edition?: Pick<Edition, 'id'>,
 ): Representation | Promise<Representation> {
+  const id = edition?.id ?? null;
   if (content.kind === 'file') return representFile(content.path, preferences, snapshot);
   if (content.kind === 'document') {
     return representBytes(
       [content.json],
-      { type: JSON_TYPE, headers: [], isCompressible: true },
+      { type: JSON_TYPE, headers: [], isCompressible: true, edition: id },
       preferences,
     );
   }
@@ -67,7 +72,8 @@ export function represent(
   const { mediaType: type, extension, isCompressible } = encoder;
   const headers = extension === null ? [] : downloadHeaders(table, extension);
   const chunks = encoder.encode(table);
-  const finish = (made: Buffer[]) => representBytes(made, { type, headers, isCompressible }, preferences);
+  const finish = (made: Buffer[]) =>
+    representBytes(made, { type, headers, isCompressible, edition: id }, preferences);
   return chunks instanceof Promise ? chunks.then(finish) : finish(chunks);
 }
 
@@ -83,24 +89,32 @@ function downloadHeaders({ indicator }: DataTable, extension: string): string[] 
 function representFile(
   path: string,
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
-  { files }: Snapshot,
+  { routes }: Snapshot,
 ): Representation | Promise<Representation> {
   const encoding = chooseEncoding(acceptEncoding);
-  const tag = isTagged ? files.tag(path, encoding) : null;
-  const form: Form = { type: JSON_TYPE, headers: [], encoding, tag };
+  const tag = isTagged ? routes.tag(path, encoding) : null;
+  const form: Form = { type: JSON_TYPE, headers: [], encoding, tag, edition: null };
   if (isNotModified(form, ifNoneMatch)) return notModified(form);
-  const bytes = files.bytes(path, encoding);
+  const bytes = routes.bytes(path, encoding);
   return bytes instanceof Promise ? bytes.then((whole) => ok(form, [whole])) : ok(form, [bytes]);
 }
 
 function representBytes(
   chunks: readonly Buffer[],
-  { type, headers, isCompressible }: { type: string; headers: readonly string[]; isCompressible: boolean },
+  {
+    type,
+    headers,
+    isCompressible,
+    edition,
+  }: Pick<Form, 'type' | 'headers' | 'edition'> & {
+    isCompressible: boolean;
+  },
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
 ): Representation | Promise<Representation> {
   const isPlain = !isCompressible || lengthOf(chunks) < COMPRESSION_MIN_BYTES;
   const encoding = isPlain ? 'identity' : chooseEncoding(acceptEncoding);
-  const form: Form = { type, headers, encoding, tag: isTagged ? contentTag(chunks, encoding) : null };
+  const tag = isTagged ? contentTag(chunks, encoding) : null;
+  const form: Form = { type, headers, encoding, tag, edition };
   if (isNotModified(form, ifNoneMatch)) return notModified(form);
   if (encoding === 'identity') return ok(form, chunks);
   const compressed = compress(chunks, encoding);
@@ -125,22 +139,24 @@ export function isNotModified({ tag }: Pick<Form, 'tag'>, ifNoneMatch: string | 
   });
 }
 
-export const notModified = ({ type, headers, encoding, tag }: Form): Representation => ({
+export const notModified = ({ type, headers, encoding, tag, edition }: Form): Representation => ({
   status: 304,
   type,
   headers,
   encoding,
   tag,
+  edition,
   body: '',
   anonymousHeaders: null,
 });
 
-const ok = ({ type, headers, encoding, tag }: Form, chunks: readonly Buffer[]): Representation => ({
+const ok = ({ type, headers, encoding, tag, edition }: Form, chunks: readonly Buffer[]): Representation => ({
   status: 200,
   type,
   headers,
   encoding,
   tag,
+  edition,
   body: bodyOf(chunks),
   anonymousHeaders: null,
 });
@@ -287,7 +303,9 @@ export function sendResult(
   const { quota, snapshot } = result;
   const snapshotId = namesSnapshot && snapshot !== null ? snapshot.id : null;
   if (result.kind === 'success') {
-    sendRepresentation(result.rendered, { raw, requestId, quota, snapshotId });
+    const { rendered } = result;
+    const from = snapshotId === null ? null : (rendered.edition ?? snapshotId);
+    sendRepresentation(rendered, { raw, requestId, quota, snapshotId: from });
   } else if (result.kind === 'error') {
     const named = FROM_SNAPSHOT.has(result.error.code) ? snapshotId : null;
     sendError(result.error, { raw, requestId, quota, snapshotId: named });

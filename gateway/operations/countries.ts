@@ -28,15 +28,15 @@ export const countries = defineOperation({
     income_group: z.string().optional(),
   }),
   errors: [],
-  plan({ snapshot: { catalogue }, query: { region, income_group } }) {
+  plan({ snapshot, query: { region, income_group } }) {
     if (region === undefined && income_group === undefined) return ALL;
-    const matching = catalogue.countries.filter(
+    const matching = snapshot.countries.filter(
       ({ record }) =>
         (region === undefined || record.region === region) &&
         (income_group === undefined || record.income_group === income_group),
     );
     const meta = {
-      generated_at: catalogue.generatedAt,
+      generated_at: snapshot.generatedAt,
       count: matching.length,
       ...sentOnly({ region, income_group }),
     };

@@ -4,8 +4,18 @@ import { countryDetail } from '../../data/schema/records.ts';
 import { countryFile } from '../../data/schema/snapshot.ts';
 import { truncateInput } from '../errors.ts';
 import { type CountryItems, selectItems } from '../snapshot/country-items.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import { asOf, asOfEcho } from './as-of.ts';
 import { envelope } from './envelope.ts';
-import { type Content, defineOperation, document, type Planned, refused, sentOnly } from './operation.ts';
+import {
+  type Content,
+  defineOperation,
+  document,
+  type Planned,
+  refused,
+  sentOnly,
+  withMeta,
+} from './operation.ts';
 import { flag, text } from './parameters.ts';
 
 const PRICE = 1;
@@ -15,6 +25,8 @@ const THREE_LETTERS = /^[A-Za-z]{3}$/;
 interface Filter {
   featured?: boolean | undefined;
   topic?: string | undefined;
+  /** As sent. */
+  as_of?: string | undefined;
 }
 
 export const country = defineOperation({
@@ -34,40 +46,55 @@ export const country = defineOperation({
   query: z.object({
     featured: flag().optional().describe('true: only featured items; false: only the others'),
     topic: text().optional().describe('One topic slug'),
+    as_of: asOf().optional(),
   }),
   answer: envelope(countryDetail, {
     count: z.int().describe('Items over all topics'),
     featured: z.boolean().optional(),
     topic: z.string().optional(),
     topic_counts: z.record(z.string(), z.int()).describe('Items held per topic; filters do not change it'),
+    ...asOfEcho,
   }),
-  errors: ['country_not_found'],
+  errors: ['country_not_found', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const sent = path.iso3 ?? '';
     const code = THREE_LETTERS.test(sent) ? sent.toUpperCase() : '';
-    if (!snapshot.catalogue.countriesByCode.has(code)) {
+    if (!snapshot.countriesByCode.has(code)) {
       return refused('country_not_found', `No country has the code '${truncateInput(sent)}'.`);
     }
     const items = await snapshot.countryItems(code);
-    if (query.featured === undefined && query.topic === undefined) {
-      const file: Content = { kind: 'file', path: countryFile(code) };
-      return { kind: 'plan', price: PRICE, rows: items.count, produce: () => file };
+    const { featured, topic } = query;
+    const as_of = query.as_of?.sent;
+    if (featured === undefined && topic === undefined) {
+      return {
+        kind: 'plan',
+        price: PRICE,
+        rows: items.count,
+        produce: () => wholeProfile(snapshot, code, as_of),
+      };
     }
     const { topics, count } = selectItems(items, query);
-    const produce = () => filteredDocument(items, topics, count, query, snapshot.catalogue.generatedAt);
+    const produce = () =>
+      filteredDocument(items, topics, count, { featured, topic, as_of }, snapshot.generatedAt);
     return { kind: 'plan', price: PRICE, rows: count, produce };
   },
 });
+
+async function wholeProfile(snapshot: Edition, code: string, as_of: string | undefined): Promise<Content> {
+  if (as_of === undefined) return { kind: 'file', path: countryFile(code) };
+  return withMeta(await snapshot.countryBody(code), { as_of });
+}
 
 function filteredDocument(
   items: CountryItems,
   topics: ReturnType<typeof selectItems>['topics'],
   count: number,
-  { featured, topic }: Filter,
+  { featured, topic, as_of }: Filter,
   generated_at: string,
 ): Content {
   const members = topics.map(({ slug, json }) => `${JSON.stringify(slug)}:[${json.join(',')}]`);
   const data = `{${items.recordJson},"topics":{${members.join(',')}}}`;
-  const meta = JSON.stringify({ generated_at, count, ...sentOnly({ featured, topic }) });
+  const meta = JSON.stringify({ generated_at, count, ...sentOnly({ featured, topic, as_of }) });
   return document(`{"data":${data},"meta":${meta.slice(0, -1)},"topic_counts":${items.topicCountsJson}}}`);
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { indicatorId, iso3, observationRow } from '../../data/schema/records.ts';
 import { DEFAULT_FORMAT, FORMATS } from '../encoders/registry.ts';
+import { asOf, asOfEcho } from './as-of.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
 import { type Content, defineOperation, type Planned, refused, sentOnly } from './operation.ts';
@@ -50,6 +51,7 @@ const query = z
     from: integer().optional().describe('First year, inclusive'),
     to: integer().optional().describe('Last year, inclusive'),
     format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    as_of: asOf().optional(),
   })
   .superRefine(({ from, to }, ctx) => {
     if (from === undefined || to === undefined || from <= to) return;
@@ -81,17 +83,20 @@ export const data = defineOperation({
     from: z.int().optional(),
     to: z.int().optional(),
     format: z.enum(FORMATS).optional(),
+    ...asOfEcho,
   }),
   formats: FORMATS,
-  errors: ['indicator_not_found', 'export_restricted'],
-  async plan({ snapshot, query: { indicator: id, countries, from, to, format } }): Promise<Planned> {
-    const item = snapshot.catalogue.indicators.get(id);
+  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
+  async plan({ snapshot, query: { indicator: id, countries, from, to, format, as_of } }): Promise<Planned> {
+    const found = snapshot.indicator(id);
+    const item = found instanceof Promise ? await found : found;
     if (!item) return indicatorNotFound(id);
     const { record: indicator } = item;
     if (indicator.access_tier === 'display') return refused('export_restricted');
     const rows = await snapshot.observations.select(id, { countries: countries?.toSorted(), from, to });
     const meta = {
-      generated_at: snapshot.catalogue.generatedAt,
+      generated_at: snapshot.generatedAt,
       count: rows.count,
       indicator: id,
       name: indicator.name,
@@ -99,7 +104,7 @@ export const data = defineOperation({
       licence: indicator.licence,
       licence_url: indicator.licence_url,
       attribution: indicator.attribution,
-      ...sentOnly({ countries, from, to, format }),
+      ...sentOnly({ countries, from, to, format, as_of: as_of?.sent }),
     };
     const content: Content = {
       kind: 'table',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ADDITION_WORDS, ADDITIONS, type AdditionWord } from '../../data/schema/additions.ts';
 import { indicatorDetail, indicatorRecord } from '../../data/schema/records.ts';
-import type { AddedLists } from '../snapshot/added-lists.ts';
+import type { LoadedLists } from '../snapshot/added-lists.ts';
 import { fail, text } from './parameters.ts';
 
 const WORD = ADDITION_WORDS.join('|');
@@ -36,7 +36,7 @@ export const detailWithAdditions = indicatorDetail.extend(includedProperties);
 export const includeEcho = { include: z.array(z.enum(ADDITION_WORDS)).optional() };
 
 /** A record's JSON text with the properties added. */
-export function addTo(json: string, id: string, words: readonly AdditionWord[], lists: AddedLists): string {
+export function addTo(json: string, id: string, words: readonly AdditionWord[], lists: LoadedLists): string {
   const added = words.map((word) => `,${JSON.stringify(word)}:${lists.json(word, id)}`);
   return `${json.slice(0, -1)}${added.join('')}}`;
 }

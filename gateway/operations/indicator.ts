@@ -3,10 +3,13 @@ import { z } from 'zod';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import { indicatorFile } from '../../data/schema/snapshot.ts';
 import { truncateInput } from '../errors.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import type { CatalogueEntry } from '../snapshot/catalogue.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import { asOf, asOfEcho } from './as-of.ts';
 import { credit, envelope } from './envelope.ts';
 import { addTo, detailWithAdditions, includeEcho, includeWords } from './include.ts';
 import {
+  type AsOf,
   type Content,
   defineOperation,
   document,
@@ -14,6 +17,8 @@ import {
   type Planned,
   type Refused,
   refused,
+  sentOnly,
+  withMeta,
 } from './operation.ts';
 
 /** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
@@ -34,24 +39,48 @@ export const indicator = defineOperation({
       description: 'Indicator id, exact and case-sensitive',
     },
   },
-  query: z.object({ include: includeWords().optional() }),
-  answer: envelope(detailWithAdditions, { ...credit, ...includeEcho }),
-  errors: ['indicator_not_found'],
-  plan({ snapshot, path, query: { include } }): Planned {
+  query: z.object({ include: includeWords().optional(), as_of: asOf().optional() }),
+  answer: envelope(detailWithAdditions, { ...credit, ...includeEcho, ...asOfEcho }),
+  errors: ['indicator_not_found', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
+  plan({ snapshot, path, query }): Planned | Promise<Planned> {
     const id = path.indicator_id ?? '';
-    if (!snapshot.catalogue.indicators.has(id)) return indicatorNotFound(id);
-    if (include === undefined) return freeFile(indicatorFile(id));
-    return { kind: 'plan', price: 0, rows: 0, produce: () => extendedDetail(snapshot, id, include) };
+    const found = snapshot.indicator(id);
+    return found instanceof Promise
+      ? found.then((entry) => planDetail(snapshot, id, entry, query))
+      : planDetail(snapshot, id, found, query);
   },
 });
 
-async function extendedDetail(
-  { files, addedLists }: Snapshot,
+interface Sent {
+  include?: AdditionWord[] | undefined;
+  as_of?: AsOf | undefined;
+}
+
+function planDetail(
+  snapshot: Edition,
   id: string,
+  entry: CatalogueEntry | undefined,
+  { include, as_of }: Sent,
+): Planned {
+  if (entry === undefined) return indicatorNotFound(id);
+  if (include === undefined && as_of === undefined) return freeFile(indicatorFile(id));
+  const produce = async (): Promise<Content> => {
+    const body = await snapshot.indicatorBody(id);
+    const sent = sentOnly({ include, as_of: as_of?.sent });
+    return include === undefined ? withMeta(body, sent) : extendedDetail(snapshot, id, body, include, sent);
+  };
+  return { kind: 'plan', price: 0, rows: 0, produce };
+}
+
+async function extendedDetail(
+  snapshot: Edition,
+  id: string,
+  body: Buffer,
   include: readonly AdditionWord[],
+  sent: Record<string, unknown>,
 ): Promise<Content> {
-  const body = await files.bytes(indicatorFile(id), 'identity');
   const { data, meta } = JSON.parse(body.toString());
-  const record = addTo(JSON.stringify(data), id, include, addedLists);
-  return document(`{"data":${record},"meta":${JSON.stringify({ ...meta, include })}}`);
+  const record = addTo(JSON.stringify(data), id, include, await snapshot.additions(include, [id]));
+  return document(`{"data":${record},"meta":${JSON.stringify({ ...meta, ...sent })}}`);
 }

@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
+import { type Catalogue, DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
+import type { Edition } from '../snapshot/edition.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import { asOf, asOfEcho } from './as-of.ts';
 import { count, envelope } from './envelope.ts';
 import { addTo, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
 import {
+  type Content,
   defineOperation,
   free,
   freeFile,
@@ -50,6 +52,7 @@ const query = z.object({
     .describe(`Page size; default all, ${SEARCH_LIMIT} with \`q\`, ${LIMIT_MAX} with \`include\``),
   offset: integer({ min: 0 }).optional().describe('Rows skipped after sorting; default 0'),
   include: includeWords().optional(),
+  as_of: asOf().optional(),
 });
 
 const ALL = freeFile(ROUTE_FILES.indicators);
@@ -78,15 +81,22 @@ export const indicators = defineOperation({
     dir: z.string().optional(),
     offset: z.int().optional(),
     ...includeEcho,
+    ...asOfEcho,
   }),
-  errors: ['bad_sort', 'bad_dir'],
-  plan({ snapshot, query: sent }): Planned {
+  errors: ['bad_sort', 'bad_dir', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
+  plan({ snapshot, query: sent }): Planned | Promise<Planned> {
     if (Object.keys(sent).length === 0) return ALL;
     if (sent.sort !== undefined && !isSort(sent.sort)) return refused('bad_sort');
     if (sent.dir !== undefined && !isDirection(sent.dir)) return refused('bad_dir');
-    const { limit, offset, include, ...filters } = sent;
-    const q = filters.q?.trim() === '' ? undefined : filters.q;
-    return planPage(snapshot, { ...filters, q, sort: sent.sort, dir: sent.dir }, { limit, offset, include });
+    const { limit, offset, include, as_of, ...rest } = sent;
+    const q = rest.q?.trim() === '' ? undefined : rest.q;
+    const filters = { ...rest, q, sort: sent.sort, dir: sent.dir };
+    const page = { limit, offset, include, as_of: as_of?.sent };
+    const catalogue = snapshot.wholeCatalogue();
+    return catalogue instanceof Promise
+      ? catalogue.then((whole) => planPage(snapshot, whole, filters, page))
+      : planPage(snapshot, catalogue, filters, page);
   },
 });
 
@@ -97,14 +107,17 @@ interface Page {
   limit: number | undefined;
   offset: number | undefined;
   include: readonly AdditionWord[] | undefined;
+  /** As sent. */
+  as_of: string | undefined;
 }
 
 function planPage(
-  { catalogue, addedLists }: Snapshot,
+  snapshot: Edition,
+  catalogue: Catalogue,
   filters: IndicatorQuery,
-  { limit, offset, include }: Page,
+  { limit, offset, include, as_of }: Page,
 ): Planned {
-  const echo = sentOnly({ ...filters, offset, include });
+  const echo = sentOnly({ ...filters, offset, include, as_of });
   if (limit === undefined && Object.keys(echo).length === 0) return ALL;
   const matching = searchIndicators(catalogue, filters);
   const start = offset ?? 0;
@@ -116,12 +129,22 @@ function planPage(
     total: matching.length,
     ...echo,
   };
-  return free(
-    listDocument(
-      page.map(({ json, record }) => (include ? addTo(json, record.id, include, addedLists) : json)),
+  if (include === undefined)
+    return free(
+      listDocument(
+        page.map(({ json }) => json),
+        meta,
+      ),
+    );
+  const produce = async (): Promise<Content> => {
+    const ids = page.map(({ record }) => record.id);
+    const lists = await snapshot.additions(include, ids);
+    return listDocument(
+      page.map(({ json, record }) => addTo(json, record.id, include, lists)),
       meta,
-    ),
-  );
+    );
+  };
+  return { kind: 'plan', price: 0, rows: 0, produce };
 }
 
 /** Undefined: all. */

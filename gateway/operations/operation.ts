@@ -1,15 +1,15 @@
 /**
  * The contract of a public operation: parameters, price and plan, independent of any transport.
  *
- * `plan` reads one snapshot and knows neither key nor balance nor request. It never throws for what a caller did,
+ * `plan` reads one edition and knows neither key nor balance nor request. It never throws for what a caller did,
  * and counts the price before anything is formatted. `execute` decides whether the plan is admitted, charges it and
  * only then calls `produce`.
  */
 import type { z } from 'zod';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
+import type { Edition, EditionQuery } from '../snapshot/edition.ts';
 import type { ObservationTable } from '../snapshot/observations.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
 
 /** What an operation may know of its caller. */
 export interface Caller {
@@ -26,7 +26,7 @@ export interface Caller {
 
 /** The result of an operation before it is encoded for a transport. */
 export type Content =
-  /** A prerendered JSON file of the snapshot. */
+  /** A prerendered JSON file of the served snapshot. */
   | { kind: 'file'; path: string }
   /** A finished JSON document. */
   | { kind: 'document'; json: Buffer }
@@ -47,6 +47,8 @@ export interface Plan {
   price: number;
   rows: number;
   produce(caller: Caller | null): Content | Promise<Content>;
+  /** The edition that answers, where it is not the served one: named by `execute` for `asOf`. */
+  edition?: Edition;
 }
 
 /** Refused because of what the snapshot holds, or because of a parameter's value. */
@@ -57,8 +59,16 @@ export interface Refused {
 
 export type Planned = Plan | Refused;
 
+/** The edition that a call asks for. */
+export interface AsOf {
+  /** As `meta` repeats it. */
+  sent: string;
+  edition: EditionQuery;
+}
+
 export interface Input<Query> {
-  snapshot: Snapshot;
+  /** The served edition, or the one that `asOf` names. */
+  snapshot: Edition;
   /** Path parameters, decoded, as sent. */
   path: Readonly<Record<string, string>>;
   query: Query;
@@ -92,6 +102,8 @@ export interface Operation<Query = unknown> {
   formats?: readonly string[];
   /** Errors beyond those that every operation of its kind has. */
   errors: readonly ErrorCode[];
+  /** The edition that is asked for; absent where only the served one answers. */
+  asOf?(query: Query): AsOf | undefined;
   plan(input: Input<Query>): Planned | Promise<Planned>;
 }
 
@@ -116,6 +128,12 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
   kind: 'refused',
   error: message === undefined ? { code } : { code, message },
 });
+
+/** A whole body, `{ data, meta }`, with more members in `meta`. */
+export function withMeta(body: Buffer, more: Record<string, unknown>): Content {
+  const end = Buffer.from(`,${JSON.stringify(more).slice(1)}}`);
+  return { kind: 'document', json: Buffer.concat([body.subarray(0, -2), end]) };
+}
 
 /** The filters that were sent, for `meta`: a filter that was not sent is absent, never null. */
 export function sentOnly(filters: Record<string, unknown>): Record<string, unknown> {

@@ -1,11 +1,12 @@
 /** GET /rankings/{indicator}: every country ranked on one indicator for one year. */
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, rankingRow } from '../../data/schema/records.ts';
+import type { Edition } from '../snapshot/edition.ts';
 import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../snapshot/indicator-columns.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import { asOf, asOfEcho } from './as-of.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { type Content, defineOperation, type Planned, refused } from './operation.ts';
+import { type AsOf, type Content, defineOperation, type Planned, refused, withMeta } from './operation.ts';
 import { fail, text } from './parameters.ts';
 
 const PRICE = 1;
@@ -41,6 +42,7 @@ export const rankings = defineOperation({
   },
   query: z.object({
     year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
+    as_of: asOf().optional(),
   }),
   answer: envelope(z.array(rankingRow), {
     count,
@@ -52,35 +54,40 @@ export const rankings = defineOperation({
     year: z.int().describe('The year that `latest` stands for, or the one asked for'),
     licence_url: z.string().nullable(),
     ...credit,
+    ...asOfEcho,
   }),
-  errors: ['indicator_not_found', 'not_rankable'],
+  errors: ['indicator_not_found', 'not_rankable', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const id = path.indicator ?? '';
-    const item = snapshot.catalogue.indicators.get(id);
+    const found = snapshot.indicator(id);
+    const item = found instanceof Promise ? await found : found;
     if (!item) return indicatorNotFound(id);
     if (item.record.no_rank) return refused('not_rankable');
     const asked = query.year ?? LATEST;
-    const resolved = asked === LATEST ? latestYear(item.record, snapshot.catalogue.generatedAt) : asked;
+    const resolved = asked === LATEST ? latestYear(item.record, snapshot.generatedAt) : asked;
     const cacheKey = `${id} ${resolved}`;
     const cached = snapshot.rankings.get(cacheKey);
-    if (cached) return planOf(cached.rows, () => cached.json);
+    if (cached) return planOf(cached.rows, () => cached.json, query.as_of);
     const columns = await snapshot.observations.year(id, resolved);
-    const { countries: all } = snapshot.catalogue;
+    const { countries: all } = snapshot;
     const isHeld = all.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
     const rows = isHeld ? all.length : 0;
-    return planOf(rows, () => {
+    const make = (): Buffer => {
       const json = rank(snapshot, item.record, isHeld ? columns : null, resolved);
       snapshot.rankings.set(cacheKey, { json, rows });
       return json;
-    });
+    };
+    return planOf(rows, make, query.as_of);
   },
 });
 
-const planOf = (rows: number, json: () => Buffer): Planned => ({
+const planOf = (rows: number, json: () => Buffer, as_of: AsOf | undefined): Planned => ({
   kind: 'plan',
   price: PRICE,
   rows,
-  produce: (): Content => ({ kind: 'document', json: json() }),
+  produce: (): Content =>
+    as_of === undefined ? { kind: 'document', json: json() } : withMeta(json(), { as_of: as_of.sent }),
 });
 
 /**
@@ -95,20 +102,18 @@ type Row = z.infer<typeof rankingRow>;
 
 /** @param columns null when nothing is held for the year. */
 function rank(
-  { catalogue }: Snapshot,
+  { countries, generatedAt }: Edition,
   record: IndicatorRecord,
   columns: IndicatorColumns | null,
   resolved: number,
 ): Buffer {
-  // The catalogue lists countries by name, and sorting is stable: equal ranks stay in name order.
+  // Countries come by name, and sorting is stable: equal ranks stay in name order.
   const data =
     columns === null
       ? []
-      : catalogue.countries
-          .map(({ record: { iso3, name } }) => toRow(columns, iso3, name, resolved))
-          .sort(byRank);
+      : countries.map(({ record: { iso3, name } }) => toRow(columns, iso3, name, resolved)).sort(byRank);
   const meta = {
-    generated_at: catalogue.generatedAt,
+    generated_at: generatedAt,
     count: data.length,
     ranked: data.filter((row) => row.rank !== null).length,
     indicator: record.id,

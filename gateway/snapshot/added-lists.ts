@@ -1,39 +1,54 @@
 /**
- * What `include` adds to indicator records, as JSON text in memory. Equal lists share one text: the series of a provider
- * have few different sources.
+ * What `include` adds to indicator records, as JSON text. The lists of a provider are read when they are first asked for.
+ * Equal lists share one text: the series of a provider have few different sources.
  */
-import { z } from 'zod';
-import { ADDITION_WORDS, type AdditionWord, additionFile } from '../../data/schema/additions.ts';
+import { type AdditionWord, additionFile } from '../../data/schema/additions.ts';
+import { providerOf } from '../../data/schema/snapshot.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
 
-const listsById = z.record(z.string(), z.array(z.unknown()));
+/** JSON texts by indicator. */
+export type ListTexts = ReadonlyMap<string, string>;
+
+/** The lists that one answer needs. */
+export interface LoadedLists {
+  /** The JSON text of an indicator's list. */
+  json(word: AdditionWord, id: string): string;
+}
+
+const NONE: ListTexts = new Map();
 
 export class AddedLists {
-  readonly #byWord: ReadonlyMap<AdditionWord, ReadonlyMap<string, string>>;
+  readonly #files: SnapshotFiles;
+  readonly #byFile = new Map<string, ListTexts>();
 
-  private constructor(byWord: ReadonlyMap<AdditionWord, ReadonlyMap<string, string>>) {
-    this.#byWord = byWord;
+  constructor(files: SnapshotFiles) {
+    this.#files = files;
   }
 
-  /** Reads the files; a snapshot of an earlier version lacks them. @throws {ZodError} for an unknown shape. */
-  static async open(files: SnapshotFiles): Promise<AddedLists> {
-    const texts = new Map<string, string>();
-    const shared = (list: unknown[]): string => {
-      const text = JSON.stringify(list);
-      texts.set(text, texts.get(text) ?? text);
-      return texts.get(text) ?? text;
-    };
-    const byWord = new Map<AdditionWord, ReadonlyMap<string, string>>();
-    for (const word of ADDITION_WORDS.filter((one) => files.sizeOf(additionFile(one)) > 0)) {
-      const file = await files.read(additionFile(word));
-      const lists = Object.entries(listsById.parse(JSON.parse(file.toString())));
-      byWord.set(word, new Map(lists.map(([id, list]) => [id, shared(list)])));
+  /** Reads the lists of some indicators. @throws {SnapshotUnreadable} */
+  async load(words: readonly AdditionWord[], ids: Iterable<string>): Promise<LoadedLists> {
+    const providers = new Set([...ids].map(providerOf));
+    for (const provider of providers) {
+      for (const word of words) await this.#load(additionFile(word, provider));
     }
-    return new AddedLists(byWord);
+    return {
+      json: (word, id) => this.#byFile.get(additionFile(word, providerOf(id)))?.get(id) ?? '[]',
+    };
   }
 
-  /** The JSON text of an indicator's list. */
-  json(word: AdditionWord, id: string): string {
-    return this.#byWord.get(word)?.get(id) ?? '[]';
+  async #load(name: string): Promise<void> {
+    if (this.#byFile.has(name)) return;
+    this.#byFile.set(name, (await this.#files.shared(name, 'texts', listTexts)) ?? NONE);
   }
+}
+
+function listTexts(bytes: Buffer): ListTexts {
+  const texts = new Map<string, string>();
+  const shared = (list: unknown): string => {
+    const text = JSON.stringify(list);
+    texts.set(text, texts.get(text) ?? text);
+    return texts.get(text) ?? text;
+  };
+  const lists: Record<string, unknown[]> = JSON.parse(bytes.toString());
+  return new Map(Object.entries(lists).map(([id, list]) => [id, shared(list)]));
 }

@@ -65,6 +65,11 @@ export class ByteCache<Value> {
     return undefined;
   }
 
+  /** Drops the entries whose key begins so. */
+  deleteAll(prefix: string): void {
+    for (const key of [...this.#entries.keys()]) if (key.startsWith(prefix)) this.#delete(key);
+  }
+
   clear(): void {
     this.#entries.clear();
     this.#bytes = 0;

@@ -5,12 +5,7 @@
 
 import type { EditableFacts } from '../../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import {
-  type CatalogueIndex,
-  catalogueIndex,
-  compareByName,
-  type IndexedIndicator,
-} from '../../data/schema/snapshot.ts';
+import { compareByName, type IndexedIndicator } from '../../data/schema/snapshot.ts';
 import { WordIndex } from './word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
@@ -26,7 +21,8 @@ export const DEFAULT_DIRECTION: Record<Sort, Direction> = {
   source: 'asc',
 };
 
-export interface CatalogueItem {
+/** An indicator, whatever the catalogue. */
+export interface CatalogueEntry {
   record: IndicatorRecord;
   /** The record as list answers contain it. */
   json: string;
@@ -34,10 +30,13 @@ export interface CatalogueItem {
   topicOrder: number;
   /** What operators edited, as it is without their edits; null without edits. */
   original: EditableFacts | null;
-  /** Index in name order: the tie-break of every other order. */
-  position: number;
   /** For relevance. */
   foldedName: string;
+}
+
+export interface CatalogueItem extends CatalogueEntry {
+  /** Index in name order: the tie-break of every other order. */
+  position: number;
 }
 
 export interface CountryItem {
@@ -66,21 +65,26 @@ export class Catalogue {
   readonly #orders = new Map<string, readonly CatalogueItem[]>();
   readonly #indexed = new Map<string, Map<string, CatalogueItem[]>>();
   readonly #byName: readonly CatalogueItem[];
-  /** Names, ids and descriptions by `position`. */
-  readonly words: WordIndex;
+  #words: WordIndex | null = null;
 
-  constructor(index: CatalogueIndex) {
-    this.generatedAt = index.generated_at;
-    this.countries = index.countries.map((record) => ({ record, json: JSON.stringify(record) }));
-    this.countriesByCode = new Map(index.countries.map((record) => [record.iso3, record]));
-    this.#byName = index.indicators.toSorted((a, b) => compareByName(a.record, b.record)).map(toItem);
+  constructor(
+    generatedAt: string,
+    countries: readonly CountryRecord[],
+    indicators: Iterable<Readonly<CatalogueEntry>>,
+  ) {
+    this.generatedAt = generatedAt;
+    this.countries = countries.map((record) => ({ record, json: JSON.stringify(record) }));
+    this.countriesByCode = new Map(countries.map((record) => [record.iso3, record]));
+    this.#byName = [...indicators]
+      .sort((a, b) => compareByName(a.record, b.record))
+      .map((entry, position) => ({ ...entry, position }));
     this.indicators = new Map(this.#byName.map((item) => [item.record.id, item]));
-    this.words = new WordIndex(this.#byName.map(searchedText));
   }
 
-  /** @throws {ZodError} when the text has an unknown shape. */
-  static parse(text: string): Catalogue {
-    return new Catalogue(catalogueIndex.parse(JSON.parse(text)));
+  /** Names, ids and descriptions by `position`; made when first wanted. */
+  get words(): WordIndex {
+    this.#words ??= new WordIndex(this.#byName.map(searchedText));
+    return this.#words;
   }
 
   /** All indicators in one order; in both directions, ties are by name ascending and missing keys come last. */
@@ -118,17 +122,18 @@ export class Catalogue {
   }
 }
 
-function toItem(
-  { record, topic_order, has_projections, original }: IndexedIndicator,
-  position: number,
-): CatalogueItem {
+export function toEntry({
+  record,
+  topic_order,
+  has_projections,
+  original,
+}: IndexedIndicator): CatalogueEntry {
   return {
     record,
     json: JSON.stringify(record),
     hasProjections: has_projections,
     topicOrder: topic_order,
     original: original ?? null,
-    position,
     foldedName: fold(record.name),
   };
 }

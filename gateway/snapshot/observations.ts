@@ -1,11 +1,12 @@
 /**
- * The observations of a snapshot: hot indicators from memory, cold ones from Parquet.
+ * Observations: hot indicators from memory, cold ones from Parquet. The memory belongs to files by content, so editions
+ * that have a file share it, and a new snapshot keeps what did not change.
  *
  * A filtered request for a cold indicator reads only its rows. The second request loads all columns and keeps them,
  * unless that would evict an indicator that is asked for more often. An unfiltered request always loads all columns.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { observationsFile } from '../../data/schema/snapshot.ts';
+import { type FileRef, observationsFile } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
 import {
   type ColumnArrays,
@@ -67,97 +68,139 @@ export class ObservationTable {
   }
 }
 
-export interface ObservationSource {
-  files: SnapshotFiles;
-  queries: QueryRunner;
-  hotBytesMax: number;
-  /** Number of indicators. */
-  indicators: number;
-}
-
 /** Memory that columns and their JSON take per byte of Parquet: an estimate that only decides what to keep. */
 const MEMORY_PER_FILE_BYTE = 12;
 
-export class Observations {
-  readonly #source: ObservationSource;
+/** One indicator's file in an edition. */
+interface IndicatorFile {
+  indicator: string;
+  name: string;
+  bytes: number;
+  /** Content and indicator: the text of rows may hold the id. */
+  key: string;
+}
+
+/** The memory of all open editions. */
+export class ObservationCache {
+  readonly #queries: QueryRunner;
   readonly #hot: ByteCache<Hot>;
-  readonly #popularity: Popularity;
+  readonly popularity = new Popularity();
   /** Reads served from memory, and reads that went to Parquet. */
   readonly counts = { hits: 0, misses: 0 };
 
-  constructor(source: ObservationSource) {
-    this.#source = source;
-    this.#popularity = new Popularity(source.indicators);
-    this.#hot = new ByteCache(source.hotBytesMax, hotBytes);
+  constructor(queries: QueryRunner, hotBytesMax: number) {
+    this.#queries = queries;
+    this.#hot = new ByteCache(hotBytesMax, hotBytes);
   }
 
   get hotBytes(): number {
     return this.#hot.bytes;
   }
 
-  /** The rows of one indicator that pass the filter. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-  async select(indicator: string, filter: RowFilter): Promise<ObservationTable> {
-    const found = this.#find(indicator, filter);
-    const hot = found instanceof Promise ? await found : found;
-    return new ObservationTable(hot.columns.select(filter), (format) => this.#format(indicator, hot, format));
-  }
-
-  /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-  async year(indicator: string, year: number): Promise<IndicatorColumns> {
-    const found = this.#find(indicator, { from: year, to: year });
-    return (found instanceof Promise ? await found : found).columns;
-  }
-
-  clear(): void {
-    this.#hot.clear();
-  }
-
-  #find(indicator: string, filter: RowFilter): Hot | Promise<Hot> {
-    const requests = this.#popularity.count(indicator);
-    const hot = this.#hot.get(indicator);
+  find(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter): Hot | Promise<Hot> {
+    const requests = this.popularity.count(file.key);
+    const hot = this.#hot.get(file.key);
     if (hot) {
       this.counts.hits += 1;
       return hot;
     }
     this.counts.misses += 1;
-    const { files, queries } = this.#source;
-    const name = observationsFile(indicator);
-    const path = files.path(name);
     const isFiltered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
-    const keep = requests > 1 && this.#isWorthKeeping(indicator, requests);
-    if (isFiltered && !keep) {
-      return files.guard(name, readFilteredColumns(queries, path, filter)).then(asHot);
-    }
-    const readAll = () => files.guard(name, readAllColumns(queries, path)).then(asHot);
-    return this.#hot.getOrMake(indicator, readAll, keep);
+    const keep = requests > 1 && this.#isWorthKeeping(file, requests);
+    const read = (query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
+      files.use([file.name], ([path = '']) => query(path)).then(asHot);
+    if (isFiltered && !keep) return read((path) => readFilteredColumns(this.#queries, path, filter));
+    const readAll = () => read((path) => readAllColumns(this.#queries, path));
+    return this.#hot.getOrMake(file.key, readAll, keep);
+  }
+
+  /** Forgets what was read from a file. */
+  forget({ sha256 }: FileRef): void {
+    this.#hot.deleteAll(sha256);
   }
 
   /** It fits, or it is asked for more often than what it would evict. */
-  #isWorthKeeping(indicator: string, requests: number): boolean {
-    const bytes = this.#source.files.sizeOf(observationsFile(indicator));
+  #isWorthKeeping({ bytes }: IndicatorFile, requests: number): boolean {
     if (this.#hot.hasRoom(bytes * MEMORY_PER_FILE_BYTE)) return true;
     const evicted = this.#hot.nextEvicted();
-    return evicted !== undefined && requests > this.#popularity.of(evicted);
+    return evicted !== undefined && requests > this.popularity.of(evicted);
   }
 
-  #format(indicator: string, hot: Hot, format: RowFormat): RowText | Promise<RowText> {
-    return (
-      hot.text.get(format.name) ?? hot.pending.get(format.name) ?? this.#startFormat(indicator, hot, format)
-    );
+  format(file: IndicatorFile, hot: Hot, format: RowFormat): RowText | Promise<RowText> {
+    return hot.text.get(format.name) ?? hot.pending.get(format.name) ?? this.#startFormat(file, hot, format);
   }
 
-  #startFormat(indicator: string, hot: Hot, format: RowFormat): Promise<RowText> {
+  #startFormat({ indicator, key }: IndicatorFile, hot: Hot, format: RowFormat): Promise<RowText> {
     const pending = formatRows(hot.columns, indicator, format)
       .then((text) => {
         hot.text.set(format.name, text);
         // It grew: measure it again.
-        if (this.#hot.get(indicator) === hot) this.#hot.set(indicator, hot);
+        if (this.#hot.get(key) === hot) this.#hot.set(key, hot);
         return text;
       })
       .finally(() => hot.pending.delete(format.name));
     hot.pending.set(format.name, pending);
     return pending;
   }
+}
+
+/** The observations of one edition. */
+export class Observations {
+  readonly #files: SnapshotFiles;
+  readonly #cache: ObservationCache;
+  /** The countries whose rows are shown; null for all. */
+  readonly #countries: readonly string[] | null;
+  /** By indicator. */
+  readonly #known = new Map<string, IndicatorFile>();
+
+  /** @param countries sorted; null when the rows of all countries are shown. */
+  constructor(files: SnapshotFiles, cache: ObservationCache, countries: readonly string[] | null = null) {
+    this.#files = files;
+    this.#cache = cache;
+    this.#countries = countries;
+  }
+
+  /** Memory of hot indicators, of all editions. */
+  get hotBytes(): number {
+    return this.#cache.hotBytes;
+  }
+
+  get counts(): ObservationCache['counts'] {
+    return this.#cache.counts;
+  }
+
+  /** The rows of one indicator that pass the filter. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async select(indicator: string, asked: RowFilter): Promise<ObservationTable> {
+    const filter = this.#countries === null ? asked : withCountries(asked, this.#countries);
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    const found = this.#cache.find(file, this.#files, filter);
+    const hot = found instanceof Promise ? await found : found;
+    return new ObservationTable(hot.columns.select(filter), (format) =>
+      this.#cache.format(file, hot, format),
+    );
+  }
+
+  /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async year(indicator: string, year: number): Promise<IndicatorColumns> {
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    const found = this.#cache.find(file, this.#files, { from: year, to: year });
+    return (found instanceof Promise ? await found : found).columns;
+  }
+
+  async #locate(indicator: string): Promise<IndicatorFile> {
+    const name = observationsFile(indicator);
+    const ref = await this.#files.find(name);
+    if (ref === undefined) throw new Error(`the snapshot has no ${name}`);
+    const file = { indicator, name, bytes: ref.bytes, key: `${ref.sha256} ${indicator}` };
+    this.#known.set(indicator, file);
+    return file;
+  }
+}
+
+/** The filter, for some countries only. */
+function withCountries(filter: RowFilter, shown: readonly string[]): RowFilter {
+  const countries = filter.countries?.filter((country) => shown.includes(country)) ?? shown;
+  return { ...filter, countries };
 }
 
 const asHot = (columns: IndicatorColumns): Hot => ({ columns, text: new Map(), pending: new Map() });

@@ -8,11 +8,11 @@ const REQUESTS_PER_INDICATOR = 16;
 
 export class Popularity {
   readonly #requests = new Map<string, number>();
-  readonly #ageAfter: number;
+  #ageAfter = REQUESTS_PER_INDICATOR;
   #total = 0;
 
-  /** @param indicators number of indicators in the snapshot. */
-  constructor(indicators: number) {
+  /** Number of indicators in the served snapshot. */
+  set indicators(indicators: number) {
     this.#ageAfter = Math.max(1, indicators) * REQUESTS_PER_INDICATOR;
   }
 

@@ -1,5 +1,5 @@
 /**
- * DuckDB over the files of one snapshot: a small pool of connections, prepared statements, bound values, a timeout that
+ * DuckDB over published files: a small pool of connections, prepared statements, bound values, a timeout that
  * covers waiting and running. A query that times out is interrupted, and its connection is reused.
  */
 
@@ -85,7 +85,7 @@ export class QueryRunner {
     types: Record<string, DuckDBType> = {},
   ): Promise<DuckDBDataChunk[]> {
     const deadline = performance.now() + this.#timeoutMs;
-    const pooled = this.#free.pop() ?? (await this.#acquire());
+    const pooled = this.#take() ?? (await this.#acquire());
     let interrupted = false;
     // DuckDB ignores an interrupt that arrives before the query has started, so it is repeated.
     const interrupt = (): void => {
@@ -109,10 +109,16 @@ export class QueryRunner {
     }
   }
 
-  /** Frees DuckDB. Call when no query runs. */
+  /** Frees DuckDB, once the queries that run have ended. */
   close(): void {
+    if (this.#closed) return;
     this.#closed = true;
-    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error('the snapshot was closed'));
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(new Error('DuckDB was closed'));
+    this.#freeWhenIdle();
+  }
+
+  #freeWhenIdle(): void {
+    if (this.#free.length < this.#pool.length) return;
     for (const { connection, statements } of this.#pool) {
       for (const statement of statements.values()) statement.destroySync();
       connection.closeSync();
@@ -132,10 +138,15 @@ export class QueryRunner {
     const waiter = this.#waiting.shift();
     if (waiter) waiter.resolve(pooled);
     else this.#free.push(pooled);
+    if (this.#closed) this.#freeWhenIdle();
+  }
+
+  #take(): PooledConnection | undefined {
+    return this.#closed ? undefined : this.#free.pop();
   }
 
   #acquire(): Promise<PooledConnection> {
-    if (this.#closed) return Promise.reject(new Error('the snapshot was closed'));
+    if (this.#closed) return Promise.reject(new Error('DuckDB was closed'));
     if (this.#waiting.length >= QUEUE_MAX)
       return Promise.reject(new QueueFull(`${QUEUE_MAX} queries are queued`));
     return new Promise((resolve, reject) => {

@@ -1,72 +1,211 @@
 /**
- * The files of an open snapshot. They were verified when it was opened, but may disappear while it is served: a volume
- * that is unmounted, a directory that is deleted. A read of such a file is unavailable, not an internal error.
+ * The files of one edition by name. The lists of providers are read when one of their files is wanted, and shared with
+ * other editions that have the same list.
+ *
+ * A file may disappear or change while it is served: a volume that is unmounted, a disk that fails. A read of such a
+ * file is unavailable, not an internal error.
  */
-import { access, open, readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MANIFEST, type Manifest } from '../../data/schema/snapshot.ts';
+import {
+  type FileList,
+  type FileRef,
+  type Manifest,
+  manifestPath,
+  providerOfFile,
+} from '../../data/schema/snapshot.ts';
+import { type Objects, SnapshotUnreadable } from './objects.ts';
+import type { ParsedObjects } from './parsed-objects.ts';
 
-/** A file cannot be read as it was published: a transient fault, reported as `unavailable`. */
-export class SnapshotUnreadable extends Error {
-  override name = 'SnapshotUnreadable';
+export { SnapshotUnreadable } from './objects.ts';
+
+export interface ObjectSource {
+  /** Of the snapshots. */
+  directory: string;
+  objects: Objects;
+  parsed: ParsedObjects;
+  /** Called once for each file that cannot be read as it was published. */
+  onUnreadable: (name: string, ref: FileRef) => void;
 }
 
-export class SnapshotFiles {
-  readonly #directory: string;
-  readonly #manifest: Pick<Manifest, 'files'>;
-  #unreadable: string | null = null;
+const NO_FILES: FileList = {};
+/** Files whose size is checked at a time. */
+const CHECKED_AT_ONCE = 64;
 
-  constructor(directory: string, manifest: Pick<Manifest, 'files'>) {
-    this.#directory = directory;
-    this.#manifest = manifest;
+export class SnapshotFiles {
+  readonly manifest: Manifest;
+  readonly #source: ObjectSource;
+  readonly #lists = new Map<string, FileList>();
+  #prerendered: FileList = NO_FILES;
+  readonly #unreadable = new Map<string, FileRef>();
+
+  constructor(manifest: Manifest, source: ObjectSource) {
+    this.manifest = manifest;
+    this.#source = source;
   }
 
   /** The file that could not be read first; null while all could be. */
   get unreadable(): string | null {
-    return this.#unreadable;
+    const [first] = this.#unreadable.keys();
+    return first ?? null;
   }
 
-  path(name: string): string {
-    return join(this.#directory, name);
+  /** Prerendered files; none before `loadPrerendered`. */
+  get prerendered(): FileList {
+    return this.#prerendered;
   }
 
-  /** In bytes; 0 for an unknown file. */
-  sizeOf(name: string): number {
-    return this.#manifest.files[name]?.bytes ?? 0;
+  async loadPrerendered(): Promise<void> {
+    const { prerendered } = this.manifest;
+    this.#prerendered = await this.#shared('the list of prerendered files', prerendered, 'json', parseJson);
   }
 
-  /** Whether the directory is there. */
+  /** Reads the lists of all providers, so that `find` returns at once. */
+  async loadLists(): Promise<void> {
+    await Promise.all(Object.keys(this.manifest.providers).map((provider) => this.#list(provider)));
+  }
+
+  /** Where a file is; at once when its list has been read. Undefined when the edition has no such file. */
+  find(name: string): FileRef | undefined | Promise<FileRef | undefined> {
+    const own = this.manifest.kept[name] ?? this.#prerendered[name];
+    const provider = own === undefined ? providerOfFile(name) : null;
+    if (own !== undefined || provider === null) return own;
+    const list = this.#list(provider);
+    return list instanceof Promise ? list.then((files) => files[name]) : list[name];
+  }
+
+  /** All files that answers are made from. */
+  async all(): Promise<[name: string, ref: FileRef][]> {
+    await this.loadLists();
+    const lists = [this.manifest.kept, ...this.#lists.values(), this.#prerendered];
+    return lists.flatMap((list) => Object.entries(list));
+  }
+
+  /** Whether the manifest and the files by content are there. */
   isPresent(): Promise<boolean> {
-    return access(this.path(MANIFEST)).then(
+    const { directory, objects } = this.#source;
+    const paths = [join(directory, manifestPath(this.manifest.id)), objects.path(this.manifest.prerendered)];
+    return Promise.all(paths.map((path) => access(path))).then(
       () => true,
       () => false,
     );
   }
 
-  /** @throws {SnapshotUnreadable} */
-  read(name: string): Promise<Buffer> {
-    return this.guard(name, readFile(this.path(name)));
+  /** The whole file, verified. @throws {SnapshotUnreadable} */
+  async read(name: string): Promise<Buffer> {
+    return this.#read(name, this.#known(name, await this.find(name)));
   }
 
-  /** Passes on what is read from a file. @throws {SnapshotUnreadable} when that failed because of the file. */
-  async guard<T>(name: string, reading: Promise<T>): Promise<T> {
+  /**
+   * What a file holds, made from its bytes once for all editions that have it; undefined when this one has no such file.
+   * Shapes are not checked: a verified file has the bytes that the build validated and wrote.
+   * @param form name of what `make` gives.
+   * @throws {SnapshotUnreadable}
+   */
+  async shared<Made extends object>(
+    name: string,
+    form: string,
+    make: (bytes: Buffer) => Made,
+  ): Promise<Made | undefined> {
+    const ref = await this.find(name);
+    return ref === undefined ? undefined : this.#shared(name, ref, form, make);
+  }
+
+  /** `shared` for JSON. @throws {SnapshotUnreadable} */
+  json<Parsed extends object>(name: string): Promise<Parsed | undefined> {
+    return this.shared<Parsed>(name, 'json', parseJson);
+  }
+
+  /** Passes on what is read from files. @throws {SnapshotUnreadable} when that failed because of one of them. */
+  async use<T>(names: readonly string[], reading: (paths: string[]) => Promise<T>): Promise<T> {
+    const refs = await Promise.all(names.map(async (name) => this.#known(name, await this.find(name))));
+    const { objects } = this.#source;
+    const isMissing = async (ref: FileRef) => !(await objects.hasSize(ref));
+    for (const [at, ref] of refs.entries())
+      if (objects.isDamaged(ref)) throw this.#fail(names[at] ?? '', ref, undefined);
     try {
-      return await reading;
+      return await reading(refs.map((ref) => objects.path(ref)));
     } catch (cause) {
-      if (!isFileError(cause) && (await this.#isIntact(name))) throw cause;
-      this.#unreadable ??= name;
-      throw new SnapshotUnreadable(`${name} cannot be read`, { cause });
+      const isBad = isFileError(cause) ? isMissing : async (ref: FileRef) => !(await objects.verify(ref));
+      for (const [at, ref] of refs.entries())
+        if (await isBad(ref)) throw this.#fail(names[at] ?? '', ref, cause);
+      // A file that was away for a moment.
+      if (isFileError(cause) && refs[0]) throw this.#fail(names[0] ?? '', refs[0], cause);
+      throw cause;
     }
   }
 
-  async #isIntact(name: string): Promise<boolean> {
-    const file = await open(this.path(name)).catch(() => null);
-    if (file === null) return false;
-    const { size } = await file.stat();
-    await file.close();
-    return size === this.sizeOf(name);
+  /** Hashes one file. @param pace awaited after each block with its length. */
+  async verify(name: string, pace?: (bytes: number) => Promise<void>): Promise<boolean> {
+    const ref = await this.find(name);
+    if (ref === undefined || (await this.#source.objects.verify(ref, pace))) return true;
+    this.#fail(name, ref, undefined);
+    return false;
+  }
+
+  /** Looks again at files that could not be read. */
+  async recheck(): Promise<void> {
+    for (const [name, ref] of this.#unreadable)
+      if (await this.#source.objects.verify(ref)) this.#unreadable.delete(name);
+  }
+
+  /** Compares all files by size, after they were away. */
+  async checkSizes(): Promise<void> {
+    const files = await this.all();
+    for (let at = 0; at < files.length; at += CHECKED_AT_ONCE)
+      await Promise.all(
+        files.slice(at, at + CHECKED_AT_ONCE).map(async ([name, ref]) => {
+          if (!(await this.#source.objects.hasSize(ref))) this.#fail(name, ref, undefined);
+        }),
+      );
+  }
+
+  #shared<Made extends object>(
+    name: string,
+    ref: FileRef,
+    form: string,
+    make: (bytes: Buffer) => Made,
+  ): Made | Promise<Made> {
+    return this.#source.parsed.get(ref, form, async () => make(await this.#read(name, ref)));
+  }
+
+  async #read(name: string, ref: FileRef): Promise<Buffer> {
+    try {
+      return await this.#source.objects.read(ref);
+    } catch (cause) {
+      throw this.#fail(name, ref, cause);
+    }
+  }
+
+  #known(name: string, ref: FileRef | undefined): FileRef {
+    if (ref === undefined) throw new Error(`the snapshot has no ${name}`);
+    return ref;
+  }
+
+  #list(provider: string): FileList | Promise<FileList> {
+    const known = this.#lists.get(provider);
+    if (known !== undefined) return known;
+    const ref = this.manifest.providers[provider];
+    if (ref === undefined) return NO_FILES;
+    const parsed = this.#shared<FileList>(`the list of ${provider}`, ref, 'json', parseJson);
+    if (!(parsed instanceof Promise)) {
+      this.#lists.set(provider, parsed);
+      return parsed;
+    }
+    return parsed.then((list) => {
+      this.#lists.set(provider, list);
+      return list;
+    });
+  }
+
+  #fail(name: string, ref: FileRef, cause: unknown): SnapshotUnreadable {
+    if (!this.#unreadable.has(name)) this.#source.onUnreadable(name, ref);
+    this.#unreadable.set(name, ref);
+    return new SnapshotUnreadable(`${name} cannot be read`, { cause });
   }
 }
+
+const parseJson = (bytes: Buffer) => JSON.parse(bytes.toString());
 
 /** An error of the file system or of DuckDB's access to it. The file may be back by now. */
 function isFileError(error: unknown): boolean {

@@ -1,125 +1,131 @@
-/**
- * One open snapshot. It never changes, and a request uses one from start to end, so no answer mixes two. A retired
- * snapshot frees DuckDB and its caches when the last request that uses it has ended.
- */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { CATALOGUE, countryFile, type Manifest } from '../../data/schema/snapshot.ts';
-import { AddedLists } from './added-lists.ts';
+/** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
+import type { AdditionWord } from '../../data/schema/additions.ts';
+import type { CountryRecord } from '../../data/schema/records.ts';
+import {
+  COUNTRIES,
+  countryFile,
+  indicatorFile,
+  type LogEntry,
+  type Manifest,
+} from '../../data/schema/snapshot.ts';
+import { AddedLists, type LoadedLists } from './added-lists.ts';
 import { ByteCache } from './byte-cache.ts';
-import { Catalogue } from './catalogue.ts';
+import { Catalogue, type CatalogueItem } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
+import type { RankingDocument } from './edition.ts';
+import { EditionStore } from './editions.ts';
+import { readManifest } from './manifest.ts';
 import { Observations } from './observations.ts';
-import { QueryRunner } from './query-runner.ts';
 import { RouteFiles } from './route-files.ts';
+import { catalogueEntries, type SharedParts } from './shared-parts.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
-import { readManifest, verifyFiles } from './verify.ts';
+import type { ServedEdition } from './todays-terms.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
-const MEGABYTE = 1024 * 1024;
-
-export interface SnapshotOptions {
-  /** Memory for hot indicators, in MB. */
-  hotCacheMb: number;
-  queryTimeoutMs: number;
-  /** Number of processes that share this memory equally. Default 1. */
-  processCount?: number;
-}
-
-/** A ranking as a JSON document, and how many rows it serves. */
-export interface RankingDocument {
-  json: Buffer;
-  rows: number;
-}
 
 interface Parts {
-  id: string;
-  manifest: Manifest;
   catalogue: Catalogue;
-  source: SnapshotFiles;
-  files: RouteFiles;
-  addedLists: AddedLists;
-  observations: Observations;
-  queries: QueryRunner;
-  processCount: number;
+  files: SnapshotFiles;
+  routes: RouteFiles;
+  shared: SharedParts;
+  log: readonly LogEntry[];
 }
 
-export class Snapshot {
+export class Snapshot implements ServedEdition {
   readonly id: string;
   readonly manifest: Manifest;
   readonly catalogue: Catalogue;
-  readonly files: RouteFiles;
-  readonly addedLists: AddedLists;
+  readonly files: SnapshotFiles;
+  readonly routes: RouteFiles;
   readonly observations: Observations;
-  readonly #source: SnapshotFiles;
-  readonly #queries: QueryRunner;
-  readonly #countries: ByteCache<CountryItems>;
-  /** By indicator and year. */
   readonly rankings: ByteCache<RankingDocument>;
+  readonly editions: EditionStore;
+  readonly #added: AddedLists;
+  readonly #countries: ByteCache<CountryItems>;
   #wasMissing = false;
-  #users = 0;
   #retired = false;
 
-  private constructor(parts: Parts) {
-    this.id = parts.id;
-    this.manifest = parts.manifest;
-    this.catalogue = parts.catalogue;
-    this.files = parts.files;
-    this.addedLists = parts.addedLists;
-    this.observations = parts.observations;
-    this.#source = parts.source;
-    this.#queries = parts.queries;
-    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / parts.processCount, ({ bytes }) => bytes);
-    this.rankings = new ByteCache(RANKING_BUDGET_BYTES / parts.processCount, ({ json }) => json.byteLength);
+  private constructor({ catalogue, files, routes, shared, log }: Parts) {
+    this.id = files.manifest.id;
+    this.manifest = files.manifest;
+    this.catalogue = catalogue;
+    this.files = files;
+    this.routes = routes;
+    this.observations = new Observations(files, shared.observations);
+    this.#added = new AddedLists(files);
+    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
+    this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
+    this.editions = new EditionStore(this, shared, log);
   }
 
-  /** Opens `<root>/<id>` after verifying every file against the manifest. @throws {SnapshotDamaged} */
-  static async open(root: string, id: string, options: SnapshotOptions): Promise<Snapshot> {
-    const { processCount = 1 } = options;
-    const directory = join(root, id);
-    const manifest = await readManifest(directory, id);
-    await verifyFiles(directory, manifest);
-    const catalogue = Catalogue.parse(await readFile(join(directory, CATALOGUE), 'utf8'));
-    const source = new SnapshotFiles(directory, manifest);
-    const files = await RouteFiles.open(source, manifest, processCount);
-    const addedLists = await AddedLists.open(source);
-    const queries = await QueryRunner.open(options.queryTimeoutMs, processCount);
-    const observations = new Observations({
-      files: source,
-      queries,
-      hotBytesMax: (options.hotCacheMb * MEGABYTE) / processCount,
-      indicators: catalogue.indicators.size,
-    });
-    return new Snapshot({
-      ...{ id, manifest, catalogue, source, files, addedLists },
-      ...{ observations, queries, processCount },
-    });
+  /**
+   * Opens a snapshot. Reads and verifies its lists of files, the catalogue and the bodies that stay in memory.
+   * @throws {SnapshotDamaged} {SnapshotUnreadable}
+   */
+  static async open(id: string, shared: SharedParts, log: readonly LogEntry[]): Promise<Snapshot> {
+    const entry = log.find(({ edition }) => edition === id);
+    const files = new SnapshotFiles(await readManifest(shared.directory, id, entry?.manifest), shared);
+    await Promise.all([files.loadLists(), files.loadPrerendered()]);
+    const routes = await RouteFiles.open(files, shared.processCount);
+    const catalogue = await readCatalogue(files);
+    return new Snapshot({ catalogue, files, routes, shared, log });
   }
 
-  /** One country's topic items, parsed for filtering. */
+  get generatedAt(): string {
+    return this.manifest.generated_at;
+  }
+
+  get countries() {
+    return this.catalogue.countries;
+  }
+
+  get countriesByCode(): ReadonlyMap<string, CountryRecord> {
+    return this.catalogue.countriesByCode;
+  }
+
+  indicator(id: string): CatalogueItem | undefined {
+    return this.catalogue.indicators.get(id);
+  }
+
+  wholeCatalogue(): Catalogue {
+    return this.catalogue;
+  }
+
+  indicatorBody(id: string): Buffer | Promise<Buffer> {
+    return this.routes.bytes(indicatorFile(id), 'identity');
+  }
+
+  countryBody(iso3: string): Buffer | Promise<Buffer> {
+    return this.routes.bytes(countryFile(iso3), 'identity');
+  }
+
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {
-    return this.#countries.getOrMake(iso3, async () => {
-      const bytes = await this.files.bytes(countryFile(iso3), 'identity');
-      return parseCountryItems(bytes.toString('utf8'));
-    });
+    return this.#countries.getOrMake(iso3, async () =>
+      parseCountryItems((await this.countryBody(iso3)).toString()),
+    );
+  }
+
+  additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {
+    return this.#added.load(words, ids);
   }
 
   /** Why it cannot answer every call any more, as a sentence; null while it can. Looks for the files. */
   async fault(): Promise<string | null> {
-    const isPresent = await this.isPresent();
+    const isPresent = await this.files.isPresent();
     this.#wasMissing ||= !isPresent;
     if (!isPresent) return `The files of snapshot ${this.id} are missing.`;
-    const { unreadable } = this.#source;
+    const { unreadable } = this.files;
     if (unreadable !== null) return `The file ${unreadable} of snapshot ${this.id} cannot be read.`;
-    return this.#wasMissing
-      ? `The files of snapshot ${this.id} were missing and are not verified yet.`
-      : null;
+    return this.#wasMissing ? `The files of snapshot ${this.id} were missing and are not checked yet.` : null;
   }
 
-  /** Whether its directory is there. */
-  isPresent(): Promise<boolean> {
-    return this.#source.isPresent();
+  /** Looks again at files that were missing or could not be read. */
+  async recheck(): Promise<void> {
+    if (!(await this.files.isPresent())) return;
+    if (this.#wasMissing) await this.files.checkSizes();
+    this.#wasMissing = false;
+    await this.files.recheck();
   }
 
   /** Whether a newer snapshot has taken its place. */
@@ -127,28 +133,22 @@ export class Snapshot {
     return this.#retired;
   }
 
-  /** A request starts to use the snapshot; `release` must follow. */
-  retain(): void {
-    this.#users += 1;
-  }
-
-  release(): void {
-    this.#users -= 1;
-    if (this.#retired && this.#users === 0) this.#close();
-  }
-
-  /** No new request gets it; it closes with the last `release`. */
+  /** No new request gets it. */
   retire(): void {
-    if (this.#retired) return;
     this.#retired = true;
-    if (this.#users === 0) this.#close();
   }
+}
 
-  #close(): void {
-    this.#queries.close();
-    this.observations.clear();
-    this.files.clear();
-    this.#countries.clear();
-    this.rankings.clear();
-  }
+async function readCatalogue(files: SnapshotFiles): Promise<Catalogue> {
+  const countries = await files.json<CountryRecord[]>(COUNTRIES);
+  const providers = Object.keys(files.manifest.providers);
+  const entries = await Promise.all(providers.map((provider) => catalogueEntries(files, provider)));
+  const catalogue = new Catalogue(
+    files.manifest.generated_at,
+    countries ?? [],
+    entries.flatMap((indicators) => [...indicators.values()]),
+  );
+  // Searches come at once.
+  void catalogue.words;
+  return catalogue;
 }

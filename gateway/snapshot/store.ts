@@ -1,21 +1,28 @@
 /**
  * Follows the pointer to the published snapshot: opens a new one beside the old and switches between two requests.
  *
- * A snapshot that does not match its manifest is refused and logged, and the old one stays. The pointer is polled, because
- * file watching does not work on every file system. An open snapshot whose files disappeared is verified and opened again
- * once they are back.
+ * A snapshot whose lists, catalogue or whole bodies do not match their hashes is refused and logged, and the old one
+ * stays. The pointer is polled, because file watching does not work on every file system. Files of the open snapshot that
+ * disappeared or were damaged are looked at again at each poll.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { CURRENT_POINTER, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
-import { Snapshot, type SnapshotOptions } from './snapshot.ts';
+import { Objects } from './objects.ts';
+import { ObservationCache } from './observations.ts';
+import { ParsedObjects } from './parsed-objects.ts';
+import { PublicationLogFile } from './publication-log.ts';
+import { QueryRunner } from './query-runner.ts';
+import type { SharedParts } from './shared-parts.ts';
+import { Snapshot } from './snapshot.ts';
 
-/** A refused snapshot may be a copy in progress: it is verified again after this many polls. */
+/** A refused snapshot may be a copy in progress: it is opened again after this many polls. */
 const POLLS_UNTIL_RETRY = 60;
+const MEGABYTE = 1024 * 1024;
 
 export interface Snapshots {
-  /** The snapshot that is served, or null while there is none. A caller that waits retains it. */
+  /** The snapshot that is served, or null while there is none. */
   current(): Snapshot | null;
   /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
   fault(): Promise<string | null>;
@@ -23,10 +30,15 @@ export interface Snapshots {
   close(): Promise<void>;
 }
 
-export interface StoreOptions extends SnapshotOptions {
+export interface StoreOptions {
   /** Directory of snapshots and pointer. */
   directory: string;
   pollMs: number;
+  /** Memory for hot indicators, in MB. */
+  hotCacheMb: number;
+  queryTimeoutMs: number;
+  /** Number of processes that share this memory equally. Default 1. */
+  processCount?: number;
   log: Logger;
   /** Called after each switch, so that other processes check the pointer at once. */
   onSwitch?: () => void;
@@ -34,21 +46,37 @@ export interface StoreOptions extends SnapshotOptions {
 
 export class SnapshotStore implements Snapshots {
   readonly #options: StoreOptions;
+  readonly #shared: SharedParts;
+  readonly #publicationLog: PublicationLogFile;
   #current: Snapshot | null = null;
-  /** The snapshot refused last, so that it is not hashed at every poll. */
+  /** The snapshot refused last, so that it is not read at every poll. */
   #refused: { id: string; pollsLeft: number } | null = null;
   #loggedFault: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #closed = false;
 
-  private constructor(options: StoreOptions) {
+  private constructor(options: StoreOptions, shared: SharedParts) {
     this.#options = options;
+    this.#shared = shared;
+    this.#publicationLog = new PublicationLogFile(options.directory);
   }
 
   /** Opens the snapshot that the pointer names, if any, and starts polling. */
   static async open(options: StoreOptions): Promise<SnapshotStore> {
-    const store = new SnapshotStore(options);
+    const { directory, log, hotCacheMb, queryTimeoutMs, processCount = 1 } = options;
+    const queries = await QueryRunner.open(queryTimeoutMs, processCount);
+    const observations = new ObservationCache(queries, (hotCacheMb * MEGABYTE) / processCount);
+    const store = new SnapshotStore(options, {
+      directory,
+      objects: new Objects(directory),
+      parsed: new ParsedObjects(),
+      onUnreadable: (file, ref) => {
+        observations.forget(ref);
+        log.error({ file, object: ref.sha256 }, 'published file cannot be read');
+      },
+      ...{ queries, observations, processCount, log },
+    });
     await store.check();
     store.#follow();
     return store;
@@ -59,7 +87,9 @@ export class SnapshotStore implements Snapshots {
   }
 
   async fault(): Promise<string | null> {
-    return this.#current === null ? 'No snapshot is open.' : this.#current.fault();
+    if (this.#current === null) return 'No snapshot is open.';
+    const fault = await this.#current.fault();
+    return fault ?? (this.#publicationLog.error && 'The log of editions cannot be read.');
   }
 
   /** Checks the pointer now; concurrent callers share one check. Never rejects. */
@@ -76,6 +106,7 @@ export class SnapshotStore implements Snapshots {
     await this.#checking;
     this.#current?.retire();
     this.#current = null;
+    this.#shared.queries.close();
   }
 
   #follow(): void {
@@ -86,11 +117,15 @@ export class SnapshotStore implements Snapshots {
 
   async #checkPointer(): Promise<void> {
     const { directory, log } = this.#options;
-    const isCurrentSound = await this.#isCurrentSound();
+    await this.#checkCurrent();
     const id = await readPointer(directory);
-    if (id === null || (id === this.#current?.id && isCurrentSound) || this.#isRefused(id)) return;
+    // After the pointer: the log is written before it.
+    await this.#publicationLog.check();
+    const { entries } = this.#publicationLog;
+    this.#current?.editions.update(entries);
+    if (id === null || id === this.#current?.id || this.#isRefused(id)) return;
     try {
-      this.#switchTo(await Snapshot.open(directory, id, this.#options));
+      this.#switchTo(await Snapshot.open(id, this.#shared, entries));
       this.#refused = null;
     } catch (error) {
       this.#refused = { id, pollsLeft: POLLS_UNTIL_RETRY };
@@ -98,14 +133,14 @@ export class SnapshotStore implements Snapshots {
     }
   }
 
-  /** False once files that were missing or unreadable can be looked at again. Logs each new fault. */
-  async #isCurrentSound(): Promise<boolean> {
-    if (this.#current === null) return true;
-    const fault = await this.#current.fault();
+  /** Looks again at files that were missing or damaged. Logs each new fault. */
+  async #checkCurrent(): Promise<void> {
+    if (this.#current === null) return;
+    await this.#current.recheck();
+    const fault = await this.fault();
     if (fault !== null && fault !== this.#loggedFault)
       this.#options.log.error({ fault }, 'snapshot is incomplete');
     this.#loggedFault = fault;
-    return fault === null || !(await this.#current.isPresent());
   }
 
   #isRefused(id: string): boolean {
@@ -115,13 +150,11 @@ export class SnapshotStore implements Snapshots {
   }
 
   #switchTo(next: Snapshot): void {
-    if (this.#closed) {
-      next.retire();
-      return;
-    }
+    if (this.#closed) return;
     const before = this.#current;
     this.#current = next;
     before?.retire();
+    this.#shared.observations.popularity.indicators = next.catalogue.indicators.size;
     this.#options.onSwitch?.();
     this.#options.log.info({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');
   }

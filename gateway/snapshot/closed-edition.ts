@@ -1,0 +1,201 @@
+/**
+ * An edition that is not served: it computes from kept files what is prerendered for the served one. Its files are read
+ * when they are wanted. Figures, names and countries are its own; today's decisions govern what is shown.
+ */
+import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import type { AdditionWord } from '../../data/schema/additions.ts';
+import type { CountryRecord, RelatedEntry, TopicItem, TopicRecord } from '../../data/schema/records.ts';
+import {
+  COUNTRIES,
+  compareByName,
+  type LogEntry,
+  latestFile,
+  providerOf,
+  relationsFile,
+  TOPICS,
+} from '../../data/schema/snapshot.ts';
+import { AddedLists, type LoadedLists } from './added-lists.ts';
+import { ByteCache } from './byte-cache.ts';
+import { Catalogue, type CatalogueEntry, type CountryItem } from './catalogue.ts';
+import { type CountryItems, parseCountryItems } from './country-items.ts';
+import type { Edition, Editions, RankingDocument } from './edition.ts';
+import { governedLists } from './governed-lists.ts';
+import { readManifest } from './manifest.ts';
+import { Observations } from './observations.ts';
+import { catalogueEntries, type SharedParts } from './shared-parts.ts';
+import { SnapshotFiles } from './snapshot-files.ts';
+import type { TodaysTerms } from './todays-terms.ts';
+
+/** For rankings, and for country profiles. */
+const BUDGET_BYTES = 2 * 1024 * 1024;
+
+const LATEST_SQL = readSql(import.meta.url, 'sql/latest-of-country.sql');
+const LATEST_TYPES = { files: LIST(VARCHAR), iso3: VARCHAR };
+
+export class ClosedEdition implements Edition {
+  readonly id: string;
+  readonly generatedAt: string;
+  readonly countries: readonly CountryItem[];
+  readonly countriesByCode: ReadonlyMap<string, CountryRecord>;
+  readonly observations: Observations;
+  readonly rankings: ByteCache<RankingDocument>;
+  readonly #files: SnapshotFiles;
+  readonly #shared: SharedParts;
+  readonly #today: TodaysTerms;
+  readonly #added: AddedLists;
+  readonly #countryItems: ByteCache<CountryItems>;
+  #catalogue: Promise<Catalogue> | null = null;
+
+  private constructor(
+    files: SnapshotFiles,
+    countries: readonly CountryRecord[],
+    shared: SharedParts,
+    today: TodaysTerms,
+  ) {
+    this.id = files.manifest.id;
+    this.generatedAt = files.manifest.generated_at;
+    const shown = countries.filter(({ iso3 }) => today.hasCountry(iso3));
+    this.countries = shown.map((record) => ({ record, json: JSON.stringify(record) }));
+    this.countriesByCode = new Map(shown.map((record) => [record.iso3, record]));
+    const codes = shown.length === countries.length ? null : [...this.countriesByCode.keys()].sort();
+    this.observations = new Observations(files, shared.observations, codes);
+    this.rankings = new ByteCache(BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
+    this.#files = files;
+    this.#shared = shared;
+    this.#today = today;
+    this.#added = new AddedLists(files);
+    this.#countryItems = new ByteCache(BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
+  }
+
+  /** Reads the manifest and the countries. @throws {SnapshotDamaged} {SnapshotUnreadable} */
+  static async open(entry: LogEntry, shared: SharedParts, today: TodaysTerms): Promise<ClosedEdition> {
+    const manifest = await readManifest(shared.directory, entry.edition, entry.manifest);
+    const files = new SnapshotFiles(manifest, shared);
+    const countries = (await files.json<CountryRecord[]>(COUNTRIES)) ?? [];
+    return new ClosedEdition(files, countries, shared, today);
+  }
+
+  get editions(): Editions {
+    return this.#today.served.editions;
+  }
+
+  async indicator(id: string): Promise<CatalogueEntry | undefined> {
+    const entry = (await catalogueEntries(this.#files, providerOf(id))).get(id);
+    return entry && this.#today.govern(entry);
+  }
+
+  wholeCatalogue(): Promise<Catalogue> {
+    this.#catalogue ??= this.#readCatalogue().catch((error: unknown) => {
+      this.#catalogue = null;
+      throw error;
+    });
+    return this.#catalogue;
+  }
+
+  async indicatorBody(id: string): Promise<Buffer> {
+    const entry = await this.indicator(id);
+    if (entry === undefined) throw new Error(`the edition has no ${id}`);
+    const { licence, attribution } = entry.record;
+    const meta = { generated_at: this.generatedAt, licence, attribution };
+    return body({ ...entry.record, related: await this.#related(id) }, meta);
+  }
+
+  async countryBody(iso3: string): Promise<Buffer> {
+    const topics = await this.#topicsOf(iso3);
+    const counts = Object.entries(topics).map(([slug, items]) => [slug, items.length] as const);
+    const count = counts.reduce((sum, [, items]) => sum + items, 0);
+    const meta = { generated_at: this.generatedAt, count, topic_counts: Object.fromEntries(counts) };
+    return body({ ...this.countriesByCode.get(iso3), topics }, meta);
+  }
+
+  countryItems(iso3: string): CountryItems | Promise<CountryItems> {
+    return this.#countryItems.getOrMake(iso3, async () =>
+      parseCountryItems((await this.countryBody(iso3)).toString()),
+    );
+  }
+
+  async additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {
+    const own = await this.#added.load(words, ids);
+    return governedLists(own, words, ids, this.#today);
+  }
+
+  async #readCatalogue(): Promise<Catalogue> {
+    const providers = Object.keys(this.#files.manifest.providers);
+    const all = await Promise.all(providers.map((provider) => catalogueEntries(this.#files, provider)));
+    const governed: CatalogueEntry[] = [];
+    for (const entry of all.flatMap((entries) => [...entries.values()])) {
+      const shown = await this.#today.govern(entry);
+      if (shown !== undefined) governed.push(shown);
+    }
+    const countries = this.countries.map(({ record }) => record);
+    return new Catalogue(this.generatedAt, countries, governed);
+  }
+
+  /** Those that may be published today. */
+  async #related(id: string): Promise<RelatedEntry[]> {
+    const relations = await this.#files.json<Record<string, RelatedEntry[]>>(relationsFile(providerOf(id)));
+    const shown: RelatedEntry[] = [];
+    for (const entry of relations?.[id] ?? [])
+      if ((await this.#today.of(entry.id)) !== undefined) shown.push(entry);
+    return shown;
+  }
+
+  /** The latest values of a country: topics in curated order, items by curated order in the topic, then by name. */
+  async #topicsOf(iso3: string): Promise<Record<string, TopicItem[]>> {
+    const catalogue = await this.wholeCatalogue();
+    const items = (await this.#latestOf(iso3)).flatMap((row) => {
+      const entry = catalogue.indicators.get(row.indicator);
+      return entry === undefined ? [] : [{ row, entry }];
+    });
+    items.sort(
+      (a, b) => a.entry.topicOrder - b.entry.topicOrder || compareByName(a.entry.record, b.entry.record),
+    );
+    const byTopic = Map.groupBy(items, ({ entry }) => entry.record.topic);
+    const topics = (await this.#files.json<TopicRecord[]>(TOPICS)) ?? [];
+    return Object.fromEntries(
+      topics.flatMap(({ slug }) => {
+        const own = byTopic.get(slug);
+        return own ? [[slug, own.map(({ row, entry }) => topicItem(row, entry))]] : [];
+      }),
+    );
+  }
+
+  async #latestOf(iso3: string): Promise<LatestRow[]> {
+    const names: string[] = [];
+    for (const provider of Object.keys(this.#files.manifest.providers)) {
+      const name = latestFile(provider);
+      if ((await this.#files.find(name)) !== undefined) names.push(name);
+    }
+    if (names.length === 0) return [];
+    const chunks = await this.#files.use(names, (paths) =>
+      this.#shared.queries.run(LATEST_SQL, { files: listValue(paths), iso3 }, LATEST_TYPES),
+    );
+    return chunks.flatMap((chunk) => chunk.getRows().map(toLatestRow));
+  }
+}
+
+interface LatestRow {
+  indicator: string;
+  year: number;
+  value: number | null;
+  rank: number | null;
+  rank_delta_1y: number | null;
+}
+
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
+
+const toLatestRow = ([indicator, year, value, rank, delta]: readonly unknown[]): LatestRow => ({
+  indicator: String(indicator),
+  year: Number(year),
+  value: numberOrNull(value),
+  rank: numberOrNull(rank),
+  rank_delta_1y: numberOrNull(delta),
+});
+
+const topicItem = (
+  { year, value, rank, rank_delta_1y }: LatestRow,
+  { record: { id, name, unit, featured } }: CatalogueEntry,
+): TopicItem => ({ indicator: id, name, unit, year, value, rank, rank_delta_1y, featured });
+
+const body = (data: unknown, meta: unknown): Buffer => Buffer.from(JSON.stringify({ data, meta }));
