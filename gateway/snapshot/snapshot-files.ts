@@ -74,9 +74,14 @@ export class SnapshotFiles {
     return list instanceof Promise ? list.then((files) => files[name]) : list[name];
   }
 
-  /** All files that answers are made from. */
-  async all(): Promise<[name: string, ref: FileRef][]> {
-    await this.loadLists();
+  /** Number and bytes of the files whose lists have been read. */
+  get size(): { files: number; bytes: number } {
+    const refs = this.all().map(([, ref]) => ref.bytes);
+    return { files: refs.length, bytes: refs.reduce((sum, bytes) => sum + bytes, 0) };
+  }
+
+  /** The files whose lists have been read. */
+  all(): [name: string, ref: FileRef][] {
     const lists = [this.manifest.kept, ...this.#lists.values(), this.#prerendered];
     return lists.flatMap((list) => Object.entries(list));
   }
@@ -151,7 +156,7 @@ export class SnapshotFiles {
 
   /** Compares all files by size, after they were away. */
   async checkSizes(): Promise<void> {
-    const files = await this.all();
+    const files = this.all();
     for (let at = 0; at < files.length; at += CHECKED_AT_ONCE)
       await Promise.all(
         files.slice(at, at + CHECKED_AT_ONCE).map(async ([name, ref]) => {

@@ -84,6 +84,11 @@ export class Snapshot implements ServedEdition {
     return this.catalogue.countriesByCode;
   }
 
+  /** Of its files, kept and prerendered. */
+  get size(): { files: number; bytes: number } {
+    return this.files.size;
+  }
+
   indicator(id: string): CatalogueItem | undefined {
     return this.catalogue.indicators.get(id);
   }

@@ -87,6 +87,8 @@ export interface FixtureIndicator {
   preferred?: boolean;
   featured?: boolean;
   access_tier?: IndicatorRecord['access_tier'];
+  /** Default: its provider's. */
+  licence?: string;
   no_rank?: boolean;
   rows: FixtureRow[];
 }

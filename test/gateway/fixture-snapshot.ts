@@ -1,5 +1,6 @@
 /**
- * Writes a small, whole snapshot by the published layout: Parquet by DuckDB, bodies with their codings, a manifest.
+ * Writes a small, whole snapshot by the published layout: Parquet by DuckDB, bodies with their codings, a manifest and an
+ * entry in the log.
  *
  * It shares the record schemas with the build and no code, so the gateway is tested against the layout alone.
  */
@@ -11,18 +12,32 @@ import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import type { IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
-  CATALOGUE,
+  COUNTRIES as COUNTRIES_FILE,
   CURRENT_POINTER,
+  catalogueFile,
   compareByName,
   countryFile,
+  type FileRef,
   indicatorFile,
-  MANIFEST,
+  type LogEntry,
+  latestFile,
+  type Manifest,
+  manifestPath,
+  manifest as manifestSchema,
   OBSERVATION_COLUMNS,
+  objectPath,
   observationsFile,
+  PUBLICATION_LOG,
+  providerOf,
+  providerOfFile,
   ROUTE_FILES,
+  relationsFile,
   SNAPSHOT_FORMAT,
+  TOPICS,
+  termsFile,
+  type VanishedIndicator,
 } from '../../data/schema/snapshot.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
@@ -31,8 +46,14 @@ export interface FixtureOptions {
   /** Default `FIXTURE_ID`. */
   id?: string;
   generatedAt?: string;
-  /** Invented ones; then the snapshot has no files for `include`, like one of an earlier version. */
+  /** Invented ones; then the snapshot has no files for `include`. */
   indicators?: FixtureIndicator[];
+  /** Default: all. */
+  countries?: CountryRecord[];
+  /** Terms of indicators that only earlier snapshots have. */
+  vanished?: VanishedIndicator[];
+  /** The snapshot that was served before. Default: the newest in the log. */
+  base?: string | null;
 }
 
 export const FIXTURE_ID = '20261120T020000Z-00000001';
@@ -66,19 +87,64 @@ export async function setCurrentSnapshot(root: string, id: string): Promise<void
   await rename(next, join(root, CURRENT_POINTER));
 }
 
-/** Copies the snapshot from the cache, which it fills first; invented indicators are written directly. */
+/** Stores the snapshot and enters it in the log. Copies it from the cache, which it fills first, unless it is invented. */
 export async function writeFixture(root: string, options: FixtureOptions = {}): Promise<string> {
-  const { id = FIXTURE_ID } = options;
-  const directory = join(root, id);
-  if (options.indicators === undefined) {
+  const { id = FIXTURE_ID, base, ...content } = options;
+  const isInvented = content.indicators || content.countries || content.vanished;
+  if (isInvented) {
+    await storeSnapshot(root, options);
+  } else {
     const cached = join(CACHE, await cacheKey(options));
     if (!existsSync(cached)) await fillCache(cached, options);
-    await cp(cached, directory, { recursive: true });
-  } else {
-    await writeSnapshot(directory, options);
+    await cp(cached, root, { recursive: true });
   }
+  await enterInLog(root, id, base);
   return id;
 }
+
+/** The entries of the log, in their order. */
+export async function readLog(root: string): Promise<LogEntry[]> {
+  const text = await readFile(join(root, PUBLICATION_LOG), 'utf8').catch(() => null);
+  return text === null ? [] : JSON.parse(text).editions;
+}
+
+export const writeLog = (root: string, editions: readonly LogEntry[]): Promise<void> =>
+  writeFile(join(root, PUBLICATION_LOG), JSON.stringify({ editions, checkpoint: '' }));
+
+export async function readManifest(root: string, id: string): Promise<Manifest> {
+  return manifestSchema.parse(JSON.parse(await readFile(join(root, manifestPath(id)), 'utf8')));
+}
+
+/** Where a file of a snapshot is stored. */
+export async function fixturePath(root: string, name: string, id = FIXTURE_ID): Promise<string> {
+  const { kept, prerendered, providers } = await readManifest(root, id);
+  const provider = providers[providerOfFile(name) ?? ''];
+  const lists = [provider, prerendered].filter((ref) => ref !== undefined);
+  const read = ({ sha256 }: FileRef) => readFile(join(root, objectPath(sha256)), 'utf8');
+  const files = await Promise.all(lists.map(async (ref) => JSON.parse(await read(ref))));
+  const found: FileRef | undefined = Object.assign({}, kept, ...files)[name];
+  if (found === undefined) throw new Error(`the fixture has no ${name}`);
+  return join(root, objectPath(found.sha256));
+}
+
+async function enterInLog(root: string, id: string, base: string | null | undefined): Promise<void> {
+  const before = (await readLog(root)).filter(({ edition }) => edition !== id);
+  const { counts, generated_at } = await readManifest(root, id);
+  const entry: LogEntry = {
+    edition: id,
+    published_at: generated_at,
+    indicators: counts.indicators,
+    root: digestOf(id),
+    manifest: digestOf(await readFile(join(root, manifestPath(id)))),
+    base: base === undefined ? (before.at(-1)?.edition ?? null) : base,
+    counts,
+    changes: null,
+    changed: {},
+  };
+  await writeLog(root, [...before, entry]);
+}
+
+const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
 /** A digest of the options and of everything that the snapshot is made with. */
 async function cacheKey({ id, generatedAt }: FixtureOptions): Promise<string> {
@@ -97,23 +163,35 @@ async function cacheKey({ id, generatedAt }: FixtureOptions): Promise<string> {
 /** Complete at once or not at all: two test files may fill it at the same time. */
 async function fillCache(cached: string, options: FixtureOptions): Promise<void> {
   const incomplete = `${cached}-${process.pid}`;
-  await writeSnapshot(incomplete, options);
+  await storeSnapshot(incomplete, options);
   await rename(incomplete, cached).catch(async (error: unknown) => {
     await rm(incomplete, { recursive: true });
     if (!existsSync(cached)) throw error;
   });
 }
 
-async function writeSnapshot(directory: string, options: FixtureOptions): Promise<void> {
+/** Writes the files under their names first. */
+async function storeSnapshot(root: string, options: FixtureOptions): Promise<void> {
   const { id = FIXTURE_ID, generatedAt = FIXTURE_TIME, indicators = INDICATORS } = options;
+  const { countries = COUNTRIES, vanished = [] } = options;
   const all = indicators.map(toSeries).sort((a, b) => compareByName(a.record, b.record));
-  await writeParquet(directory, all);
-  await writeCatalogue(directory, generatedAt, all);
-  await writeLists(directory, generatedAt, all);
-  await writeIndicators(directory, generatedAt, all);
-  await writeCountries(directory, generatedAt, all);
-  if (options.indicators === undefined) await writeAddedLists(directory);
-  await writeManifest(directory, id, generatedAt, all);
+  const written: Written = { directory: join(root, `.building-${id}`), generatedAt, all, countries };
+  await writeParquet(written);
+  await writeKept(written);
+  await writeLists(written);
+  await writeIndicators(written);
+  await writeCountries(written);
+  if (options.indicators === undefined) await writeAddedLists(written);
+  for (const [provider, terms] of Map.groupBy(vanished, (one) => providerOf(one.id)))
+    await writeJson(written, termsFile(provider), terms);
+  await seal(root, id, written);
+}
+
+interface Written {
+  directory: string;
+  generatedAt: string;
+  all: Series[];
+  countries: CountryRecord[];
 }
 
 function toSeries(indicator: FixtureIndicator): Series {
@@ -130,7 +208,7 @@ function toSeries(indicator: FixtureIndicator): Series {
     featured: indicator.featured ?? false,
     access_tier: indicator.access_tier ?? 'open',
     no_rank: indicator.no_rank ?? false,
-    licence: provider.licence,
+    licence: indicator.licence ?? provider.licence,
     licence_url: provider.licence_url,
     attribution: provider.attribution,
     provider,
@@ -139,30 +217,86 @@ function toSeries(indicator: FixtureIndicator): Series {
   return { indicator, record, rows };
 }
 
-async function writeParquet(directory: string, all: Series[]): Promise<void> {
+const LATEST_COLUMNS =
+  'indicator VARCHAR, iso3 VARCHAR, year INTEGER, value DOUBLE, rank INTEGER, rank_delta_1y INTEGER';
+
+async function writeParquet({ directory, all, countries }: Written): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const columns = Object.entries(OBSERVATION_COLUMNS).map(([name, type]) => `${name} ${type}`);
   await connection.run(`CREATE TABLE rows (${columns.join(', ')})`);
+  await connection.run(`CREATE TABLE latest (${LATEST_COLUMNS})`);
+  await mkdir(join(directory, 'observations'), { recursive: true });
+  await mkdir(join(directory, 'latest'), { recursive: true });
   for (const { record, rows } of all) {
     await appendRows(connection, rows);
     const path = join(directory, observationsFile(record.id));
-    await mkdir(dirname(path), { recursive: true });
     await connection.run(`COPY (FROM rows ORDER BY iso3, year) TO '${path}' (FORMAT parquet, CODEC snappy)`);
     await connection.run('DELETE FROM rows');
+  }
+  for (const [provider, own] of byProvider(all)) {
+    await appendLatest(connection, own, countries);
+    const path = join(directory, latestFile(provider));
+    await connection.run(`COPY (FROM latest) TO '${path}' (FORMAT parquet, CODEC snappy)`);
+    await connection.run('DELETE FROM latest');
   }
   connection.closeSync();
   instance.closeSync();
 }
 
+async function appendLatest(
+  connection: DuckDBConnection,
+  own: Series[],
+  countries: CountryRecord[],
+): Promise<void> {
+  const appender = await connection.createAppender('latest');
+  for (const { record, rows } of own) {
+    for (const { iso3 } of countries) {
+      const item = latestItem(record, rows, iso3);
+      if (item === null) continue;
+      appender.appendVarchar(record.id);
+      appender.appendVarchar(iso3);
+      appender.appendInteger(item.year);
+      appendNumber(
+        item.value,
+        (value) => appender.appendDouble(value),
+        () => appender.appendNull(),
+      );
+      appendNumber(
+        item.rank,
+        (value) => appender.appendInteger(value),
+        () => appender.appendNull(),
+      );
+      appendNumber(
+        item.rank_delta_1y,
+        (value) => appender.appendInteger(value),
+        () => appender.appendNull(),
+      );
+      appender.endRow();
+    }
+  }
+  appender.closeSync();
+}
+
+const byProvider = (all: Series[]) => Map.groupBy(all, ({ record }) => record.provider.id);
+
 const SERVED_COLUMNS = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'rank_delta_1y', 'projected'];
 /** Stored and not in any answer. */
 const UNSERVED_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !SERVED_COLUMNS.includes(name));
 
+function appendNumber(
+  value: number | null | undefined,
+  append: (value: number) => void,
+  appendNull: () => void,
+): void {
+  if (value === null || value === undefined) appendNull();
+  else append(value);
+}
+
 async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Promise<void> {
   const appender = await connection.createAppender('rows');
   const number = (value: number | null | undefined, append: (value: number) => void): void =>
-    value === null || value === undefined ? appender.appendNull() : append(value);
+    appendNumber(value, append, () => appender.appendNull());
   for (const row of rows) {
     appender.appendVarchar(row.iso3);
     appender.appendInteger(row.year);
@@ -193,19 +327,44 @@ const topicRecords = (all: Series[]) =>
 
 const hasValue = ({ value }: RankedRow): boolean => value !== null;
 
-const countriesByName = COUNTRIES.toSorted((a, b) =>
-  compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }),
-);
+const byName = (countries: CountryRecord[]): CountryRecord[] =>
+  countries.toSorted((a, b) => compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }));
 
-async function writeCatalogue(directory: string, generated_at: string, all: Series[]): Promise<void> {
-  const indicators = all.map(({ indicator, record }) => ({
-    record,
-    topic_order: indicator.topic_order ?? 1000,
-    has_projections: (record.coverage?.yr_max ?? 0) > (record.coverage?.latest_year ?? 0),
-  }));
-  const index = { generated_at, topics: topicRecords(all), countries: countriesByName, indicators };
-  await writeFile(join(directory, CATALOGUE), JSON.stringify(index));
+async function writeJson({ directory }: Written, name: string, content: unknown): Promise<void> {
+  const path = join(directory, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, JSON.stringify(content));
 }
+
+async function writeKept(written: Written): Promise<void> {
+  const { all, countries } = written;
+  await writeJson(written, COUNTRIES_FILE, byName(countries));
+  await writeJson(written, TOPICS, topicRecords(all));
+  for (const [provider, own] of byProvider(all)) {
+    const indicators = own
+      .map(({ indicator, record }) => ({
+        record,
+        topic_order: indicator.topic_order ?? 1000,
+        has_projections: (record.coverage?.yr_max ?? 0) > (record.coverage?.latest_year ?? 0),
+      }))
+      .sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
+    await writeJson(written, catalogueFile(provider), indicators);
+    const related = own.map(({ record }) => [record.id, relatedTo(record, all)] as const);
+    await writeJson(written, relationsFile(provider), Object.fromEntries(related));
+  }
+}
+
+const relatedTo = ({ id, name }: IndicatorRecord, all: Series[]): RelatedEntry[] =>
+  all
+    .filter(({ record }) => record.id !== id)
+    .slice(0, 12)
+    .map(({ record: other }) => ({
+      id: other.id,
+      name: other.name,
+      topic: other.topic,
+      unit: other.unit,
+      relation: other.name === name ? 'same_concept' : 'related',
+    }));
 
 async function writeBody(path: string, body: unknown): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
@@ -216,11 +375,11 @@ async function writeBody(path: string, body: unknown): Promise<void> {
   await writeFile(`${path}.gz`, gzipSync(bytes));
 }
 
-async function writeLists(directory: string, generated_at: string, all: Series[]): Promise<void> {
+async function writeLists({ directory, generatedAt: generated_at, all, countries }: Written): Promise<void> {
   const list = (path: string, data: unknown[], more = {}): Promise<void> =>
     writeBody(join(directory, path), { data, meta: { generated_at, count: data.length, ...more } });
   const records = all.map(({ record }) => record);
-  await list(ROUTE_FILES.countries, countriesByName);
+  await list(ROUTE_FILES.countries, byName(countries));
   await list(ROUTE_FILES.indicators, records, { total: records.length });
   await list(ROUTE_FILES.topics, topicRecords(all));
   const freshness = Object.values(PROVIDERS).map(({ id, name, licence, attribution }) => ({
@@ -235,45 +394,42 @@ async function writeLists(directory: string, generated_at: string, all: Series[]
     latest_data_year: 2021,
   }));
   await list(ROUTE_FILES.freshness, freshness);
-  const coverage = COUNTRIES.toSorted((a, b) => (a.iso3 < b.iso3 ? -1 : 1)).map(({ iso3, name }) => {
-    const rows = all.flatMap((series) => series.rows.filter((row) => row.iso3 === iso3));
-    const years = rows.filter(hasValue).map(({ year }) => year);
-    const held = all.filter((series) => series.rows.some((row) => row.iso3 === iso3 && hasValue(row)));
-    return {
-      iso3,
-      name,
-      n_observations: rows.length,
-      n_indicators: held.length,
-      yr_min: years.length > 0 ? Math.min(...years) : null,
-      yr_max: years.length > 0 ? Math.max(...years) : null,
-    };
-  });
+  const coverage = countries
+    .toSorted((a, b) => (a.iso3 < b.iso3 ? -1 : 1))
+    .map(({ iso3, name }) => {
+      const rows = all.flatMap((series) => series.rows.filter((row) => row.iso3 === iso3));
+      const years = rows.filter(hasValue).map(({ year }) => year);
+      const held = all.filter((series) => series.rows.some((row) => row.iso3 === iso3 && hasValue(row)));
+      return {
+        iso3,
+        name,
+        n_observations: rows.length,
+        n_indicators: held.length,
+        yr_min: years.length > 0 ? Math.min(...years) : null,
+        yr_max: years.length > 0 ? Math.max(...years) : null,
+      };
+    });
   await list(ROUTE_FILES.coverage, coverage);
 }
 
-async function writeIndicators(directory: string, generated_at: string, all: Series[]): Promise<void> {
+async function writeIndicators({ directory, generatedAt, all }: Written): Promise<void> {
   for (const { record } of all) {
-    const others = all.filter((other) => other.record.id !== record.id);
-    const related = others.slice(0, 12).map(({ record: { id, name, topic, unit } }) => ({
-      id,
-      name,
-      topic,
-      unit,
-      relation: name === record.name ? 'same_concept' : 'related',
-    }));
-    const meta = { generated_at, licence: record.licence, attribution: record.attribution };
+    const related = relatedTo(record, all);
+    const meta = { generated_at: generatedAt, licence: record.licence, attribution: record.attribution };
     await writeBody(join(directory, indicatorFile(record.id)), { data: { ...record, related }, meta });
   }
 }
 
-async function writeAddedLists(directory: string): Promise<void> {
+async function writeAddedLists(written: Written): Promise<void> {
   for (const word of ADDITION_WORDS) {
-    await writeFile(join(directory, additionFile(word)), JSON.stringify(ADDED_LISTS[word] ?? {}));
+    const lists = Object.entries(ADDED_LISTS[word] ?? {});
+    for (const [provider, own] of Map.groupBy(lists, ([id]) => providerOf(id)))
+      await writeJson(written, additionFile(word, provider), Object.fromEntries(own));
   }
 }
 
-async function writeCountries(directory: string, generated_at: string, all: Series[]): Promise<void> {
-  for (const country of COUNTRIES) {
+async function writeCountries({ directory, generatedAt, all, countries }: Written): Promise<void> {
+  for (const country of countries) {
     const topics: Record<string, TopicItem[]> = {};
     for (const slug of TOPIC_SLUGS) {
       const held = all
@@ -285,7 +441,7 @@ async function writeCountries(directory: string, generated_at: string, all: Seri
     }
     const counts = Object.entries(topics).map(([slug, items]) => [slug, items.length] as const);
     const meta = {
-      generated_at,
+      generated_at: generatedAt,
       count: counts.reduce((total, [, count]) => total + count, 0),
       topic_counts: Object.fromEntries(counts),
     };
@@ -293,26 +449,52 @@ async function writeCountries(directory: string, generated_at: string, all: Seri
   }
 }
 
-async function writeManifest(
-  directory: string,
+/** Moves the files to where their content is named, and writes lists and manifest. */
+async function seal(
+  root: string,
   id: string,
-  generated_at: string,
-  all: Series[],
+  { directory, generatedAt, all, countries }: Written,
 ): Promise<void> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true });
-  const files: Record<string, { bytes: number; sha256: string }> = {};
+  const refs: [string, FileRef][] = [];
   for (const entry of names.filter((name) => name.isFile())) {
     const path = join(entry.parentPath, entry.name);
-    const bytes = await readFile(path);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    files[relative(directory, path)] = { bytes: bytes.length, sha256 };
+    refs.push([relative(directory, path), await store(root, await readFile(path))]);
   }
-  const counts = {
-    providers: Object.keys(PROVIDERS).length,
-    indicators: all.length,
-    countries: COUNTRIES.length,
-    observations: all.reduce((total, { rows }) => total + rows.length, 0),
+  await rm(directory, { recursive: true });
+  const [kept = [], prerendered = []] = [false, true].map((isRoute) =>
+    refs.filter(([name]) => name.startsWith('routes/') === isRoute),
+  );
+  const storeList = (list: [string, FileRef][]): Promise<FileRef> =>
+    store(root, Buffer.from(JSON.stringify(Object.fromEntries(list.sort()))));
+  const lists = Map.groupBy(kept, ([name]) => providerOfFile(name) ?? '');
+  const providers: Record<string, FileRef> = {};
+  for (const [provider, own] of lists) if (provider !== '') providers[provider] = await storeList(own);
+  const manifest: Manifest = {
+    format: SNAPSHOT_FORMAT,
+    id,
+    generated_at: generatedAt,
+    counts: {
+      providers: Object.keys(PROVIDERS).length,
+      indicators: all.length,
+      countries: countries.length,
+      observations: all.reduce((total, { rows }) => total + rows.length, 0),
+    },
+    runs: {},
+    content: digestOf(JSON.stringify(refs)),
+    providers,
+    kept: Object.fromEntries(lists.get('') ?? []),
+    prerendered: await storeList(prerendered),
   };
-  const manifest = { format: SNAPSHOT_FORMAT, id, generated_at, counts, runs: {}, files };
-  await writeFile(join(directory, MANIFEST), JSON.stringify(manifest));
+  const path = join(root, manifestPath(id));
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, JSON.stringify(manifest));
+}
+
+async function store(root: string, bytes: Buffer): Promise<FileRef> {
+  const ref = { bytes: bytes.length, sha256: digestOf(bytes) };
+  const path = join(root, objectPath(ref.sha256));
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes);
+  return ref;
 }
