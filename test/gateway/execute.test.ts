@@ -23,7 +23,7 @@ afterAll(() => service.stop());
 /** An adapter in a few lines: JSON text, without compression, caches or headers. */
 async function renderText(content: Content, snapshot: Snapshot): Promise<string> {
   if (content.kind === 'document') return content.json.toString();
-  if (content.kind === 'file') return (await snapshot.files.bytes(content.path, 'identity')).toString();
+  if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
   return Buffer.concat(await encoderFor(content.format).encode(content.table)).toString();
 }
 

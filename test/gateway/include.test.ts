@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADDITION_WORDS } from '../../data/schema/additions.ts';
 import { indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
-import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
+import { fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
 
 const ID = 'alpha.life_expectancy';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const snapshotFile = (path: string) => readFile(join(service.directory, FIXTURE_ID, path), 'utf8');
+const snapshotFile = async (path: string) => readFile(await fixturePath(service.directory, path), 'utf8');
 
 test('without it, bodies are the prerendered files, byte for byte', async () => {
   expect((await service.get(DETAIL)).text).toBe(await snapshotFile(indicatorFile(ID)));
@@ -105,7 +105,7 @@ describe.each([DETAIL, '/v1/indicators'])('%s', (path) => {
   });
 });
 
-test('a page has at most 500 records unless `limit` says otherwise, and an older snapshot has empty lists', async () => {
+test('a page has at most 500 records unless `limit` says otherwise, and a snapshot without lists has empty ones', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'alm-include-'));
   const [first] = INDICATORS;
   const many = Array.from({ length: 501 }, (_, at) => ({

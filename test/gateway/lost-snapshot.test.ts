@@ -3,12 +3,12 @@ import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { observationsFile } from '../../data/schema/snapshot.ts';
+import { EDITIONS, OBJECTS, observationsFile } from '../../data/schema/snapshot.ts';
 import { readAllColumns } from '../../gateway/snapshot/indicator-columns.ts';
 import { QueryRunner } from '../../gateway/snapshot/query-runner.ts';
 import { SnapshotFiles, SnapshotUnreadable } from '../../gateway/snapshot/snapshot-files.ts';
-import { readManifest } from '../../gateway/snapshot/verify.ts';
-import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
+import { FIXTURE_ID, fixturePath, publishFixture, readManifest } from './fixture-snapshot.ts';
+import { objectSource } from './object-source.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
@@ -48,7 +48,8 @@ async function moveAway(path: string): Promise<() => Promise<void>> {
 }
 
 const LOSSES: [string, () => string][] = [
-  ['the directory of the snapshot', () => join(directory, FIXTURE_ID)],
+  ['the stored files', () => join(directory, OBJECTS)],
+  ['the manifests', () => join(directory, EDITIONS)],
   ['the directory of all snapshots', () => directory],
 ];
 
@@ -105,7 +106,7 @@ describe.each([
 ])('one file that is %s', (_name, damage) => {
   test('makes its calls 503, all others go on, and /readyz names it', async () => {
     const file = observationsFile('alpha.life_expectancy');
-    await damage(join(directory, FIXTURE_ID, file));
+    await damage(await fixturePath(directory, file));
     await expectUnavailable(DATA);
     expect((await ask('/v1/data?indicator=beta.long_series&countries=KEN&from=2000&to=2001')).status).toBe(
       200,
@@ -123,25 +124,29 @@ describe('a read that failed while its file was away is unavailable, even when t
     ['by a query', (path, queries) => readAllColumns(queries, path)],
   ];
   test.each(READS)('%s', async (_name, read) => {
-    const home = join(directory, FIXTURE_ID);
+    const home = join(directory, OBJECTS);
     const queries = await QueryRunner.open(10_000);
-    const files = new SnapshotFiles(home, await readManifest(home, FIXTURE_ID));
+    const files = new SnapshotFiles(await readManifest(directory, FIXTURE_ID), objectSource(directory));
+    await files.loadLists();
     const restore = await moveAway(home);
-    const reading = read(files.path(FILE), queries);
-    await Promise.allSettled([reading]);
-    await restore();
-    await expect(files.guard(FILE, reading)).rejects.toThrow(SnapshotUnreadable);
+    const reading = files.use([FILE], async ([path = '']) => {
+      const [outcome] = await Promise.allSettled([read(path, queries)]);
+      await restore();
+      if (outcome.status === 'rejected') throw outcome.reason;
+    });
+    await expect(reading).rejects.toThrow(SnapshotUnreadable);
     expect(files.unreadable).toBe(FILE);
-    await files.guard(FILE, read(files.path(FILE), queries));
+    await files.use([FILE], ([path = '']) => read(path, queries));
     queries.close();
   });
 });
 
-test('a snapshot whose files come back altered is not opened again', async () => {
-  const restore = await moveAway(join(directory, FIXTURE_ID));
-  await service.snapshots.check();
+test('files that come back altered are found before any call asks for them', async () => {
+  const file = await fixturePath(directory, observationsFile('beta.long_series'));
+  const restore = await moveAway(join(directory, OBJECTS));
+  await ready();
   await restore();
-  await writeFile(join(directory, FIXTURE_ID, observationsFile('beta.long_series')), 'altered');
+  await writeFile(file, 'altered');
   await service.snapshots.check();
   expect((await ready()).status).toBe(503);
   await expectUnavailable('/v1/data?indicator=beta.long_series');

@@ -69,6 +69,7 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   export_restricted: () => ask('/v1/data?indicator=gamma.reserves'),
   not_found: () => ask('/v1/nothing'),
   country_not_found: () => ask('/v1/countries/ZZZ'),
+  edition_not_found: () => ask('/v1/indicators?as_of=1999-12-31'),
   indicator_not_found: () => ask('/v1/indicators/none.such'),
   method_not_allowed: async () => codeOf(await service.get('/v1/topics', { method: 'POST' })),
   expectation_failed: () => rawCode('GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'),

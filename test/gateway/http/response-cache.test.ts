@@ -13,6 +13,7 @@ const answer = (bytes: number, tag = PLAIN, status: 200 | 304 = 200): Representa
   headers: [],
   encoding: 'identity',
   tag,
+  edition: null,
   body: status === 200 ? [Buffer.alloc(bytes)] : '',
   anonymousHeaders: null,
 });

@@ -1,24 +1,27 @@
 /** What is worth memory: requests lately, and what they decide over real Parquet. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { observationsFile } from '../../../data/schema/snapshot.ts';
-import { Observations, type RowFormat } from '../../../gateway/snapshot/observations.ts';
+import { type FileList, type Manifest, observationsFile } from '../../../data/schema/snapshot.ts';
+import { ObservationCache, Observations, type RowFormat } from '../../../gateway/snapshot/observations.ts';
 import { Popularity } from '../../../gateway/snapshot/popularity.ts';
 import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
 import { SnapshotFiles } from '../../../gateway/snapshot/snapshot-files.ts';
-import { writeFixture } from '../fixture-snapshot.ts';
+import { fixturePath, readManifest, writeFixture } from '../fixture-snapshot.ts';
+import { objectSource } from '../object-source.ts';
 
 describe('Popularity', () => {
   test('counts requests', () => {
-    const popularity = new Popularity(2);
+    const popularity = new Popularity();
+    popularity.indicators = 2;
     expect([popularity.count('a'), popularity.count('a'), popularity.count('b')]).toEqual([1, 2, 1]);
     expect([popularity.of('a'), popularity.of('none')]).toEqual([2, 0]);
   });
 
   test('halves all counts after sixteen requests per indicator and drops zeros', () => {
-    const popularity = new Popularity(1);
+    const popularity = new Popularity();
+    popularity.indicators = 1;
     popularity.count('rare');
     for (let ask = 0; ask < 14; ask += 1) popularity.count('favourite');
     expect(popularity.count('favourite')).toBe(8);
@@ -28,11 +31,11 @@ describe('Popularity', () => {
 
 describe('the cache of hot indicators', () => {
   let root: string;
-  let directory: string;
+  let manifest: Manifest;
   let queries: QueryRunner;
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'alm-hot-'));
-    directory = join(root, await writeFixture(root));
+    manifest = await readManifest(root, await writeFixture(root));
     queries = await QueryRunner.open(10_000);
   });
   afterAll(async () => {
@@ -42,10 +45,15 @@ describe('the cache of hot indicators', () => {
 
   const LONG = 'beta.long_series';
   const SMALL = 'alpha.life_expectancy';
-  const open = (hotBytesMax: number, bytes: number): Observations => {
-    const entries = [LONG, SMALL].map((id) => [observationsFile(id), { bytes, sha256: '' }]);
-    const files = new SnapshotFiles(directory, { files: Object.fromEntries(entries) });
-    return new Observations({ files, queries, hotBytesMax, indicators: 13 });
+  /** @param bytes what the manifest says of each file's size */
+  const open = async (hotBytesMax: number, bytes: number): Promise<Observations> => {
+    const kept: FileList = {};
+    for (const name of [LONG, SMALL].map(observationsFile))
+      kept[name] = { bytes, sha256: basename(await fixturePath(root, name)) };
+    const files = new SnapshotFiles({ ...manifest, kept }, objectSource(root));
+    const cache = new ObservationCache(queries, hotBytesMax);
+    cache.popularity.indicators = 13;
+    return new Observations(files, cache);
   };
   const ROWS: RowFormat = {
     name: 'test',
@@ -58,7 +66,7 @@ describe('the cache of hot indicators', () => {
     Buffer.concat(await (await observations.select(id, filter)).text(ROWS)).toString();
 
   test('a first filtered request reads its rows, the second loads all columns, the third is a hit', async () => {
-    const observations = open(10_000_000, 1);
+    const observations = await open(10_000_000, 1);
     const first = await text(observations, LONG);
     expect(observations.hotBytes).toBe(0);
     expect(await text(observations, LONG)).toBe(first);
@@ -68,7 +76,7 @@ describe('the cache of hot indicators', () => {
   });
 
   test('an unfiltered request reads all columns and keeps them at the second time', async () => {
-    const observations = open(10_000_000, 1);
+    const observations = await open(10_000_000, 1);
     expect((await observations.select(LONG, {})).count).toBe(2750);
     expect(observations.hotBytes).toBe(0);
     await observations.select(LONG, {});
@@ -77,7 +85,7 @@ describe('the cache of hot indicators', () => {
 
   test('an indicator evicts another only when it is requested more often', async () => {
     // By the estimate an indicator takes 60 % of the memory: one fits, two do not.
-    const observations = open(400_000, 20_000);
+    const observations = await open(400_000, 20_000);
     const misses = async (id: string, requests: number): Promise<number> => {
       const before = observations.counts.misses;
       for (let ask = 0; ask < requests; ask += 1) await text(observations, id);
