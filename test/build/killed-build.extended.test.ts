@@ -57,8 +57,7 @@ describe('a killed build', () => {
 
   /** The served snapshot is complete and of one edition. */
   async function expectIntact(): Promise<void> {
-    const { directory, manifest } = await world.served();
-    await verifyFiles(directory, manifest.files);
+    await verifyFiles(world.snapshots, (await world.served()).files);
   }
 
   async function expectNextBuildWorks(): Promise<void> {

@@ -4,11 +4,11 @@
  * X-Snapshot gives without load.
  */
 import { createHash } from 'node:crypto';
-import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { MANIFEST } from '../../data/schema/snapshot.ts';
+import { COUNTRIES, type Manifest, manifest, manifestPath, objectPath } from '../../data/schema/snapshot.ts';
 import { INDICATORS } from '../gateway/fixture-data.ts';
 import { FIXTURE_ID, setCurrentSnapshot, writeFixture } from '../gateway/fixture-snapshot.ts';
 import { createCustomers, Deployment, storeOn } from './deployment.ts';
@@ -32,26 +32,23 @@ const PATHS = [
   '/v1/data?indicator=beta.long_series&countries=KEN,USA&from=1990&format=csv',
 ];
 
-/** Ways to damage a copy of a snapshot. */
-const DAMAGES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
-  'a byte changed': async (directory) => {
-    const file = await parquetIn(directory);
-    const bytes = await readFile(file);
-    bytes[Math.floor(bytes.length / 2)] = (bytes[Math.floor(bytes.length / 2)] ?? 0) ^ 1;
-    await writeFile(file, bytes);
+/** Ways to damage a copy of a snapshot. Each returns the text of its manifest; null for none. */
+const DAMAGES: Readonly<Record<string, (snapshots: string, copy: Manifest) => Promise<string | null>>> = {
+  'a file with other bytes': async (snapshots, copy) => {
+    const file = join(snapshots, objectPath(ABSENT));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, '[]');
+    return JSON.stringify({ ...copy, kept: { ...copy.kept, [COUNTRIES]: { bytes: 2, sha256: ABSENT } } });
   },
-  'a file cut short': async (directory) => truncate(await parquetIn(directory), 100),
-  'a file missing': async (directory) => rm(await parquetIn(directory)),
-  'no manifest': (directory) => rm(join(directory, MANIFEST)),
-  'a manifest half written': (directory) => truncate(join(directory, MANIFEST), 500),
+  'a file missing': async (snapshots, copy) => {
+    await rm(join(snapshots, objectPath(ABSENT)), { force: true });
+    return JSON.stringify({ ...copy, prerendered: { bytes: 2, sha256: ABSENT } });
+  },
+  'no manifest': async () => null,
+  'a manifest half written': async (_, copy) => JSON.stringify(copy).slice(0, 500),
 };
-
-async function parquetIn(directory: string): Promise<string> {
-  const files = await readdir(directory, { recursive: true });
-  const file = files.find((name) => name.endsWith('.parquet') && name.includes('long_series'));
-  if (!file) throw new Error('the fixture has no such series');
-  return join(directory, file);
-}
+/** The hash of no file. */
+const ABSENT = '0'.repeat(64);
 
 interface Seen {
   answers: number;
@@ -135,21 +132,17 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   );
   report(
     'A damaged or missing snapshot is refused, and the last good one stays in service',
-    `${offered} offered (${Object.keys(DAMAGES).join(', ')}, no directory), ${seen.damaged} answers from one`,
+    `${offered} offered (${Object.keys(DAMAGES).join(', ')}), ${seen.damaged} answers from one`,
     seen.damaged === 0,
   );
 }
 
-/** Makes a damaged copy, or a missing directory, the current snapshot. */
+/** Makes a damaged copy the current snapshot. */
 async function offerDamaged(snapshots: string, of: string, number: number): Promise<void> {
   const id = `20261122T${String(number).padStart(6, '0')}Z-0000000d`;
   const damages = Object.values(DAMAGES);
-  const damage = damages[number % (damages.length + 1)];
-  if (damage) {
-    await cp(join(snapshots, of), join(snapshots, id), { recursive: true });
-    const manifest = join(snapshots, id, MANIFEST);
-    await writeFile(manifest, (await readFile(manifest, 'utf8')).replaceAll(of, id));
-    await damage(join(snapshots, id));
-  }
+  const whole = manifest.parse(JSON.parse(await readFile(join(snapshots, manifestPath(of)), 'utf8')));
+  const text = await damages[number % damages.length]?.(snapshots, { ...whole, id });
+  if (text) await writeFile(join(snapshots, manifestPath(id)), text);
   await setCurrentSnapshot(snapshots, id);
 }
