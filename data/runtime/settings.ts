@@ -55,7 +55,9 @@ const schema = z.object({
   SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
   CURATED_DIR: z.string().default('data').describe('The curated data: countries, topics, providers, overlay'),
   PROVIDER_MIRROR: z.string().optional().describe('A directory or URL that replaces every upstream origin'),
-  SNAPSHOT_KEEP: count.default(5).describe('Published snapshots kept for rollback'),
+  SNAPSHOT_KEEP: count
+    .default(5)
+    .describe('Published snapshots that keep their prerendered files, for rollback'),
   LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
   ARCHIVE_DIR: z.string().optional().describe('Archived ledger, usage and audit; default `VAR_DIR/archive`'),
   LEDGER_LIVE_DAYS: count
