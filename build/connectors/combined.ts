@@ -53,10 +53,12 @@ type PartSettings = CombinedSettings['parts'][number];
 type Context = ConnectorContext<CombinedSettings>;
 type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence'>;
 
+/** What precedes the references of a subdirectory. */
+const prefixOf = (path: string): string => (path === '' ? '' : `${encodePath(path.replace(/\/$/, ''))}/`);
+
 /** The upstream of a subdirectory. */
 function subUpstream(upstream: Upstream, path: string): Upstream {
-  if (path === '') return upstream;
-  const prefix = `${encodePath(path.replace(/\/$/, ''))}/`;
+  const prefix = prefixOf(path);
   return {
     stream: (reference) => upstream.stream(prefix + reference),
     text: (reference) => upstream.text(prefix + reference),
@@ -126,7 +128,11 @@ function convertItem(
   const owner = progress.owners.get(slug) ?? partIndex;
   progress.owners.set(slug, owner);
   if (owner !== partIndex) return null;
-  if (item.kind !== 'indicator') return { ...item, slug };
+  if (item.kind === 'failed') return { ...item, slug };
+  if (item.kind === 'observations') {
+    const prefix = prefixOf(part.path);
+    return { ...item, slug, files: item.files.map((reference) => prefix + reference) };
+  }
   const unit = item.entry.unit ?? (part.unit_from_name ? unitFromName(item.entry.name) : null);
   const facts = catalogue.get(slug.toUpperCase());
   return { kind: 'indicator', entry: addFacts({ ...item.entry, slug, unit }, facts) };

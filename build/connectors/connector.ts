@@ -46,7 +46,17 @@ export type SourceItem =
   /** Announces a series; precedes its observations. */
   | { kind: 'indicator'; entry: CatalogueEntry }
   /** A batch of observations; the batches of a series are contiguous. */
-  | { kind: 'observations'; slug: string; rows: RawObservation[] }
+  | {
+      kind: 'observations';
+      slug: string;
+      rows: RawObservation[];
+      /**
+       * What these figures come from: the references, as the upstream was asked for them, of every file whose content
+       * decides a place, a year, a figure, a flag or a status. Not files of names, units and credits alone, and not
+       * lists of files. At least one.
+       */
+      files: readonly string[];
+    }
   /** This series is unreadable; the others continue. */
   | { kind: 'failed'; slug: string; reason: string };
 

@@ -282,15 +282,18 @@ function createRowParser(
 
 async function* readSeries(
   { settings, upstream, signal }: Context,
-  { slug, files }: Series,
+  { slug, files: datapoints }: Series,
   lastActualYears: LastActualYears,
 ): AsyncIterable<SourceItem> {
-  for (const { path, values } of files) {
-    const { header, batches } = await openCsv(await upstream.stream(encodePath(path)));
+  const notes = settings.notes ? [encodePath(settings.notes.path)] : [];
+  for (const { path, values } of datapoints) {
+    const reference = encodePath(path);
+    const files = [reference, ...notes];
+    const { header, batches } = await openCsv(await upstream.stream(reference));
     const parseRow = createRowParser(header, settings, slug, values.length > 1, lastActualYears);
     for await (const batch of batches) {
       signal.throwIfAborted();
-      yield { kind: 'observations', slug, rows: batch.map(parseRow) };
+      yield { kind: 'observations', slug, rows: batch.map(parseRow), files };
     }
   }
 }

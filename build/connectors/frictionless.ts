@@ -149,6 +149,8 @@ function mergeTableSettings(all: FrictionlessSettings, one: PackageSettings): Ta
 interface FoundPackage {
   settings: PackageSettings;
   directory: string;
+  /** The reference of its `datapackage.json`; null for a CSV file alone. */
+  descriptor: string | null;
   description: DataPackage;
   resource: PackageResource;
   table: TableSettings;
@@ -183,28 +185,29 @@ function descriptorPath(path: string): string {
 async function findPackage(context: Context, settings: PackageSettings): Promise<FoundPackage> {
   const isCsv = isCsvPath(settings.path);
   const path = isCsv ? settings.path : descriptorPath(settings.path);
-  const description = isCsv
-    ? packageForCsv(path)
-    : parsePackage(await context.upstream.text(encodePath(path)));
+  const descriptor = isCsv ? null : encodePath(path);
+  const description =
+    descriptor === null ? packageForCsv(path) : parsePackage(await context.upstream.text(descriptor));
   const table = mergeTableSettings(context.settings, settings);
   const resource = findResource(description, table.resource);
-  return { settings, directory: path.slice(0, path.lastIndexOf('/') + 1), description, resource, table };
+  const directory = path.slice(0, path.lastIndexOf('/') + 1);
+  return { settings, directory, descriptor, description, resource, table };
 }
 
-async function* concatenate(upstream: Upstream, paths: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const path of paths) yield* await upstream.stream(encodePath(path));
+/** References of the files of the table, one after the other. */
+function tableFiles({ settings, directory, resource }: FoundPackage): string[] {
+  const paths = settings.file === undefined ? resourcePaths(resource) : [settings.file];
+  return paths.map((path) => encodePath(directory + path));
+}
+
+async function* concatenate(upstream: Upstream, files: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const file of files) yield* await upstream.stream(file);
 }
 
 /** Opens the table, names its columns where it has no header, and melts a table with a column per year. */
-async function openTable(
-  { upstream }: Context,
-  { settings, directory, resource, table }: FoundPackage,
-): Promise<OpenTable> {
-  const files = settings.file === undefined ? resourcePaths(resource) : [settings.file];
-  const bytes = concatenate(
-    upstream,
-    files.map((file) => directory + file),
-  );
+async function openTable({ upstream }: Context, found: FoundPackage): Promise<OpenTable> {
+  const { resource, table } = found;
+  const bytes = concatenate(upstream, tableFiles(found));
   const opened = await openCsv(bytes, csvOptions(resource, table));
   const stated = resource.schema?.fields;
   const described = stated ? { fields: stated, table: opened } : await inferFields(opened);
@@ -356,12 +359,15 @@ async function* readTable(
     number: createNumberNormalizer(table.fields, settings.decimal_comma),
     signal,
   };
+  // The package says how cells are read: columns, separators, decimal signs, missing values.
+  const files = [found.descriptor ?? [], tableFiles(found)].flat();
   const [only] = series;
   if (long && only) {
     const batches = readLongTable(table.csv, only, long, options);
-    yield* toSourceItems(batches, (one) => buildLongEntry(all, found, one));
+    yield* toSourceItems(batches, (one) => buildLongEntry(all, found, one), files);
   } else {
-    yield* toSourceItems(readWideTable(table.csv, series, options), (index) => table.entries[index]);
+    const batches = readWideTable(table.csv, series, options);
+    yield* toSourceItems(batches, (index) => table.entries[index], files);
   }
 }
 

@@ -149,6 +149,8 @@ export function matchColumns(
 
 interface Chart {
   settings: ChartSettings;
+  /** The reference of its CSV file. */
+  reference: string;
   metadata: GrapherMetadata;
   table: CsvTable;
   series: WideSeries[];
@@ -204,8 +206,8 @@ function buildEntry(
 async function openChart({ settings: all, upstream }: Context, settings: ChartSettings): Promise<Chart> {
   const metadataText = await upstream.text(expandTemplate(all.metadata, settings.chart));
   const metadata = grapherMetadata.parse(JSON.parse(metadataText));
-  const bytes = await upstream.stream(expandTemplate(all.csv, settings.chart));
-  const table = await openCsv(bytes, { delimiter: ',' });
+  const reference = expandTemplate(all.csv, settings.chart);
+  const table = await openCsv(await upstream.stream(reference), { delimiter: ',' });
   const keys = new Set([...all.place, all.year, 'Entity', 'Code', 'Year', 'Day']);
   const columns = table.header.filter((name) => !keys.has(name));
   const used = columns.filter((name) => !settings.columns[name]?.skip);
@@ -218,13 +220,14 @@ async function openChart({ settings: all, upstream }: Context, settings: ChartSe
     const column = key === undefined ? matched.get(header) : metadata.columns[key];
     return buildEntry(all.page, settings, metadata, header, column, series.length === 1);
   });
-  return { settings, metadata, table, series, isWide, entries };
+  return { settings, reference, metadata, table, series, isWide, entries };
 }
 
 function readChart({ settings, signal }: Context, chart: Chart): AsyncIterable<SourceItem> {
   const { place, year, year_pattern: yearPattern, missing, empty } = settings;
   const options = { place, year, yearPattern, missing, empty, isWide: chart.isWide, signal };
-  return toSourceItems(readWideTable(chart.table, chart.series, options), (index) => chart.entries[index]);
+  const batches = readWideTable(chart.table, chart.series, options);
+  return toSourceItems(batches, (index) => chart.entries[index], [chart.reference]);
 }
 
 export const owidGrapher: Connector<GrapherSettings> = {

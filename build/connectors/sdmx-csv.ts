@@ -37,8 +37,8 @@ interface Series {
   codes: Map<string, Set<string>>;
   /** Who collected the figures. */
   sources: Set<string>;
-  /** Whether any row passes the pins. */
-  hasRows: boolean;
+  /** References of the files with rows that pass the pins. */
+  files: Set<string>;
 }
 
 /** Codes remembered per dimension; more than that is not a breakdown of the population. */
@@ -85,8 +85,13 @@ class SeriesCollector {
     let series = this.series.get(slug);
     if (!series) {
       const tags = [...file.tags, ...reader.readTags(cells)];
-      const empty = { units: new Map(), codes: new Map(), sources: new Set<string>(), hasRows: false };
-      series = { slug, key: codes, name, tags, ...empty };
+      const none = {
+        units: new Map(),
+        codes: new Map(),
+        sources: new Set<string>(),
+        files: new Set<string>(),
+      };
+      series = { slug, key: codes, name, tags, ...none };
       this.series.set(slug, series);
     }
     if (series.key !== codes) {
@@ -95,7 +100,7 @@ class SeriesCollector {
     if (!series.units.has(row.unit)) series.units.set(row.unit, reader.readUnit(cells));
     this.spool.add(slug, row);
     if (row.observation.other_dimension !== undefined) return;
-    series.hasRows = true;
+    series.files.add(file.path);
     const source = reader.readSource(cells);
     if (source !== null && series.sources.size < MAX_SOURCES) series.sources.add(source);
     for (const [id, code] of Object.entries(row.codes)) {
@@ -197,8 +202,10 @@ async function* readSeries(
   };
   yield { kind: 'indicator', entry };
   const isScaled = settings.multiplier === 'apply';
+  const files = [...series.files];
   for await (const rows of collector.spool.read(slug)) {
-    yield { kind: 'observations', slug, rows: rows.map((row) => toObservation(row, totals, isScaled)) };
+    const observations = rows.map((row) => toObservation(row, totals, isScaled));
+    yield { kind: 'observations', slug, rows: observations, files };
   }
 }
 
@@ -235,7 +242,7 @@ export const sdmxCsv: Connector<SdmxSettings> = {
       const unused = Object.keys(context.settings.pin).filter((id) => !collector.pinned.has(id));
       if (unused.length > 0) throw new CsvError(`pinned, but in no file: ${unused.join(', ')}`);
       if (collector.vintage) yield { kind: 'vintage', vintage: collector.vintage };
-      const series = [...collector.series.values()].filter((one) => one.hasRows);
+      const series = [...collector.series.values()].filter((one) => one.files.size > 0);
       yield { kind: 'plan', indicators: series.length };
       for (const one of series) yield* readSeriesOrFail(context, collector, one);
       yield* failures;

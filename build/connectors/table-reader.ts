@@ -212,10 +212,14 @@ export async function* readLongTable(
   }
 }
 
-/** Announces each series before its first batch. `buildEntry` is called once per series. */
+/**
+ * Announces each series before its first batch. `buildEntry` is called once per series.
+ * @param files references of the files that the figures come from
+ */
 export async function* toSourceItems<Series>(
   batches: AsyncIterable<{ series: Series; rows: RawObservation[] }>,
   buildEntry: (series: Series) => CatalogueEntry | undefined,
+  files: readonly string[],
 ): AsyncIterable<SourceItem> {
   let current: Series | undefined;
   let entry: CatalogueEntry | undefined;
@@ -225,6 +229,6 @@ export async function* toSourceItems<Series>(
       entry = buildEntry(series);
       if (entry) yield { kind: 'indicator', entry };
     }
-    if (entry) yield { kind: 'observations', slug: entry.slug, rows };
+    if (entry) yield { kind: 'observations', slug: entry.slug, rows, files };
   }
 }

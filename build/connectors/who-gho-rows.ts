@@ -163,7 +163,7 @@ function nextReference(link: string, reference: string): string {
 export async function* fetchOdataPages(
   upstream: Upstream,
   first: string,
-): AsyncGenerator<unknown[], void, undefined> {
+): AsyncGenerator<{ rows: unknown[]; reference: string }, void, undefined> {
   const requested = new Set<string>();
   let previousStart: string | null = null;
   let reference: string | null = first;
@@ -179,24 +179,31 @@ export async function* fetchOdataPages(
       throw new ResponseError(`${reference}: repeats the page before`);
     }
     previousStart = start;
-    yield rows;
+    yield { rows, reference };
     const link = getText(response, '@odata.nextLink');
     reference = link === null ? null : nextReference(link, reference);
   }
 }
 
+/** Rows, and the reference of the file that they come from. */
+interface GhoRows {
+  rows: GhoRow[];
+  reference: string;
+}
+
 /** @throws {ResponseError} when a response is for another indicator or its paging does not advance. */
 export async function* fetchOdata(
   upstream: Upstream,
-  reference: string,
+  first: string,
   code: string,
-): AsyncGenerator<GhoRow[], void, undefined> {
-  for await (const values of fetchOdataPages(upstream, reference)) {
-    yield values.map((value) => {
+): AsyncGenerator<GhoRows, void, undefined> {
+  for await (const { rows: values, reference } of fetchOdataPages(upstream, first)) {
+    const rows = values.map((value) => {
       const row = parseOdataRow(value);
       if (row === null) throw new ResponseError(`${reference}: a row without SpatialDim or NumericValue`);
       return checkIndicator(row, code, reference);
     });
+    yield { rows, reference };
   }
 }
 
@@ -205,12 +212,12 @@ export async function* fetchCodedCsv(
   upstream: Upstream,
   reference: string,
   code: string,
-): AsyncGenerator<GhoRow[], void, undefined> {
+): AsyncGenerator<GhoRows, void, undefined> {
   const { header, batches } = await openCsv(await upstream.stream(reference), { delimiter: ',' });
   const parseRow = createCsvRowParser(header);
   if (parseRow === null) throw new CsvError(`not a data-coded export; its columns: ${header.join(', ')}`);
   for await (const batch of batches) {
-    yield batch.map((cells) => checkIndicator(parseRow(cells), code, reference));
+    yield { rows: batch.map((cells) => checkIndicator(parseRow(cells), code, reference)), reference };
   }
 }
 

@@ -179,8 +179,8 @@ async function readLabelsFromCsv(
 async function readLabelsFromService({ upstream }: Context): Promise<Map<string, Label>> {
   const labels = new Map<string, Label>();
   try {
-    for await (const values of fetchOdataPages(upstream, 'Indicator')) {
-      for (const value of values) {
+    for await (const { rows } of fetchOdataPages(upstream, 'Indicator')) {
+      for (const value of rows) {
         const code = getText(value, 'IndicatorCode');
         const name = getText(value, 'IndicatorName');
         if (code !== null && name !== null) labels.set(code, { name, link: null });
@@ -223,10 +223,17 @@ function expandReference(pattern: string, code: string): string {
   return [encoded, ...query.map((part) => part.replaceAll('{code}', encodeURIComponent(code)))].join('?');
 }
 
+interface SplitSeries {
+  /** The codes of the split dimensions. */
+  splitCodes: string[];
+  /** References of the files with its rows. */
+  files: Set<string>;
+}
+
 interface CollectedRows {
   spool: SeriesSpool<RawObservation>;
-  /** The codes of the split dimensions by spool key. */
-  series: Map<string, string[]>;
+  /** By spool key. */
+  series: Map<string, SplitSeries>;
 }
 
 /** Reads all rows of one indicator into the spool. */
@@ -241,14 +248,17 @@ async function collectRows(
   const selector = new DimensionSelector({ ...settings.pin, ...indicator.pin }, indicator.split);
   const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
   const spool = new SeriesSpool<RawObservation>();
-  const series = new Map<string, string[]>();
+  const series = new Map<string, SplitSeries>();
   try {
-    for await (const rows of (isCsv ? fetchCodedCsv : fetchOdata)(upstream, reference, indicator.code)) {
+    const batches = (isCsv ? fetchCodedCsv : fetchOdata)(upstream, reference, indicator.code);
+    for await (const { rows, reference: file } of batches) {
       signal.throwIfAborted();
       for (const row of rows) {
         const { splitCodes, excluded } = selector.select(row);
         const key = splitCodes.join('_');
-        series.set(key, splitCodes);
+        const known = series.get(key);
+        if (known) known.files.add(file);
+        else series.set(key, { splitCodes, files: new Set([file]) });
         const observation = toObservation(row, missing);
         if (excluded !== null) observation.other_dimension = excluded;
         spool.add(key, observation);
@@ -280,11 +290,12 @@ export const whoGho: Connector<WhoGhoSettings> = {
       slugs: ({ indicator }) => [codeToSlug(indicator.code)],
       async *read({ indicator, spool, series }) {
         try {
-          for (const [key, splitCodes] of series) {
+          for (const [key, { splitCodes, files: named }] of series) {
+            const files = [...named];
             const entry = buildEntry(context, indicator, labels.get(indicator.code), splitCodes);
             yield { kind: 'indicator', entry };
             for await (const rows of spool.read(key)) {
-              yield { kind: 'observations', slug: entry.slug, rows };
+              yield { kind: 'observations', slug: entry.slug, rows, files };
             }
           }
         } finally {

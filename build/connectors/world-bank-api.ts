@@ -331,7 +331,7 @@ async function* readSeries(
   for await (const { rows, paging, reference } of fetchPages(context, path, query)) {
     if (paging.lastupdated) onDate(paging.lastupdated);
     const observations = rows.map((row) => parseRow(row, code, forecasts, reference));
-    yield { kind: 'observations', slug: entry.slug, rows: observations };
+    yield { kind: 'observations', slug: entry.slug, rows: observations, files: [reference] };
   }
 }
 

@@ -178,6 +178,7 @@ interface FileReference {
 }
 
 interface Download {
+  reference: string;
   /** The name of the CSV file, which contains the number of its database. */
   file: string;
   bytes: AsyncIterable<Uint8Array>;
@@ -226,7 +227,7 @@ async function detectType(source: AsyncIterable<Uint8Array>): Promise<{ isZip: b
 
 async function openDownload(context: Context, file: FileReference): Promise<Download> {
   const { isZip, bytes } = await detectType(await context.upstream.stream(file.reference));
-  if (isZip) return openZipped(bytes, context.settings.max_inflated_mb * MEGABYTE);
+  if (isZip) return openZipped(file.reference, bytes, context.settings.max_inflated_mb * MEGABYTE);
   try {
     return await openUnpacked(context, file, bytes);
   } catch (error) {
@@ -235,7 +236,7 @@ async function openDownload(context: Context, file: FileReference): Promise<Down
   }
 }
 
-async function openZipped(bytes: Bytes, inflatedBytes: number): Promise<Download> {
+async function openZipped(reference: string, bytes: Bytes, inflatedBytes: number): Promise<Download> {
   const zip = await openZip(bytes, { ...ZIP_LIMITS, inflated_bytes: inflatedBytes });
   try {
     const [file, ...others] = zip.names.filter(isTable);
@@ -245,7 +246,7 @@ async function openZipped(bytes: Bytes, inflatedBytes: number): Promise<Download
     const metadataFile = zip.names.find(isMetadata);
     const metadata =
       metadataFile === undefined ? new Map() : await readSeriesMetadata(zip.stream(metadataFile));
-    return { file, bytes: zip.stream(file), metadata, zip };
+    return { reference, file, bytes: zip.stream(file), metadata, zip };
   } catch (error) {
     await zip.close();
     throw error;
@@ -263,7 +264,7 @@ async function openUnpacked(
   const metadataFile = given ?? beside;
   const metadata =
     metadataFile === null ? new Map() : await readSeriesMetadata(await upstream.stream(metadataFile));
-  return { file, bytes, metadata, zip: null };
+  return { reference, file, bytes, metadata, zip: null };
 }
 
 function buildEntry(
@@ -334,6 +335,7 @@ async function* readDownload(
   onDate: (date: string | null) => void,
 ): AsyncIterable<SourceItem> {
   const spool = new SeriesSpool<RawObservation>();
+  const files = [download.reference];
   try {
     const { names, date } = await collectRows(context, download, owned, spool);
     for (const [code, name] of names) {
@@ -341,7 +343,7 @@ async function* readDownload(
       owned.set(slug, date);
       const entry = buildEntry(slug, code, name, download.metadata.get(code.toUpperCase()));
       yield { kind: 'indicator', entry };
-      for await (const rows of spool.read(code)) yield { kind: 'observations', slug, rows };
+      for await (const rows of spool.read(code)) yield { kind: 'observations', slug, rows, files };
     }
     onDate(date);
   } finally {

@@ -5,10 +5,11 @@
  * or withheld, by curated data, by the terms of its sources (`licensing.ts`) or by a quality decision.
  */
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, RunRecord, UpstreamFile } from '../../data/schema/lake.ts';
 import {
   applyOverride,
   type EditableFacts,
@@ -27,6 +28,8 @@ import {
   yearsWithoutRule,
 } from '../lake/projection-rule.ts';
 import type { SeriesFacts, SeriesFile } from '../lake/series-facts.ts';
+import { filesBySeries } from '../lake/series-files.ts';
+import { readSources } from '../lake/sources.ts';
 import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;
@@ -43,6 +46,12 @@ export interface PlannedIndicator {
   upstream: CatalogueEntry;
   /** For `include=sources`. */
   sources: IndicatorSource[];
+  /**
+   * The upstream files that its figures come from, by URL. All files that its run read or confirmed, when a version
+   * before this one read it: that one did not note which file fed which series. None for a series without a row, and
+   * when no list was kept at all.
+   */
+  files: readonly UpstreamFile[];
   /** What operators edited, as it is without their edits; null without edits. */
   original: EditableFacts | null;
   topicOrder: number;
@@ -97,6 +106,7 @@ interface Source {
   provider: PlannedProvider;
   catalogue: CatalogueEntry[];
   series: SeriesFile;
+  files: ReadonlyMap<string, readonly UpstreamFile[]>;
 }
 
 /**
@@ -109,9 +119,8 @@ export async function planSnapshot(
   overrides: Overrides,
   currentYear: number,
 ): Promise<SnapshotPlan> {
-  const sources = await Promise.all(
-    [...curated.providers.values()].map((definition) => readSource(lakeDir, definition)),
-  );
+  const runs = [...curated.providers.values()].map((definition) => readSource(lakeDir, definition));
+  const sources = await withFiles(lakeDir, await Promise.all(runs));
   const isPublic = ({ provider }: Source): boolean =>
     provider.definition.enabled && provider.definition.redistributable;
   const countries = enabledCountries(curated);
@@ -150,7 +159,20 @@ const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map((indicator, number) => ({ ...indicator, number }));
 
-async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Source> {
+/** Adds the upstream files of each series. */
+async function withFiles(lakeDir: string, sources: readonly Omit<Source, 'files'>[]): Promise<Source[]> {
+  const runs = sources.map(({ provider: { definition, run } }) => ({
+    run,
+    lake: new ProviderLake(lakeDir, definition.id),
+  }));
+  const lists = await readSources(runs, join(lakeDir, '.scratch-plan'));
+  return sources.map((source, index) => {
+    const slugs = source.catalogue.map(({ slug }) => slug);
+    return { ...source, files: filesBySeries(lists[index] ?? [], slugs) };
+  });
+}
+
+async function readSource(lakeDir: string, definition: ProviderDefinition): Promise<Omit<Source, 'files'>> {
   const lake = new ProviderLake(lakeDir, definition.id);
   const run = await lake.current();
   const records = await lake.records();
@@ -214,6 +236,7 @@ function planIndicator(
     record,
     upstream: entry,
     sources: terms.sources,
+    files: source.files.get(entry.slug) ?? [],
     original: hasEdits(override) ? editableFactsOf(original) : null,
     topicOrder: overlay.order ?? UNORDERED,
     projectedFrom,

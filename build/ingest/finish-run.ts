@@ -4,12 +4,19 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
+import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
 import { changedSeries, isOfThisReading, writeRevisions } from '../lake/revisions.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
-import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
+import { assignSeries, carryFiles, keepFetchTimes } from '../lake/series-files.ts';
+import {
+  knownSources,
+  type RunSources,
+  readSources,
+  summariseSources,
+  writeSources,
+} from '../lake/sources.ts';
 import { writeFlushed } from '../runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { findLostPlaces } from './lost-places.ts';
@@ -19,6 +26,8 @@ import { findUnusedSettings } from './unused-settings.ts';
 
 /** DuckDB's memory limit in one ingestion; several may run in parallel. */
 export const MEMORY_MB = 512;
+/** Where the list of files is made. */
+const SCRATCH = '.scratch-sources';
 
 /** The fields of a run record that are known when the run ends. */
 export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
@@ -55,7 +64,7 @@ export interface CompletedRead {
   currentYear: number;
   fetches: Fetches;
   /** The upstream files that were read. */
-  sources: readonly SourceFile[];
+  files: readonly ReadFile[];
 }
 
 interface PreviousRun {
@@ -65,7 +74,7 @@ interface PreviousRun {
 
 /** Writes the files of a run and compares it with the last good one. */
 export async function finishRun(reading: CompletedRead): Promise<Outcome> {
-  const { definition, lake, directory, reader, writer, previous, currentYear, fetches, sources } = reading;
+  const { definition, lake, directory, reader, writer, previous, currentYear, fetches } = reading;
   const before = previous && { run: previous, series: await lake.series(previous) };
   const carried = before ? await carryOver(reading, before) : [];
   await writer.finish(
@@ -76,8 +85,9 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   );
   await lake.describe(directory, reader.catalogue, reader.series);
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
-  await writeSources(directory, sources, join(lake.directory, '.scratch-sources'));
-  const facts = factsOf(reading, carried);
+  const sources = await listSources(reading, before, carried);
+  await writeSources(directory, sources, join(lake.directory, SCRATCH));
+  const facts = factsOf(reading, sources, carried);
   // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
   if (before && !before.run.record.starter) return compare(reading, before, facts);
   const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
@@ -92,8 +102,8 @@ const judge = (reason: string | null): Pick<RunRecord, 'reason' | 'status'> => (
 
 type Facts = ReturnType<typeof factsOf>;
 
-function factsOf(reading: CompletedRead, carried: string[]) {
-  const { runId, definition, curated, reader, bytes, fetches, sources, isStarter } = reading;
+function factsOf(reading: CompletedRead, sources: readonly SourceFile[], carried: string[]) {
+  const { runId, definition, curated, reader, bytes, fetches, isStarter } = reading;
   const lost = findLostPlaces(reader.rejects.samples('unknown_place'), reader.seenCountries, curated);
   const unused = isStarter
     ? []
@@ -131,6 +141,17 @@ async function carryOver({ lake, reader }: CompletedRead, before: PreviousRun): 
     carried.push(slug);
   }
   return carried;
+}
+
+/** The files that this run read, and those of series carried over; each with the series that it feeds. */
+async function listSources(
+  { files, lake, reader }: CompletedRead,
+  before: PreviousRun | null,
+  carried: readonly string[],
+): Promise<SourceFile[]> {
+  const runs = before ? [{ lake, run: before.run }] : [];
+  const [earlier = []] = await readSources(runs, join(lake.directory, SCRATCH));
+  return carryFiles(assignSeries(keepFetchTimes(files, earlier), reader.files), earlier, carried);
 }
 
 async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts): Promise<Outcome> {

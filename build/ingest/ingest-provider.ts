@@ -15,7 +15,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
+import type { ReadFile, RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { completeRuns } from '../lake/complete-runs.ts';
@@ -237,7 +237,7 @@ class ProviderRun {
         bytes: upstream.bytes,
         currentYear,
         fetches: { inputs, definition, files: this.#fetched(upstream) },
-        sources: await this.#sources(upstream),
+        files: await this.#readFiles(upstream),
       });
     } finally {
       await writer.close();
@@ -280,12 +280,13 @@ class ProviderRun {
   ): Promise<RunSources> {
     const known = await knownSources(this.#lake, previous);
     if (known) return known;
-    const sources = await this.#sources(upstream, confirmed);
+    const files = await this.#readFiles(upstream, confirmed);
+    const sources = files.map((file) => ({ ...file, series: null, carried: false }));
     await writeSources(this.#directory, sources, join(this.#lake.directory, '.scratch-sources'));
     return summariseSources(this.#runId, sources);
   }
 
-  async #sources(upstream: TrackedUpstream, confirmed?: readonly FetchedFile[]): Promise<SourceFile[]> {
+  async #readFiles(upstream: TrackedUpstream, confirmed?: readonly FetchedFile[]): Promise<ReadFile[]> {
     const { starter, mirror } = this.#definition;
     const layout = this.#options.starter ? starter : mirror;
     const files = await upstream.hashes(confirmed);
@@ -324,8 +325,8 @@ function parseSettings(connector: Connector, source: unknown, providerId: string
   );
 }
 
-/** Increment when ingestion accepts or rejects rows differently. */
-const INGESTION_VERSION = 4;
+/** Increment when ingestion accepts or rejects rows differently, or keeps more of what it reads. */
+const INGESTION_VERSION = 5;
 
 /**
  * Digest of what a run depends on besides upstream files: the definition, the curated tables and this code's version.

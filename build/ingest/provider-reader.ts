@@ -40,6 +40,8 @@ export interface ReaderOptions {
 export class ProviderReader {
   readonly catalogue: CatalogueEntry[] = [];
   readonly series: SeriesFile = {};
+  /** References of the upstream files that each kept series comes from. */
+  readonly files = new Map<string, ReadonlySet<string>>();
   readonly failed = new Map<string, FailedSeries>();
   readonly rejects = new Rejects();
   readonly countries: readonly string[];
@@ -55,6 +57,8 @@ export class ProviderReader {
   readonly #announced = new Set<string>();
   /** The series being read. */
   #open: CatalogueEntry | null = null;
+  /** References of the files that its rows come from. */
+  #openFiles = new Set<string>();
   /** Row counts when the open series began. */
   #atStart = { read: 0, rejected: 0 };
   #planned: number | null = null;
@@ -139,6 +143,7 @@ export class ProviderReader {
       ...(isObserved ? {} : { observedTo: currentYear }),
     });
     this.#open = entry;
+    this.#openFiles = new Set();
     this.#atStart = { read: this.rowsRead, rejected: this.rejects.rows };
   }
 
@@ -151,6 +156,9 @@ export class ProviderReader {
     }
     if (this.#open?.slug !== item.slug)
       throw new Error(`the connector sent rows of ${item.slug} out of order`);
+    if (item.files.length === 0)
+      throw new Error(`the connector does not say which files ${item.slug} comes from`);
+    for (const reference of item.files) this.#openFiles.add(reference);
     this.#buffer.add(item.rows);
   }
 
@@ -172,6 +180,7 @@ export class ProviderReader {
     const rule = projectionRuleOf(definition, curated.overlay(definition.id, entry));
     writer.add(entry.slug, columns);
     this.catalogue.push(entry);
+    this.files.set(entry.slug, this.#openFiles);
     const { countries, statuses } = this;
     this.series[entry.slug] = factsOf(columns, countries, statuses, entry.unit, rule, currentYear);
     for (let row = 0; row < columns.rows; row += 1) this.#seenCountries.add(columns.country[row] ?? 0);

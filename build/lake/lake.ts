@@ -97,17 +97,16 @@ export class ProviderLake {
     return readRun(join(this.directory, id));
   }
 
+  /** A run, or what the history keeps of it. */
+  async keptRun(id: string): Promise<LakeRun> {
+    return this.run(id).catch(() => readRun(join(this.#history.directory, id)));
+  }
+
   /** Every run that the lake has had, oldest first; of those that LAKE_KEEP removed, what is kept for ever. */
   async history(): Promise<LakeRun[]> {
     // A run moves from the one to the other: listed in this order, it is in one of them.
     const ids = new Set([...(await this.runIds()), ...(await this.#history.runIds())]);
-    const runs = await Promise.all(
-      [...ids].sort().map((id) =>
-        this.run(id)
-          .catch(() => readRun(join(this.#history.directory, id)))
-          .catch(() => null),
-      ),
-    );
+    const runs = await Promise.all([...ids].sort().map((id) => this.keptRun(id).catch(() => null)));
     return runs.filter((run) => run !== null);
   }
 

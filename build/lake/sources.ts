@@ -1,12 +1,18 @@
-/** The upstream files of a run: a Parquet file with origin, size, hash and times of each, and a summary for the record. */
+/**
+ * The upstream files of a run: a Parquet file with origin, size, hash and times of each and the series that it feeds, and
+ * a summary for the record.
+ */
 import { createHash } from 'node:crypto';
-import { BIGINT, VARCHAR } from '@duckdb/node-api';
+import { join } from 'node:path';
+import { BIGINT, BOOLEAN, LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
-import type { RunRecord, SourceFile } from '../../data/schema/lake.ts';
+import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, type ProviderLake, SOURCES } from './lake.ts';
 
 const SOURCES_TABLE = readSql(import.meta.url, 'sql/sources-table.sql');
+const READ_SOURCES = readSql(import.meta.url, 'sql/read-sources.sql');
 const WRITE_SOURCES = readSql(import.meta.url, 'sql/write-sources.sql');
 
 export type RunSources = NonNullable<RunRecord['sources']>;
@@ -14,13 +20,17 @@ export type RunSources = NonNullable<RunRecord['sources']>;
 /** The summary names this many files. */
 const NAMED = 20;
 
-const compareFiles = (a: SourceFile, b: SourceFile): number => {
+const compareFiles = (a: ReadFile, b: ReadFile): number => {
   const [first, second] = [a, b].map(({ url, reference }) => `${url} ${reference}`);
   return (first ?? '') < (second ?? '') ? -1 : 1;
 };
 
-/** @param runId the run whose directory holds the list */
-export function summariseSources(runId: string, files: readonly SourceFile[]): RunSources {
+/**
+ * Summarises what a run read.
+ * @param runId the run whose directory holds the list
+ */
+export function summariseSources(runId: string, list: readonly SourceFile[]): RunSources {
+  const files = list.filter(({ carried }) => !carried);
   const sorted = files.toSorted(compareFiles);
   const lines = sorted.map(({ url, reference, sha256 }) => `${sha256} ${url} ${reference}\n`);
   return {
@@ -44,7 +54,7 @@ export async function writeSources(
   scratch: string,
 ): Promise<void> {
   const duck = await DuckSession.open({ scratch });
-  const texts = (name: Exclude<keyof SourceFile, 'bytes'>) => ({
+  const texts = (name: 'url' | 'reference' | 'sha256' | 'fetched_at' | 'confirmed_at') => ({
     type: VARCHAR,
     values: files.map((file) => file[name]),
   });
@@ -54,8 +64,10 @@ export async function writeSources(
       ...(['url', 'reference', 'sha256'] as const).map(texts),
       { type: BIGINT, values: files.map(({ bytes }) => BigInt(bytes)) },
       ...(['fetched_at', 'confirmed_at'] as const).map(texts),
+      { type: LIST(VARCHAR), values: files.map(({ series }) => series && listValue([...series])) },
+      { type: BOOLEAN, values: files.map(({ carried }) => carried) },
     ]);
-    await duck.run(WRITE_SOURCES, { file: `${runDirectory}/${SOURCES}` });
+    await duck.run(WRITE_SOURCES, { file: join(runDirectory, SOURCES) });
   } finally {
     await duck.close();
   }
@@ -69,3 +81,49 @@ export async function knownSources(lake: ProviderLake, good: LakeRun): Promise<R
   );
   return since.findLast(({ sources }) => sources !== undefined)?.sources ?? null;
 }
+
+/**
+ * Reads the lists of several good runs, wherever they are kept; an empty one for no run, and for one of an earlier version
+ * that kept none.
+ * @param scratch a spill directory, removed at the end
+ */
+export async function readSources(
+  runs: readonly { lake: ProviderLake; run: LakeRun | null }[],
+  scratch: string,
+): Promise<SourceFile[][]> {
+  const directories = await Promise.all(runs.map(({ lake, run }) => run && listDirectory(lake, run)));
+  if (directories.every((directory) => directory === null)) return directories.map(() => []);
+  const duck = await DuckSession.open({ scratch });
+  try {
+    const lists: SourceFile[][] = [];
+    for (const directory of directories) {
+      const rows =
+        directory === null ? [] : await duck.rows(READ_SOURCES, { file: join(directory, SOURCES) });
+      lists.push(rows.map((row) => listedFile.parse(row)));
+    }
+    return lists;
+  } finally {
+    await duck.close();
+  }
+}
+
+/** Where the files of a good run are listed: by itself, or by an unchanged run after one of an earlier version. */
+async function listDirectory(lake: ProviderLake, run: LakeRun): Promise<string | null> {
+  const listing = run.record.sources ?? (await knownSources(lake, run));
+  if (!listing) return null;
+  return listing.run_id === run.record.run_id
+    ? run.directory
+    : (await lake.keptRun(listing.run_id)).directory;
+}
+
+const listedFile = z.object({
+  url: z.string(),
+  reference: z.string(),
+  sha256: z.string(),
+  /** 64-bit integers come as text. */
+  bytes: z.coerce.number(),
+  fetched_at: z.string(),
+  confirmed_at: z.string(),
+  series: z.array(z.string()).nullable().default(null),
+  carried: z.boolean().default(false),
+});

@@ -6,7 +6,7 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
  *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           fetched files, for conditional requests
  *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      REVISION_COLUMNS: rows that differ from `base_run`, if any
- *   <VAR_DIR>/lake/<provider>/<run id>/sources.parquet        SOURCE_COLUMNS: the upstream files that were read
+ *   <VAR_DIR>/lake/<provider>/<run id>/sources.parquet        SOURCE_COLUMNS: the upstream files, and what they feed
  *   <VAR_DIR>/lake/<provider>/<run id>/run.json               the run record, written last
  *   <VAR_DIR>/lake/<provider>/history/<run id>/               what stays of a run that LAKE_KEEP removed
  *   <VAR_DIR>/lake/<provider>/current                         the id of the last good run
@@ -88,24 +88,39 @@ export const REVISION_COLUMNS = {
   new_status: 'VARCHAR',
 } as const;
 
-/** Sorted by url and reference. */
+/** Sorted by url, reference and sha256. Files of earlier versions lack the last two columns. */
 export const SOURCE_COLUMNS = {
   url: 'VARCHAR', // at the origin, also when a mirror served the file; see originUrl in build/upstream
   reference: 'VARCHAR', // what the connector asked for, relative to the origin or to the mirror's own layout
   sha256: 'VARCHAR', // of the bytes that the connector read, after any Content-Encoding
   bytes: 'BIGINT',
-  fetched_at: 'VARCHAR', // when these bytes came from upstream; of a mirror directory, when they were read
+  // when these bytes first came from upstream (of a mirror directory: were read); a later run that gets the same bytes
+  // from the same URL keeps the time of the good run before it
+  fetched_at: 'VARCHAR',
   confirmed_at: 'VARCHAR', // when upstream last sent them or answered 304
+  series: 'VARCHAR[]', // slugs of the series whose figures come from it; null when that is not known
+  carried: 'BOOLEAN', // not read by this run: an earlier one read it, for series whose rows are carried over
 } as const;
 
-/** A row of `sources.parquet`. */
-export interface SourceFile {
-  url: string;
+/** Bytes that came from upstream. */
+export const upstreamFile = z.object({
+  url: z.string(),
+  sha256: z.string(),
+  bytes: z.int(),
+  fetched_at: z.string(),
+});
+export type UpstreamFile = z.infer<typeof upstreamFile>;
+
+/** An upstream file that a run has read. */
+export interface ReadFile extends UpstreamFile {
   reference: string;
-  sha256: string;
-  bytes: number;
-  fetched_at: string;
   confirmed_at: string;
+}
+
+/** A row of `sources.parquet`. */
+export interface SourceFile extends ReadFile {
+  series: readonly string[] | null;
+  carried: boolean;
 }
 
 /** Why a record was rejected. */
@@ -199,9 +214,7 @@ export const runRecord = z.object({
       bytes: z.int(),
       digest: z.string(),
       /** The first by URL; at most 20. */
-      first: z.array(
-        z.object({ url: z.string(), sha256: z.string(), bytes: z.int(), fetched_at: z.string() }),
-      ),
+      first: z.array(upstreamFile),
     })
     .optional(),
   /** Countries without a row whose place upstream writes in a way that the definition does not know. */

@@ -1,3 +1,3 @@
 COPY (
-  SELECT * FROM sources ORDER BY url, reference
+  SELECT * FROM sources ORDER BY url, reference, sha256
 ) TO $file (FORMAT parquet, COMPRESSION zstd);

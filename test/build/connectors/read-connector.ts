@@ -68,22 +68,55 @@ export interface ReadSeries {
 export interface ReadProvider {
   series: Map<string, ReadSeries>;
   failed: Map<string, string>;
+  /** References of the files that each series comes from. */
+  files: Map<string, Set<string>>;
   vintage: string | null;
   plan: number | null;
 }
 
-/** Reads everything, and checks the contract: series are announced first, contiguous, and have unique slugs. */
+/**
+ * Reads everything, and checks the contract: series are announced first, contiguous, and have unique slugs; the files
+ * that rows come from were read.
+ */
 export async function readAll<Settings>(
   connector: Connector<Settings>,
   settings: z.input<Connector<Settings>['settings']> | unknown,
   upstream: Upstream,
 ): Promise<ReadProvider> {
-  const result: ReadProvider = { series: new Map(), failed: new Map(), vintage: null, plan: null };
+  const result: ReadProvider = {
+    ...{ series: new Map(), failed: new Map(), files: new Map() },
+    ...{ vintage: null, plan: null },
+  };
+  const requested = new Set<string>();
+  const context = contextFor(connector, settings, noting(upstream, requested));
   let current: ReadSeries | null = null;
-  for await (const item of connector.read(contextFor(connector, settings, upstream))) {
+  for await (const item of connector.read(context)) {
     current = takeItem(result, current, item);
+    if (item.kind === 'observations') takeFiles(result, item, requested);
   }
   return result;
+}
+
+const noting = (upstream: Upstream, requested: Set<string>): Upstream => ({
+  stream: (reference) => {
+    requested.add(reference);
+    return upstream.stream(reference);
+  },
+  text: (reference) => {
+    requested.add(reference);
+    return upstream.text(reference);
+  },
+});
+
+function takeFiles(
+  { files: all }: ReadProvider,
+  { slug, files }: Extract<SourceItem, { kind: 'observations' }>,
+  requested: ReadonlySet<string>,
+): void {
+  const unread = files.find((reference) => !requested.has(reference));
+  if (files.length === 0 || unread !== undefined)
+    throw new Error(`${slug} comes from ${unread ?? 'no file'}`);
+  all.set(slug, new Set([...(all.get(slug) ?? []), ...files]));
 }
 
 function takeItem(result: ReadProvider, current: ReadSeries | null, item: SourceItem): ReadSeries | null {

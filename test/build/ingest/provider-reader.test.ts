@@ -41,7 +41,14 @@ it('counts every row of any series once, of good and failed ones', async () => {
     fc.asyncProperty(fc.array(series, { maxLength: 6 }), async (all) => {
       const items: SourceItem[] = all.flatMap(({ batches, breaksOff, isAnnounced, hasGoodName }, number) => {
         const slug = `${hasGoodName ? 's' : 'not a slug '}${number}`;
-        const rows = batches.map((batch): SourceItem => ({ kind: 'observations', slug, rows: batch }));
+        const rows = batches.map(
+          (batch): SourceItem => ({
+            kind: 'observations',
+            slug,
+            rows: batch,
+            files: ['figures.csv'],
+          }),
+        );
         const failed: SourceItem = { kind: 'failed', slug, reason: 'cut off' };
         if (!isAnnounced) return [failed];
         return [{ kind: 'indicator', entry: entryOf(slug) }, ...rows, ...(breaksOff ? [failed] : [])];

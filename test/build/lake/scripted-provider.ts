@@ -44,7 +44,7 @@ const connector: Connector<unknown> = {
     for (const [slug, some = []] of Object.entries(bySlug)) {
       const words = { name: slug, description: null, unit: null, source: null, source_url: null };
       yield { kind: 'indicator', entry: { slug, ...words, tags: [], licence: null } };
-      yield { kind: 'observations', slug, rows: some.map(rawRow) };
+      yield { kind: 'observations', slug, rows: some.map(rawRow), files: [FILE] };
     }
   },
 };

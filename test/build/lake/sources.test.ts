@@ -40,6 +40,8 @@ describe('from a mirror', () => {
       bytes: String(Buffer.byteLength(text)),
       fetched_at: FIRST,
       confirmed_at: FIRST,
+      series: reference.includes('--one--') ? ['one'] : [],
+      carried: false,
     }));
     expect(await sourcesOf(record)).toEqual(expected.sort((a, b) => (a.url < b.url ? -1 : 1)));
     expect(record.sources).toMatchObject({ run_id: record.run_id, files: 3 });
@@ -137,6 +139,8 @@ describe('from the origin', () => {
         bytes: String(content.length),
         fetched_at: String(reference).includes('--one--') ? SECOND : FIRST,
         confirmed_at: SECOND,
+        series: ['one', 'two'].filter((slug) => String(reference).includes(`--${slug}--`)),
+        carried: false,
       });
     }
     const third = await night({ one: { cells: cells(4) }, two: { cells: cells(2) } });

@@ -84,6 +84,7 @@ function plannedOf(id: string, number: number, series: ConstructedSeries): Plann
     },
     projectedFrom: 9999,
     flaggedByClock: [],
+    files: [],
     lake: '',
     lakeRows: series.figures.length,
   };

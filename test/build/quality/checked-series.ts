@@ -108,6 +108,7 @@ export function checkedSeries(id: string, number: number, labelled: Labelled): C
       licence: null,
     },
     sources: [],
+    files: [],
     original: null,
     topicOrder: 0,
     projectedFrom: 1_000_000,
