@@ -459,14 +459,14 @@ async function seal(
   const refs: [string, FileRef][] = [];
   for (const entry of names.filter((name) => name.isFile())) {
     const path = join(entry.parentPath, entry.name);
-    refs.push([relative(directory, path), await store(root, await readFile(path))]);
+    refs.push([relative(directory, path), await storeObject(root, await readFile(path))]);
   }
   await rm(directory, { recursive: true });
   const [kept = [], prerendered = []] = [false, true].map((isRoute) =>
     refs.filter(([name]) => name.startsWith('routes/') === isRoute),
   );
   const storeList = (list: [string, FileRef][]): Promise<FileRef> =>
-    store(root, Buffer.from(JSON.stringify(Object.fromEntries(list.sort()))));
+    storeObject(root, Buffer.from(JSON.stringify(Object.fromEntries(list.sort()))));
   const lists = Map.groupBy(kept, ([name]) => providerOfFile(name) ?? '');
   const providers: Record<string, FileRef> = {};
   for (const [provider, own] of lists) if (provider !== '') providers[provider] = await storeList(own);
@@ -491,7 +491,8 @@ async function seal(
   await writeFile(path, JSON.stringify(manifest));
 }
 
-async function store(root: string, bytes: Buffer): Promise<FileRef> {
+/** Stores a file by its content. */
+export async function storeObject(root: string, bytes: Buffer): Promise<FileRef> {
   const ref = { bytes: bytes.length, sha256: digestOf(bytes) };
   const path = join(root, objectPath(ref.sha256));
   await mkdir(dirname(path), { recursive: true });

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EDITIONS, OBJECTS, observationsFile } from '../../data/schema/snapshot.ts';
+import { OBJECTS, observationsFile } from '../../data/schema/snapshot.ts';
 import { readAllColumns } from '../../gateway/snapshot/indicator-columns.ts';
 import { QueryRunner } from '../../gateway/snapshot/query-runner.ts';
 import { SnapshotFiles, SnapshotUnreadable } from '../../gateway/snapshot/snapshot-files.ts';
@@ -49,7 +49,6 @@ async function moveAway(path: string): Promise<() => Promise<void>> {
 
 const LOSSES: [string, () => string][] = [
   ['the stored files', () => join(directory, OBJECTS)],
-  ['the manifests', () => join(directory, EDITIONS)],
   ['the directory of all snapshots', () => directory],
 ];
 
