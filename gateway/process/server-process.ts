@@ -20,6 +20,7 @@ import { Archive } from '../archive/archive.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createRequestIds } from '../http/request.ts';
 import { RedisMetering } from '../metering/redis-metering.ts';
+import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
 import { StartTasks } from './start-tasks.ts';
@@ -42,6 +43,8 @@ export interface ServerProcessOptions {
   processCount: number;
   /** Called after each switch to another snapshot. */
   onSwitch?: () => void;
+  /** Called with the name of a file of the served snapshot that the background check found to be damaged. */
+  onDamage?: (file: string) => void;
 }
 
 export interface ServerProcess {
@@ -49,14 +52,16 @@ export interface ServerProcess {
   metrics: Metrics | null;
   /** Checks now whether a new snapshot was published. */
   checkPointer(): Promise<void>;
-  /** Starts the work of a single process: jobs, their schedule, demo key and first operator. Resolves to the banner. */
+  /** Looks at a file of the served snapshot that another process found to be damaged. */
+  verifyFile(name: string): Promise<void>;
+  /** Starts the work of a single process: jobs, their schedule, the background check of files, demo key and first operator. Resolves to the banner. */
   startLeaderTasks(): Promise<string>;
 }
 
 /** Starts to serve requests. Adds its shutdown hooks as it goes, so that a failed start can be cleaned up. */
 export async function startServerProcess(
   settings: Settings,
-  { redisUrl, port, reusePort, processCount, onSwitch }: ServerProcessOptions,
+  { redisUrl, port, reusePort, processCount, onSwitch, onDamage = () => {} }: ServerProcessOptions,
   log: Logger,
   shutdownHooks: ShutdownHook[],
 ): Promise<ServerProcess> {
@@ -133,8 +138,11 @@ export async function startServerProcess(
   return {
     metrics,
     checkPointer: () => snapshots.check(),
+    verifyFile: (name) => snapshots.verifyFile(name),
     async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
+      const scrub = new Scrub({ snapshots, onDamage });
+      shutdownHooks.push(() => scrub.stop());
       const tasks = new StartTasks(log);
       shutdownHooks.push(() => tasks.stop());
       const demoKey = isDemo(settings)

@@ -92,8 +92,9 @@ export class WorkerGroup {
   #onMessage(slot: Slot, raw: unknown): void {
     const { data: message } = toPrimary.safeParse(raw);
     if (message?.kind === 'switched') {
-      for (const { worker } of this.#slots)
-        if (worker !== slot.worker) send(worker, { kind: 'check_pointer' });
+      this.#sendToOthers(slot, { kind: 'check_pointer' });
+    } else if (message?.kind === 'damaged') {
+      this.#sendToOthers(slot, { kind: 'verify_file', file: message.file });
     } else if (message?.kind === 'failed') {
       const { reason } = message;
       if (this.#hasStarted) this.#log.error({ worker: slot.number, reason }, 'worker did not start');
@@ -105,6 +106,10 @@ export class WorkerGroup {
       this.#hasStarted = true;
       this.#started.resolve(this.#startupBanner);
     }
+  }
+
+  #sendToOthers(slot: Slot, message: ToWorker): void {
+    for (const { worker } of this.#slots) if (worker !== slot.worker) send(worker, message);
   }
 
   #onExit(slot: Slot, status: string | number): void {

@@ -13,6 +13,8 @@ export const toWorker = z.discriminatedUnion('kind', [
   }),
   /** Another worker has switched to another snapshot. */
   z.object({ kind: z.literal('check_pointer') }),
+  /** Another worker found a file of the served snapshot to be damaged. */
+  z.object({ kind: z.literal('verify_file'), file: z.string() }),
   z.object({ kind: z.literal('stop') }),
 ]);
 export type ToWorker = z.infer<typeof toWorker>;
@@ -23,5 +25,6 @@ export const toPrimary = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ready'), startupBanner: z.string().nullable() }),
   z.object({ kind: z.literal('failed'), reason: z.string() }),
   z.object({ kind: z.literal('switched') }),
+  z.object({ kind: z.literal('damaged'), file: z.string() }),
 ]);
 export type ToPrimary = z.infer<typeof toPrimary>;

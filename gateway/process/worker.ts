@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { createLog, flushLog } from '../../data/runtime/log.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { runShutdownHooks, type ShutdownHook, startFailureReason } from './lifecycle.ts';
-import { startServerProcess } from './server-process.ts';
+import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StartMessage, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
 
 /** The worker that runs the leader tasks. */
@@ -22,23 +22,25 @@ export function runWorker(): void {
   const shutdownHooks: ShutdownHook[] = [];
   const settings = readSettings();
   let log = createLog(settings);
-  let checkPointer = async (): Promise<void> => {};
+  let server: ServerProcess | null = null;
   const start = async ({ worker, workerCount, ...listenOptions }: StartMessage): Promise<void> => {
     log = log.child({ worker });
-    const server = await startServerProcess(
-      settings,
-      { ...listenOptions, processCount: workerCount, onSwitch: () => void send({ kind: 'switched' }) },
-      log,
-      shutdownHooks,
-    );
-    server.metrics?.report();
-    checkPointer = server.checkPointer;
-    const startupBanner = worker === LEADER ? await server.startLeaderTasks() : null;
+    const options = {
+      ...listenOptions,
+      processCount: workerCount,
+      onSwitch: () => void send({ kind: 'switched' }),
+      onDamage: (file: string) => void send({ kind: 'damaged', file }),
+    };
+    const started = await startServerProcess(settings, options, log, shutdownHooks);
+    server = started;
+    started.metrics?.report();
+    const startupBanner = worker === LEADER ? await started.startLeaderTasks() : null;
     await flushLog();
     await send({ kind: 'ready', startupBanner });
   };
   const handle = async (message: ToWorker): Promise<void> => {
-    if (message.kind === 'check_pointer') return checkPointer();
+    if (message.kind === 'check_pointer') return server?.checkPointer();
+    if (message.kind === 'verify_file') return server?.verifyFile(message.file);
     if (message.kind === 'start') return start(message);
     await runShutdownHooks(shutdownHooks, log);
     process.exit(0);

@@ -53,6 +53,11 @@ export class EditionStore implements Editions {
     this.#chain = servedChain(log, this.#served.id);
   }
 
+  /** Closes all; they open again when they are asked for. */
+  close(): void {
+    this.#open.clear();
+  }
+
   find(query: EditionQuery): LogEntry | undefined {
     if (this.#chain.length === 0) throw new SnapshotUnreadable('the log of editions cannot be read');
     return 'id' in query ? this.#byId.get(query.id) : editionAt(this.#chain, query.moment_ms);

@@ -73,6 +73,8 @@ export class SnapshotStore implements Snapshots {
       parsed: new ParsedObjects(),
       onUnreadable: (file, ref) => {
         observations.forget(ref);
+        store.#current?.rankings.clear();
+        store.#current?.editions.close();
         log.error({ file, object: ref.sha256 }, 'published file cannot be read');
       },
       ...{ queries, observations, processCount, log },
@@ -98,6 +100,11 @@ export class SnapshotStore implements Snapshots {
       this.#checking = null;
     });
     return this.#checking;
+  }
+
+  /** Hashes a file of the served snapshot that another process found to be damaged. */
+  async verifyFile(name: string): Promise<void> {
+    await this.#current?.files.verify(name);
   }
 
   async close(): Promise<void> {
