@@ -88,6 +88,7 @@ function twinOf(own: Published, other: Published, compared: ReadonlyMap<string, 
   const isShown = own.record.access_tier === 'open' && other.record.access_tier === 'open';
   return {
     ...{ id, name, unit, provider: provider.id, licence, preferred },
+    factor: other.series.factor / own.series.factor,
     yr_min: coverage?.yr_min ?? null,
     yr_max: coverage?.yr_max ?? null,
     common_countries: found?.countries ?? 0,

@@ -123,6 +123,7 @@ export const indicatorTwin = z.object({
   provider: z.string(),
   licence: z.string(),
   preferred: z.boolean().describe('Whether it is the series to use when there is no reason for another'),
+  factor: z.number().describe('What a value of the twin is multiplied by to have the unit of the indicator'),
   yr_min: z.int().nullable(),
   yr_max: z.int().nullable(),
   common_countries: z.int().describe('Countries with an observed value of one year in both series'),

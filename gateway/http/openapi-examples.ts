@@ -4,14 +4,16 @@
  */
 import { ENCODERS } from '../encoders/registry.ts';
 import type { Caller, Content, Operation } from '../operations/operation.ts';
-import { parameterReader, type RawParameters } from '../operations/parameters.ts';
+import { parameterReader, parseQueryString } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { type ExampleValues, exampleValues } from '../snapshot/example-values.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 
+type ParameterExample = string | number | readonly string[];
+
 export interface OperationExamples {
   /** Values by parameter, together one call. */
-  parameters: Readonly<Record<string, string | number>>;
+  parameters: Readonly<Record<string, ParameterExample>>;
   /** Bodies by format. */
   answers: Readonly<Record<string, unknown>>;
 }
@@ -56,9 +58,9 @@ export async function readExamples(snapshot: Snapshot | null): Promise<Examples>
   return Object.fromEntries(await Promise.all(entries));
 }
 
-type Call = Record<string, string | number>;
+type Call = Record<string, ParameterExample>;
 
-function exampleCalls({ indicator, countries, from, to }: ExampleValues): Record<string, Call> {
+function exampleCalls({ indicator, countries, from, to, value }: ExampleValues): Record<string, Call> {
   const [country] = countries;
   if (!country) return {};
   const { region, income_group } = country;
@@ -69,6 +71,9 @@ function exampleCalls({ indicator, countries, from, to }: ExampleValues): Record
     getIndicator: { indicator_id: indicator.id },
     getRanking: { indicator: indicator.id, year: to },
     getData: { indicator: indicator.id, countries: countries.map(({ iso3 }) => iso3).join(','), from, to },
+    verifyClaims: {
+      claim: [to, to - 1].map((year) => [indicator.id, country.iso3, year, value].join(',')),
+    },
   };
 }
 
@@ -77,12 +82,13 @@ async function answersOf(
   call: Call,
   snapshot: Snapshot,
 ): Promise<Record<string, unknown>> {
-  const sent = Object.entries(call).map(([name, value]) => [name, String(value)] as const);
-  const path = Object.fromEntries(sent.filter(([name]) => name in operation.pathParameters));
-  const query: RawParameters = Object.fromEntries(
-    sent.filter(([name]) => !(name in operation.pathParameters)),
+  const sent = Object.entries(call).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
   );
-  const reading = parameterReader(operation.query)(query);
+  const isInPath = ([name]: [string, string]): boolean => name in operation.pathParameters;
+  const path = Object.fromEntries(sent.filter(isInPath));
+  const query = new URLSearchParams(sent.filter((one) => !isInPath(one)));
+  const reading = parameterReader(operation.query)(parseQueryString(query.toString()));
   if (!reading.ok) return {};
   const planned = await operation.plan({ snapshot, path, query: reading.values });
   if (planned.kind === 'refused') return {};

@@ -7,7 +7,14 @@ import { type Failure, toDetail, type ValidationDetail } from './validation.ts';
 
 /** A value that is not valid percent-encoded UTF-8: an error if the operation knows the parameter, else ignored. */
 export const UNREADABLE = Symbol('not valid percent-encoded UTF-8');
-export type RawParameters = Readonly<Record<string, string | typeof UNREADABLE>>;
+export type RawValue = string | typeof UNREADABLE;
+
+const REPEATED = Symbol('all values of repeated parameters');
+
+/** The last value of each parameter; the readers of repeatable ones find the others, too. */
+export type RawParameters = Readonly<Record<string, RawValue>> & {
+  readonly [REPEATED]?: ReadonlyMap<string, readonly RawValue[]>;
+};
 
 /** The parameters of a request without any; readers compare by identity. */
 export const NO_PARAMETERS: RawParameters = Object.freeze(Object.create(null));
@@ -20,20 +27,25 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  */
 export function parseQueryString(text: string): RawParameters {
   if (text === '') return NO_PARAMETERS;
-  const parameters: Record<string, string | typeof UNREADABLE> = Object.create(null);
+  const parameters: Record<string, RawValue> = Object.create(null);
+  const repeated = new Map<string, RawValue[]>();
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
     if (name === UNREADABLE) continue;
-    parameters[name] = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    const before = parameters[name];
+    if (before !== undefined) repeated.set(name, [...(repeated.get(name) ?? [before]), value]);
+    parameters[name] = value;
   }
-  return parameters;
+  // Not enumerable, so that a copy of the parameters is one of their last values.
+  return repeated.size === 0 ? parameters : Object.defineProperty(parameters, REPEATED, { value: repeated });
 }
 
 const PLAIN = /^[\x20-\x24\x26-\x2a\x2c-\x7e]*$/;
 
-function decode(text: string): string | typeof UNREADABLE {
+function decode(text: string): RawValue {
   if (PLAIN.test(text)) return text;
   const bytes = Buffer.from(text.replaceAll('+', ' '), 'latin1');
   const unescaped = bytes.includes(PERCENT) ? unescapeBytes(bytes) : bytes;
@@ -127,37 +139,51 @@ export type ParameterReading<Values> =
 export type ParameterReader<Values> = (sent: RawParameters) => ParameterReading<Values>;
 
 /**
- * Makes the reader of an operation's parameters; unknown ones are ignored. The result for no parameters is computed
- * once, because most requests have none.
+ * Makes the reader of an operation's parameters; unknown ones are ignored. A parameter that is described as an array may
+ * be repeated, and its schema gets a list. The result for no parameters is computed once, because most requests have none.
  */
 export function parameterReader<Values>(
-  schema: z.ZodType<Values> & { shape: Readonly<Record<string, unknown>> },
+  schema: z.ZodType<Values> & { shape: Readonly<Record<string, z.ZodType>> },
 ): ParameterReader<Values> {
-  const names = Object.keys(schema.shape);
+  const parameters = Object.entries(schema.shape).map(([name, parameter]) => ({
+    name,
+    isRepeatable: z.toJSONSchema(parameter, { io: 'input' }).type === 'array',
+  }));
   const withoutParameters = check(schema, {});
   return (sent) => {
     if (sent === NO_PARAMETERS) return withoutParameters;
-    const known: Record<string, string> = {};
+    const known: KnownValues = {};
     const unreadable: ValidationDetail[] = [];
-    for (const name of names) {
-      const value = sent[name];
-      if (value === undefined) continue;
-      if (value === UNREADABLE)
-        unreadable.push(toDetail({ type: 'string_unicode' }, ['query', name], undefined));
-      else known[name] = value;
+    for (const { name, isRepeatable } of parameters) {
+      const last = sent[name];
+      if (last === undefined) continue;
+      const values: readonly RawValue[] = isRepeatable ? (sent[REPEATED]?.get(name) ?? [last]) : [last];
+      const texts = values.filter((value) => typeof value === 'string');
+      known[name] = isRepeatable ? texts : texts[0];
+      unreadable.push(...unreadableAt(values).map((at) => unreadableDetail(name, isRepeatable ? [at] : [])));
     }
     return unreadable.length > 0 ? { ok: false, detail: unreadable } : check(schema, known);
   };
 }
 
-function check<Values>(schema: z.ZodType<Values>, known: Record<string, string>): ParameterReading<Values> {
+const unreadableAt = (values: readonly RawValue[]): number[] =>
+  [...values.keys()].filter((at) => values[at] === UNREADABLE);
+
+const unreadableDetail = (name: string, index: number[]): ValidationDetail =>
+  toDetail({ type: 'string_unicode' }, ['query', name, ...index], undefined);
+
+type KnownValues = Record<string, string | readonly string[] | undefined>;
+
+function check<Values>(schema: z.ZodType<Values>, known: KnownValues): ParameterReading<Values> {
   const parsed = schema.safeParse(known);
   if (parsed.success) return { ok: true, values: parsed.data };
   return { ok: false, detail: parsed.error.issues.map((issue) => issueDetail(issue, known)) };
 }
 
-function issueDetail(issue: z.core.$ZodIssue, known: Record<string, string>): ValidationDetail {
+function issueDetail(issue: z.core.$ZodIssue, known: KnownValues): ValidationDetail {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   const failure = issue.code === 'custom' ? (issue.params?.failure as Failure | undefined) : undefined;
-  return toDetail(failure ?? { type: 'missing' }, ['query', ...path], known[String(path[0])]);
+  const sent = known[String(path[0])];
+  const input = typeof sent === 'string' ? sent : undefined;
+  return toDetail(failure ?? { type: 'missing' }, ['query', ...path], input);
 }

@@ -11,6 +11,7 @@ import { ping } from './ping.ts';
 import { rankings } from './rankings.ts';
 import { topics } from './topics.ts';
 import { usage } from './usage.ts';
+import { verify } from './verify.ts';
 
 export const OPERATIONS: readonly Operation[] = [
   countries,
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   coverage,
   rankings,
   data,
+  verify,
   usage,
   ping,
 ];

@@ -5,7 +5,7 @@ import { truncateInput } from '../errors.ts';
 export const validationDetail = z.object({
   loc: z
     .array(z.union([z.string(), z.int()]))
-    .describe('Location: `query`, the parameter, and the index within a list'),
+    .describe('Location: `query`, the parameter, the index within a list, and the part of that item'),
   msg: z.string(),
   type: z.string().describe('Stable name of the failure'),
   input: z.unknown().optional().describe('What was sent'),
@@ -42,6 +42,8 @@ export interface Failure {
   input?: string;
   /** Index within a list. */
   at?: number;
+  /** Part of the item at that index. */
+  part?: string;
 }
 
 export function toDetail(
@@ -51,7 +53,7 @@ export function toDetail(
 ): ValidationDetail {
   const input = failure.input ?? sent;
   return {
-    loc: failure.at === undefined ? loc : [...loc, failure.at],
+    loc: [...loc, ...[failure.at, failure.part].filter((part) => part !== undefined)],
     msg: MESSAGES[failure.type](failure.ctx ?? {}),
     type: failure.type,
     ...(input === undefined ? {} : { input: truncateInput(input) }),

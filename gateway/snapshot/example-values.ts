@@ -14,6 +14,8 @@ export interface ExampleValues {
   /** Years that end with the latest one. */
   from: number;
   to: number;
+  /** Of the first country in the latest year. */
+  value: number;
 }
 
 /** Null when the snapshot has no open indicator that is ranked. */
@@ -22,13 +24,16 @@ export async function exampleValues(snapshot: Snapshot): Promise<ExampleValues |
   const to = indicator?.coverage?.latest_year;
   if (!indicator || to === null || to === undefined) return null;
   const columns = await snapshot.observations.year(indicator.id, to);
-  const observed = columns.countries.filter((country) => columns.rowOf(country, to) >= 0);
+  const latestOf = (country: string): number =>
+    columns.columns.value[columns.rowOf(country, to)] ?? Number.NaN;
+  const observed = columns.countries.filter((country) => !Number.isNaN(latestOf(country)));
   const codes = [...WELL_KNOWN.filter((code) => observed.includes(code)), ...observed];
   const countries = [...new Set(codes)].slice(0, COUNTRIES).flatMap((code) => {
     const record = snapshot.catalogue.countriesByCode.get(code);
     return record ? [record] : [];
   });
-  return countries.length > 0 ? { indicator, countries, from: to - YEARS + 1, to } : null;
+  const [first] = countries;
+  return first ? { indicator, countries, from: to - YEARS + 1, to, value: latestOf(first.iso3) } : null;
 }
 
 /** The open indicator with the widest coverage, featured ones first. */

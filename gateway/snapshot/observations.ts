@@ -181,9 +181,14 @@ export class Observations {
   }
 
   /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-  async year(indicator: string, year: number): Promise<IndicatorColumns> {
+  year(indicator: string, year: number): Promise<IndicatorColumns> {
+    return this.columns(indicator, { from: year, to: year });
+  }
+
+  /** Columns that hold at least the rows that pass. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async columns(indicator: string, filter: RowFilter): Promise<IndicatorColumns> {
     const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
-    const found = this.#cache.find(file, this.#files, { from: year, to: year });
+    const found = this.#cache.find(file, this.#files, filter);
     return (found instanceof Promise ? await found : found).columns;
   }
 

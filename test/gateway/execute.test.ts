@@ -70,6 +70,10 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   listCoverage: { price: 0 },
   getRanking: { path: { indicator: 'alpha.life_expectancy' }, query: 'year=latest', price: 1 },
   getData: { query: 'indicator=alpha.life_expectancy', price: 9 },
+  verifyClaims: {
+    query: 'claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2020,63.5',
+    price: 2,
+  },
   getUsage: { query: 'days=2', price: 0 },
   ping: { price: 0 },
 };

@@ -284,6 +284,7 @@ export const ADDED_LISTS: Partial<Record<AdditionWord, Record<string, unknown[]>
         provider: 'beta',
         licence: 'CC BY 4.0',
         preferred: false,
+        factor: 1,
         yr_min: 1990,
         yr_max: 2023,
         common_countries: 2,

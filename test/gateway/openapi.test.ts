@@ -9,7 +9,7 @@ import { Service } from './service.ts';
 interface Parameter {
   name: string;
   in: string;
-  example?: string | number;
+  example?: string | number | string[];
   required: boolean;
   description?: string;
 }
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('OpenAPI 3.1, version 1.0, the eleven routes under /data/api/v1, GET only', () => {
+test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only', () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(document.info.version).toBe('1.0');
   const templates = PUBLIC_ROUTES.map(({ template }) => template.replace('/v1', '/data/api/v1'));
@@ -69,6 +69,7 @@ const PARAMETERS: Record<string, string[]> = {
   listCoverage: [],
   getRanking: ['indicator', 'year'],
   getData: ['indicator', 'countries', 'from', 'to', 'format'],
+  verifyClaims: ['claim'],
   getUsage: ['days'],
   ping: [],
 };
@@ -99,7 +100,9 @@ describe.each(OPERATIONS)('the examples of $name', ({ name, path, answer: schema
   async function callOfExamples(description: Operation) {
     const { key } = await service.account({ credits: 1_000 });
     const sent = description.parameters.flatMap(({ name: parameter, in: place, example }) =>
-      example === undefined ? [] : [{ parameter, place, text: encodeURIComponent(example) }],
+      example === undefined
+        ? []
+        : [example].flat().map((one) => ({ parameter, place, text: encodeURIComponent(one) })),
     );
     const query = sent
       .filter(({ place }) => place === 'query')

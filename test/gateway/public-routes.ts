@@ -26,6 +26,12 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     price: 1,
   },
   { template: '/v1/data', path: '/v1/data?indicator=alpha.life_expectancy', key: 'required', price: 9 },
+  {
+    template: '/v1/verify',
+    path: '/v1/verify?claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2021,62',
+    key: 'required',
+    price: 2,
+  },
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
 ];

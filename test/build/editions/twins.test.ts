@@ -78,6 +78,12 @@ describe('twins', () => {
     });
   });
 
+  it('tell how a value becomes one of the indicator', () => {
+    expect(twinOf('atlas', 'beacon').factor).toBe(1000);
+    expect(twinOf('beacon', 'atlas').factor).toBe(0.001);
+    expect(twinOf('atlas', 'gazette').factor).toBe(1);
+  });
+
   it.each([
     ['atlas', 'beacon'],
     ['beacon', 'atlas'],
@@ -113,6 +119,7 @@ describe('twins', () => {
       provider: other,
       licence: 'CC BY 4.0',
       preferred: other === 'beacon',
+      factor: FACTOR[other] / FACTOR[own],
       yr_min: 2000,
       yr_max: 2019,
       common_countries: new Set(common.map(({ iso3 }) => iso3)).size,

@@ -1,0 +1,134 @@
+/**
+ * Judges a claimed number against the figures that are held: the verdict, and what else the number agrees with.
+ * Verdicts are in the order in which they are decided; reasons in the order in which they are told, as chance agrees
+ * with one scale or twin less often than with one of many years or countries.
+ */
+import type { EarlierFigure } from '../snapshot/revision-index.ts';
+import { type ClaimedNumber, type Fit, fitOf, timesPowerOfTen } from './claimed-number.ts';
+
+export const VERDICTS = [
+  'unknown',
+  'no_data',
+  'exact',
+  'rounded',
+  'superseded',
+  'close',
+  'mismatch',
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Judgement {
+  verdict: Exclude<Verdict, 'unknown'>;
+  /** The newest earlier figure that the claim agrees with, where it agrees with none of today. */
+  earlier: EarlierFigure | null;
+}
+
+/** @param value of today; null where there is none. @param earlier newest first. */
+export function judge(
+  claimed: ClaimedNumber,
+  value: number | null,
+  earlier: readonly EarlierFigure[],
+): Judgement {
+  const fit = value === null ? null : fitOf(claimed, value);
+  if (isRight(fit)) return { verdict: fit, earlier: null };
+  const was = earlier.find((one) => isRight(fitOf(claimed, one.value))) ?? null;
+  if (value === null) return { verdict: 'no_data', earlier: was };
+  return { verdict: was === null ? (fit ?? 'mismatch') : 'superseded', earlier: was };
+}
+
+const isRight = (fit: Fit | null): fit is 'exact' | 'rounded' => fit === 'exact' || fit === 'rounded';
+
+export const REASONS = ['scale', 'other_provider', 'wrong_year', 'wrong_country'] as const;
+
+/** A figure of a series, in the unit of that series. */
+export interface Figure {
+  indicator: string;
+  iso3: string;
+  year: number;
+  value: number;
+}
+
+/** The claim, times `factor`, agrees with this figure. */
+export interface Reason extends Figure {
+  reason: (typeof REASONS)[number];
+  factor: number;
+  fit: 'exact' | 'rounded';
+  /** How many figures of this reason it agrees with; the one told is exact if one is, then nearest in years. */
+  matches: number;
+}
+
+export interface TwinFigure extends Figure {
+  /** What a value of the twin is multiplied by to have the unit of the indicator. */
+  factor: number;
+}
+
+/** Figures that the claim may have been mistaken for. */
+export interface Candidates {
+  /** The figure of today for the claim itself; null where there is none. */
+  own: Figure | null;
+  twins: readonly TwinFigure[];
+  /** Of the same country, nearest first. */
+  otherYears: readonly Figure[];
+  /** Of the same year. */
+  otherCountries: readonly Figure[];
+}
+
+/** Each reason at most once; those that agree exactly come first. */
+export function diagnose(claimed: ClaimedNumber, candidates: Candidates): Reason[] {
+  const found = {
+    scale: candidates.own === null ? [] : scaleMatches(claimed, candidates.own),
+    other_provider: candidates.twins.flatMap((twin) => twinMatches(claimed, twin)),
+    wrong_year: candidates.otherYears.flatMap((figure) => matchOf(claimed, figure)),
+    wrong_country: candidates.otherCountries.flatMap((figure) => matchOf(claimed, figure)),
+  };
+  const reasons = REASONS.flatMap((reason): Reason[] => {
+    const best = found[reason].find(isExact) ?? found[reason][0];
+    return best ? [{ reason, ...best, matches: found[reason].length }] : [];
+  });
+  return [...reasons.filter(isExact), ...reasons.filter((reason) => !isExact(reason))];
+}
+
+type Match = Figure & Pick<Reason, 'factor' | 'fit'>;
+
+const isExact = ({ fit }: Pick<Reason, 'fit'>): boolean => fit === 'exact';
+
+function matchOf(claimed: ClaimedNumber, figure: Figure, factor = 1): Match[] {
+  // A zero agrees with every small figure: it tells nothing.
+  if (claimed.digits === 0n && figure.value !== 0) return [];
+  const fit = fitOf(claimed, figure.value);
+  return isRight(fit) ? [match(figure, factor, fit)] : [];
+}
+
+const match = ({ indicator, iso3, year, value }: Figure, factor: number, fit: Match['fit']): Match => ({
+  ...{ indicator, iso3, year, value, factor, fit },
+});
+
+/** Powers of ten by which people are wrong: percent for fraction, thousands, millions, billions. */
+const SCALES = [2, 3, 6, 9] as const;
+
+/** A zero is a zero on every scale. */
+function scaleMatches(claimed: ClaimedNumber, figure: Figure): Match[] {
+  if (figure.value === 0) return [];
+  return SCALES.flatMap((power) => [
+    ...scaledMatch(claimed, figure, -power, figure.value * 10 ** power),
+    ...scaledMatch(claimed, figure, power, figure.value / 10 ** power),
+  ]);
+}
+
+/** @param power of ten that the claim is multiplied by. @param computed the figure on that scale in binary arithmetic. */
+function scaledMatch(claimed: ClaimedNumber, figure: Figure, power: number, computed: number): Match[] {
+  const factor = power < 0 ? 1 / 10 ** -power : 10 ** power;
+  if (claimed.double === computed) return [match(figure, factor, 'exact')];
+  return matchOf(timesPowerOfTen(claimed, power), figure, factor);
+}
+
+/** A twin's figure as it is, or in the unit of the indicator. */
+function twinMatches(claimed: ClaimedNumber, { factor, ...figure }: TwinFigure): Match[] {
+  const matches = matchOf(claimed, figure);
+  if (matches.length > 0 || factor === 1) return matches;
+  const power = -Math.log10(factor);
+  const converted = figure.value * factor;
+  if (Number.isInteger(power)) return scaledMatch(claimed, figure, power, converted);
+  const [found] = matchOf(claimed, { ...figure, value: converted });
+  return found ? [match(figure, 1 / factor, found.fit)] : [];
+}
