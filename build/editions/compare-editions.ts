@@ -1,0 +1,204 @@
+/**
+ * Compares an edition with the one served before it: which indicators came, went or were renamed, and which figures of
+ * the others were revised.
+ *
+ * A figure is a row with a value. A revision is a change of its value, bounds, status or `projected`; ranks follow from
+ * other figures and do not count. `restored` is a figure that an earlier edition withdrew. An indicator that comes or
+ * goes as a whole is listed and has no revisions: its figures of that edition are all added, or all withdrawn.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import { type EditionChanges, type LogEntry, providerOf } from '../../data/schema/snapshot.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
+import { hashFile } from '../runtime/hash-file.ts';
+
+const COMPARED_TABLES = readSql(import.meta.url, 'sql/compared-tables.sql');
+const WITHDRAWN_FIGURES = readSql(import.meta.url, 'sql/withdrawn-figures.sql');
+const WITHDRAWN_SERIES = readSql(import.meta.url, 'sql/withdrawn-series.sql');
+const REVISION_BATCH = readSql(import.meta.url, 'sql/revision-batch.sql');
+const COUNT_REVISIONS = readSql(import.meta.url, 'sql/count-revisions.sql');
+const WRITE_REVISIONS = readSql(import.meta.url, 'sql/write-revisions.sql');
+
+/** Compressed observations per batch, about a million rows. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** The observations of one indicator in one edition. */
+export interface ObservationFile {
+  path: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** Files that tell which figures of an indicator earlier editions withdrew. */
+export interface EarlierFiles {
+  /** Its revisions in earlier editions. */
+  revisions: string[];
+  /** Its last observations before each time that it was withdrawn as a whole. */
+  observations: string[];
+}
+
+export interface ComparedEditions {
+  /** By indicator id. */
+  base: ReadonlyMap<string, ObservationFile>;
+  next: ReadonlyMap<string, ObservationFile>;
+  /** New ids by old id. */
+  renames: ReadonlyMap<string, string>;
+  /** Asked for indicators with different files; under all ids that the indicator has had. */
+  earlier(indicator: string): Promise<EarlierFiles>;
+  /** Receives the revisions as `revisionsFile` names them. */
+  directory: string;
+}
+
+/** The revisions of an indicator while an edition is built. */
+export const revisionsFile = (indicator: string): string => `revisions/${indicator}.parquet`;
+
+/** An indicator that both editions have, with different files. */
+interface ComparedSeries {
+  number: number;
+  indicator: string;
+  base: ObservationFile;
+  next: ObservationFile;
+}
+
+/** Writes the revisions of each indicator that has any. @returns what changed, with the hashes of these files. */
+export async function compareEditions(
+  duck: DuckSession,
+  { base, next, renames, earlier, directory }: ComparedEditions,
+): Promise<EditionChanges> {
+  const renamed = findRenamed(base, next, renames);
+  const oldIds = new Map(renamed.map(({ from, to }) => [to, from]));
+  const continued = new Set(oldIds.values());
+  const series = [...next.keys()].sort().flatMap((indicator): Omit<ComparedSeries, 'number'>[] => {
+    const [before, after] = [base.get(oldIds.get(indicator) ?? indicator), next.get(indicator)];
+    return before && after && before.sha256 !== after.sha256
+      ? [{ indicator, base: before, next: after }]
+      : [];
+  });
+  const numbered = series.map((one, number) => ({ ...one, number }));
+  await fillTables(duck, numbered, earlier);
+  await mkdir(join(directory, 'revisions'), { recursive: true });
+  const revised: EditionChanges['revised'] = {};
+  for (const batch of batches(numbered)) Object.assign(revised, await writeBatch(duck, directory, batch));
+  return {
+    added: [...next.keys()].filter((id) => !base.has(id) && !oldIds.has(id)).sort(),
+    withdrawn: [...base.keys()].filter((id) => !next.has(id) && !continued.has(id)).sort(),
+    renamed,
+    revised,
+  };
+}
+
+/** The series that continue under a new id, by the new id. Of several old ids, the first listed continues. */
+function findRenamed(
+  base: ComparedEditions['base'],
+  next: ComparedEditions['next'],
+  renames: ReadonlyMap<string, string>,
+): EditionChanges['renamed'] {
+  const found = new Map<string, string>();
+  for (const [from, to] of renames) {
+    const isContinued = base.has(from) && !next.has(from) && next.has(to) && !base.has(to);
+    if (isContinued && !found.has(to)) found.set(to, from);
+  }
+  return [...found].map(([to, from]) => ({ from, to })).sort((a, b) => (a.to < b.to ? -1 : 1));
+}
+
+async function fillTables(
+  duck: DuckSession,
+  series: readonly ComparedSeries[],
+  earlier: ComparedEditions['earlier'],
+): Promise<void> {
+  await duck.run(COMPARED_TABLES);
+  await duck.fill('compared', [
+    { type: INTEGER, values: series.map(({ number }) => number) },
+    { type: VARCHAR, values: series.map(({ base }) => base.path) },
+    { type: VARCHAR, values: series.map(({ next }) => next.path) },
+  ]);
+  const revisions: EarlierFile[] = [];
+  const observations: EarlierFile[] = [];
+  for (const { number, indicator } of series) {
+    const files = await earlier(indicator);
+    revisions.push(...files.revisions.map((file) => ({ number, file })));
+    observations.push(...files.observations.map((file) => ({ number, file })));
+  }
+  const all = [...revisions, ...observations];
+  await duck.fill('earlier_files', [
+    { type: INTEGER, values: all.map(({ number }) => number) },
+    { type: VARCHAR, values: all.map(({ file }) => file) },
+  ]);
+  if (revisions.length > 0) await duck.run(WITHDRAWN_FIGURES, { files: distinctFiles(revisions) });
+  if (observations.length > 0) await duck.run(WITHDRAWN_SERIES, { files: distinctFiles(observations) });
+}
+
+interface EarlierFile {
+  number: number;
+  file: string;
+}
+
+/** Series with equal rows share a file, which a statement must read once. */
+const distinctFiles = (files: readonly EarlierFile[]) => distinct(files.map(({ file }) => file));
+const distinct = (paths: readonly string[]) => listValue([...new Set(paths)]);
+
+function batches(series: readonly ComparedSeries[]): ComparedSeries[][] {
+  const found: ComparedSeries[][] = [];
+  let room = 0;
+  for (const one of series) {
+    room -= one.base.bytes + one.next.bytes;
+    const batch = found.at(-1);
+    if (batch && room >= 0) {
+      batch.push(one);
+    } else {
+      found.push([one]);
+      room = BATCH_BYTES - one.base.bytes - one.next.bytes;
+    }
+  }
+  return found;
+}
+
+async function writeBatch(
+  duck: DuckSession,
+  directory: string,
+  batch: readonly ComparedSeries[],
+): Promise<EditionChanges['revised']> {
+  const indicators = new Map(batch.map(({ number, indicator }) => [number, indicator]));
+  await duck.run(REVISION_BATCH, {
+    base: distinct(batch.map(({ base }) => base.path)),
+    next: distinct(batch.map(({ next }) => next.path)),
+    numbers: listValue([...indicators.keys()]),
+  });
+  const revised: EditionChanges['revised'] = {};
+  for (const row of await duck.rows(COUNT_REVISIONS)) {
+    const number = Number(row.number);
+    const indicator = indicators.get(number) ?? '';
+    const file = join(directory, revisionsFile(indicator));
+    await duck.run(WRITE_REVISIONS, { number, file });
+    revised[indicator] = {
+      added: Number(row.added),
+      changed: Number(row.changed),
+      withdrawn: Number(row.withdrawn),
+      restored: Number(row.restored),
+      file: await hashFile(file),
+    };
+  }
+  return revised;
+}
+
+/** The numbers of changed indicators by provider. */
+export function countChanges({ added, withdrawn, renamed, revised }: EditionChanges): LogEntry['changed'] {
+  const counts: LogEntry['changed'] = {};
+  const count = (ids: readonly string[], what: 'added' | 'withdrawn' | 'renamed' | 'revised'): void => {
+    for (const id of ids) {
+      const provider = providerOf(id);
+      counts[provider] ??= { added: 0, withdrawn: 0, renamed: 0, revised: 0 };
+      counts[provider][what] += 1;
+    }
+  };
+  count(added, 'added');
+  count(withdrawn, 'withdrawn');
+  count(
+    renamed.map(({ to }) => to),
+    'renamed',
+  );
+  count(Object.keys(revised), 'revised');
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
