@@ -24,7 +24,7 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
 import { yearOf } from '../lake/projection-rule.ts';
-import { type Draft, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { type Draft, type EditionFacts, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
@@ -33,6 +33,7 @@ import type { Replacement } from '../runtime/durable-files.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
+import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
@@ -54,7 +55,7 @@ import {
   writeSummaryTables,
 } from './summary-tables.ts';
 import { findTwins } from './twins.ts';
-import { vanishedIndicators } from './vanished.ts';
+import { publicAliases, vanishedIndicators } from './vanished.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -199,7 +200,7 @@ class Build {
       report = await this.#step('quality', () =>
         new QualityReports(settings.LAKE_DIR).draft(duck, prepared.quality),
       );
-      return await this.#publishIfNew(prepared, report);
+      return await this.#publishIfNew(duck, prepared, report);
     } finally {
       await report?.discard();
       await duck.close();
@@ -228,7 +229,8 @@ class Build {
     const kept = new FileWriter(directory);
     await this.#step('records', async () => {
       const vanished = await vanishedIndicators(plan, base, this.#deps.curated, overrides);
-      await kept.writeAll(renderKept({ ...data, additions, vanished }), () => {});
+      const aliases = publicAliases(plan, this.#deps.curated);
+      await kept.writeAll(renderKept({ ...data, additions, vanished, aliases }), () => {});
     });
     await this.#step('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
@@ -246,12 +248,12 @@ class Build {
     return { ...written, data, coverage, quality, kept };
   }
 
-  async #publishIfNew(prepared: Prepared, report: Replacement): Promise<BuildSummary> {
+  async #publishIfNew(duck: DuckSession, prepared: Prepared, report: Replacement): Promise<BuildSummary> {
     const { plan, base, linked, quality, kept, data } = prepared;
     const content = contentHash(kept.files, data);
     const isNew = base?.manifest.content !== content || !(await this.#isServable(base));
     const { manifest, removed } = isNew
-      ? await this.#publish(prepared, content, report)
+      ? await this.#publish(duck, prepared, content, report)
       : await this.#keepServing(prepared, base.manifest, report);
     const { log, observer } = this.#deps;
     observer?.onExcluded?.(plan.excluded);
@@ -299,11 +301,13 @@ class Build {
   }
 
   async #publish(
+    duck: DuckSession,
     prepared: Prepared,
     content: string,
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
     const { directory, plan, base, coverage, kept, data } = prepared;
+    const changes = await this.#step('revisions', () => this.#storeChanges(duck, prepared));
     const generatedAt = await this.#timeOfPublication();
     const prerendered = await this.#prerender(directory, data, plan, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
@@ -313,13 +317,21 @@ class Build {
       await this.#storage.publish(sealed, {
         root: content,
         base: base?.id ?? null,
-        changes: null,
-        changed: {},
+        ...changes,
       });
       await report.commit();
       const removed = await this.#storage.prune(this.#deps.settings.SNAPSHOT_KEEP);
       return { manifest: sealed.manifest, removed };
     });
+  }
+
+  async #storeChanges(
+    duck: DuckSession,
+    { base, directory, kept }: Prepared,
+  ): Promise<Pick<EditionFacts, 'changes' | 'changed'>> {
+    if (base === null) return { changes: null, changed: {} };
+    const { aliases } = this.#deps.curated;
+    return storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases });
   }
 
   /** Now, in whole seconds, and later than every edition. */

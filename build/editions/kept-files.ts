@@ -1,8 +1,10 @@
 /** Renders the kept files that are not Parquet. None holds a time, so equal data give equal files. */
 import { z } from 'zod';
 import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
+import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord, RelatedEntry, TopicRecord } from '../../data/schema/records.ts';
 import {
+  ALIASES,
   COUNTRIES,
   catalogueFile,
   type IndexedIndicator,
@@ -23,12 +25,14 @@ export interface KeptData {
   additions: Additions;
   /** By provider. */
   vanished: ReadonlyMap<string, VanishedIndicator[]>;
+  aliases: readonly IndicatorAlias[];
 }
 
 export function* renderKept(data: KeptData): Generator<SnapshotFile, void, undefined> {
-  const { topics, countries, indicators, related, additions, vanished } = data;
+  const { topics, countries, indicators, related, additions, vanished, aliases } = data;
   yield { path: COUNTRIES, content: JSON.stringify(countries) };
   yield { path: TOPICS, content: JSON.stringify(topics) };
+  yield { path: ALIASES, content: JSON.stringify(aliases) };
   const byId = indicators.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
   for (const [provider, own] of Map.groupBy(byId, ({ record }) => record.provider.id)) {
     yield { path: catalogueFile(provider), content: JSON.stringify(providerCatalogue.parse(own)) };

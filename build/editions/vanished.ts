@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
-import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { IndicatorAlias, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import { providerOf, type VanishedIndicator, vanishedIndicator } from '../../data/schema/snapshot.ts';
 import { type BaseEdition, baseCatalogue, readLists } from './base-edition.ts';
@@ -24,6 +24,7 @@ export async function vanishedIndicators(
   const withheld = new Set(
     curated.decisions.filter(({ decision }) => decision === 'withhold').map(({ subject }) => subject),
   );
+  for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
   const governed = (await termsBefore(base)).flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
     const isDisabled = overrides.get(terms.id)?.enabled === false || withheld.has(terms.id);
@@ -47,3 +48,9 @@ const narrower = (terms: VanishedIndicator, definition: ProviderDefinition): Van
   const isNarrowed = access_tier === 'display' && terms.access_tier === 'open';
   return isNarrowed ? { id: terms.id, access_tier, licence, licence_url, attribution } : terms;
 };
+
+/** Former ids that readers may know: an alias that names a withheld series is left out. */
+export function publicAliases(plan: SnapshotPlan, { aliases }: Curated): IndicatorAlias[] {
+  const withheld = new Set(plan.withheld);
+  return aliases.filter((alias) => !withheld.has(alias.old) && !withheld.has(alias.new));
+}

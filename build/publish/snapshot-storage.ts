@@ -6,7 +6,7 @@
  * log and pointer leaves an edition that was never served: it counts as rolled back, and the next build publishes anew.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   CURRENT_POINTER,
@@ -160,8 +160,20 @@ export class SnapshotStorage {
     await syncDirectory(join(this.directory, OBJECTS));
   }
 
+  /** Whether the content of a file is there. */
+  async has(ref: FileRef): Promise<boolean> {
+    return access(this.pathOf(ref)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  readText(ref: FileRef): Promise<string> {
+    return readFile(this.pathOf(ref), 'utf8');
+  }
+
   /** Stores a text as an object. */
-  async #put(text: string): Promise<FileRef> {
+  async put(text: string): Promise<FileRef> {
     const bytes = Buffer.from(text);
     const ref = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
     const target = this.pathOf(ref);
@@ -176,14 +188,14 @@ export class SnapshotStorage {
     const byProvider = Map.groupBy(Object.entries(kept), ([name]) => providerOfFile(name));
     const providers: Record<string, FileRef> = {};
     for (const [provider, files] of [...byProvider].sort()) {
-      if (provider !== null) providers[provider] = await this.#put(JSON.stringify(sortedList(files)));
+      if (provider !== null) providers[provider] = await this.put(JSON.stringify(sortedList(files)));
     }
     const manifest: Manifest = {
       format: SNAPSHOT_FORMAT,
       ...facts,
       providers,
       kept: sortedList(byProvider.get(null) ?? []),
-      prerendered: await this.#put(JSON.stringify(sortedList(Object.entries(prerendered)))),
+      prerendered: await this.put(JSON.stringify(sortedList(Object.entries(prerendered)))),
     };
     const text = JSON.stringify(manifest);
     const path = join(this.directory, manifestPath(facts.id));

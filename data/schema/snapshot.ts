@@ -19,7 +19,7 @@
  *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
  *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
  *
- * Kept files of no single provider: `countries.json`, `topics.json`. *Prerendered* files are kept for the newest
+ * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids). *Prerendered* files are kept for the newest
  * SNAPSHOT_KEEP snapshots:
  *
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
@@ -53,6 +53,7 @@ export const CONCEPTS = 'concepts.json';
 export const STATISTICS = 'statistics.json';
 export const COUNTRIES = 'countries.json';
 export const TOPICS = 'topics.json';
+export const ALIASES = 'aliases.json';
 
 /** Two published series that seem to measure one concept, for review; strongest agreement first. */
 export const conceptLink = z.object({
