@@ -6,6 +6,7 @@
  */
 import type { Logger } from 'pino';
 import { LockHeldError } from '../data/runtime/file-lock.ts';
+import { inParallel } from '../data/runtime/in-parallel.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { LostPlace, RunRecord } from '../data/schema/lake.ts';
 import { type ArchiveSummary, archiveWarnings } from './archive/run-archive.ts';
@@ -18,7 +19,6 @@ import {
 } from './editions/build-snapshot.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
-import { inParallel } from './runtime/in-parallel.ts';
 import { describeError } from './runtime/machine-fault.ts';
 
 const DAY_MS = 86_400_000;

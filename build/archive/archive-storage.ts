@@ -8,8 +8,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { replaceFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import { ARCHIVED_ACCOUNTS, ARCHIVED_ENTRIES } from '../../data/schema/archive.ts';
-import { replaceFile, syncDirectory, syncFiles } from '../runtime/durable-files.ts';
 
 export type PartKind = 'ledger' | 'audit';
 const KINDS = ['ledger', 'audit', 'usage'] as const;

@@ -6,11 +6,12 @@
  * only then are its entries trimmed from Redis. An account whose balances do not add up, or whose live entries differ
  * from a part, stays in Redis and is reported; the others go on.
  */
+
+import { inParallel } from '../../data/runtime/in-parallel.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
 import type { PartFiles } from './archive-storage.ts';
 import type { ArchiveContext, NotArchived } from './context.ts';
 import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';

@@ -10,11 +10,11 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { Cluster, type Redis } from 'ioredis';
+import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { withRetry } from '../archive/redis-access.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
 const INDEXES: readonly string[] = [

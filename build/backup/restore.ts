@@ -7,10 +7,10 @@
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { syncDirectory, syncFiles } from '../runtime/durable-files.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../data/schema/snapshot.ts';
 import type { EditionFacts, Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import { syncFiles } from '../runtime/durable-files.ts';
+import { syncFiles } from '../../data/runtime/durable-files.ts';
 import {
   compareEditions,
   countChanges,

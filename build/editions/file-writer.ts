@@ -8,9 +8,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { ENCODING_SUFFIX, type FileList } from '../../data/schema/snapshot.ts';
-import { syncFiles } from '../runtime/durable-files.ts';
+import { syncFiles } from '../../data/runtime/durable-files.ts';
 import { hashFile } from '../runtime/hash-file.ts';
-import { inParallel } from '../runtime/in-parallel.ts';
+import { inParallel } from '../../data/runtime/in-parallel.ts';
 
 const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);

@@ -17,7 +17,7 @@ import {
   summariseSources,
   writeSources,
 } from '../lake/sources.ts';
-import { writeFlushed } from '../runtime/durable-files.ts';
+import { writeFlushed } from '../../data/runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { findLostPlaces } from './lost-places.ts';
 import type { ProviderReader } from './provider-reader.ts';

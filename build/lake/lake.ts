@@ -8,15 +8,15 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
-import { formatTimestamp } from '../../data/schema/records.ts';
 import {
   draftReplacement,
   replaceFile,
   syncDirectory,
   syncFiles,
   writeFlushed,
-} from '../runtime/durable-files.ts';
+} from '../../data/runtime/durable-files.ts';
+import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import { HISTORY, RunHistory } from './run-history.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 

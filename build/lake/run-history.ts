@@ -4,8 +4,8 @@
  */
 import { link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncDirectory } from '../../data/runtime/durable-files.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import { syncDirectory } from '../runtime/durable-files.ts';
 
 /** The directory beside the runs. */
 export const HISTORY = 'history';

@@ -28,7 +28,7 @@ import {
   SNAPSHOT_ID,
 } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { replaceFile, syncDirectory } from '../runtime/durable-files.ts';
+import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 
 const BUILDING = '.building-';

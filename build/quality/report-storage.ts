@@ -4,11 +4,11 @@
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { draftReplacement, type Replacement } from '../../data/runtime/durable-files.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { QUALITY_REPORTS } from '../../data/schema/lake.ts';
 import { type QualityFinding, qualityFindings } from '../../data/schema/quality.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import { draftReplacement, type Replacement } from '../runtime/durable-files.ts';
 
 const READ_FINDINGS = readSql(import.meta.url, 'sql/read-findings.sql');
 const READ_INPUTS = readSql(import.meta.url, 'sql/read-inputs.sql');

@@ -7,12 +7,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { parseOverrides, readOverrides } from '../../data/runtime/overrides.ts';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, type RedisRole, whenReady } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
-import { replaceFile } from './durable-files.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
 const LAST_SEEN = 'overrides.json';
