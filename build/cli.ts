@@ -39,6 +39,7 @@ const OPTIONS = {
   to: { type: 'string' },
   force: { type: 'boolean' },
   all: { type: 'boolean' },
+  delete: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;

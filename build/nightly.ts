@@ -52,7 +52,8 @@ export function isDue(definition: ProviderDefinition, records: readonly RunRecor
 export interface NightlyDependencies
   extends IngestDependencies,
     Omit<BuildDependencies, keyof IngestDependencies> {
-  settings: IngestDependencies['settings'] & BuildDependencies['settings'] & { INGEST_PARALLEL: number };
+  settings: IngestDependencies['settings'] &
+    BuildDependencies['settings'] & { INGEST_PARALLEL: number; SNAPSHOT_ORIGIN?: string | undefined };
   /** Absent without Redis. Nothing is then archived, which the summary reports. */
   archive?: (() => Promise<ArchiveSummary>) | undefined;
 }
@@ -85,7 +86,7 @@ export interface NightlySummary {
   started_at: string;
   finished_at: string;
   providers: ProviderResult[];
-  /** Null when nothing was published; `build_error` has the reason. */
+  /** Null when nothing was published; `build_error` has the reason, and null where an origin is followed. */
   build: BuildSummary | null;
   build_error: string | null;
   archive: ArchiveSummary | null;
@@ -97,7 +98,7 @@ export interface NightlySummary {
 
 /** 0: success. 1: nothing was published. 3: published, but a provider failed, is held or lost countries, or the archive failed. */
 export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
-  if (!summary.build) return 1;
+  if (!summary.build && summary.build_error !== null) return 1;
   const hasBadProvider = summary.providers.some(
     ({ outcome, lost_places }) =>
       ['failed', 'suspicious', 'cancelled'].includes(outcome) || lost_places.length > 0,
@@ -164,13 +165,18 @@ async function ingestAll(
   return results.sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
-/** Runs the nightly build. Errors of a provider, the build or the archive are reported in the summary, not thrown. */
+/**
+ * Runs the nightly build. Where an origin is followed it only archives: figures are built where the origin is filled.
+ *
+ * Errors of a provider, the build or the archive are reported in the summary, not thrown.
+ */
 export async function nightly(
   deps: NightlyDependencies,
   options: NightlyOptions = {},
 ): Promise<NightlySummary> {
   const startedAt = new Date(deps.now()).toISOString();
-  const { due, notDue } = await selectDue(deps, options);
+  const isMirror = deps.settings.SNAPSHOT_ORIGIN !== undefined;
+  const { due, notDue } = isMirror ? { due: [], notDue: [] } : await selectDue(deps, options);
   deps.log.info({ due, not_due: notDue }, 'nightly run started');
   const ingested = await ingestAll(deps, due, options);
   const skipped = notDue.map(
@@ -184,7 +190,7 @@ export async function nightly(
       lost_places: [],
     }),
   );
-  const { build, error } = await buildOnce(deps, deps.log);
+  const { build, error } = isMirror ? NOT_BUILT : await buildOnce(deps, deps.log);
   const archived = options.withoutArchive ? NOT_ARCHIVED : await archiveOnce(deps);
   return {
     started_at: startedAt,
@@ -213,10 +219,10 @@ async function archiveOnce({ archive: run, log, signal }: NightlyDependencies): 
   }
 }
 
-async function buildOnce(
-  deps: BuildDependencies,
-  log: Logger,
-): Promise<{ build: BuildSummary | null; error: string | null }> {
+type Built = { build: BuildSummary | null; error: string | null };
+const NOT_BUILT: Built = { build: null, error: null };
+
+async function buildOnce(deps: BuildDependencies, log: Logger): Promise<Built> {
   try {
     // An operator's rebuild may hold the lock.
     const build = await buildSnapshot({ waitForOther_ms: WAIT_FOR_BUILD_MS, ...deps });

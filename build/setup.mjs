@@ -14,7 +14,7 @@ const RUNTIME_NODE = 24; // runs TypeScript directly; the dev dependency `node` 
 const POLICY = '/usr/sbin/policy-rc.d'; // Debian starts an installed service only if this script allows it
 
 // Not read through data/runtime/settings.ts, whose packages may be missing.
-const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR } = process.env;
+const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR, SNAPSHOT_ORIGIN } = process.env;
 const snapshots = SNAPSHOT_DIR || join(VAR_DIR || 'var', 'snapshots');
 const task = process.argv[2];
 
@@ -100,7 +100,7 @@ if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'u
   missing.push({ debian: 'chromium', brew: 'chromium' });
 if (missing.length > 0) install(missing);
 
-if (task === 'start' && !existsSync(join(snapshots, 'current'))) {
+if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current'))) {
   say('publishing the starter data');
   run('node', 'build/main.ts', 'starter');
 }

@@ -1,4 +1,5 @@
 /** The steps of the command line. Each takes a context and options and returns a result, lines and an exit code. */
+import { resolve } from 'node:path';
 import type { Curated } from '../data/curated/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
@@ -10,6 +11,9 @@ import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { publishedConcepts } from './publish/concept-links.ts';
+import { push } from './publish/push.ts';
+import { DirectoryTarget } from './publish/push-directory.ts';
+import type { PushTarget } from './publish/push-target.ts';
 import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
 import { verifyPublished } from './publish/verify.ts';
 import { qualityLine } from './quality/report.ts';
@@ -21,6 +25,7 @@ export interface StepOptions {
   to?: string;
   force?: boolean;
   all?: boolean;
+  delete?: boolean;
   /** What follows the step: of `inspect`, a directory or a URL. */
   argument?: string;
 }
@@ -95,7 +100,7 @@ function nightlyResult(summary: NightlySummary): StepResult {
   ]);
   const published = build
     ? [`published ${build.snapshot}`, qualityLine(build.quality)]
-    : [`nothing published: ${error}`];
+    : [error === null ? 'nothing built: an origin is followed' : `nothing published: ${error}`];
   return {
     result: summary,
     lines: [...lines, ...published, ...archiveLines(summary)],
@@ -130,6 +135,25 @@ const verify: Step = async ({ settings, curated, now }) => {
 const rollbackStep: Step = async ({ settings }, { to }) => {
   const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to);
   return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
+};
+
+async function openTarget(to: string, signal: AbortSignal | undefined): Promise<PushTarget> {
+  if (!/^(s3|https?):\/\//.test(to)) return new DirectoryTarget(resolve(to));
+  // The client of S3 takes a moment to load, which no other step needs.
+  const { S3Target } = await import('./publish/push-s3.ts');
+  return new S3Target(to, signal);
+}
+
+const pushStep: Step = async ({ settings, signal }, { to, delete: removeOthers = false }) => {
+  if (to === undefined) throw new UsageError('push needs --to with a directory or the URL of a bucket');
+  const target = await openTarget(to, signal);
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const options = { keep: settings.SNAPSHOT_KEEP, removeOthers, signal };
+  const summary = await push(storage, target, options).finally(() => target.close());
+  const { uploaded, present, removed, edition } = summary;
+  const rest = removed > 0 ? `, ${removed} removed` : '';
+  const line = `${edition} is at ${target.name}: ${uploaded.objects} objects uploaded (${uploaded.bytes} bytes), ${present} were there${rest}`;
+  return { result: summary, lines: [line], exitCode: 0 };
 };
 
 const archive: Step = async ({ archive: run }) => {
@@ -233,6 +257,13 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
   ['starter', { run: starter, help: 'publish data/starter for the providers that were never read' }],
   ['verify', { run: verify, help: 'check the published snapshot against its manifest and the lake' }],
   ['rollback', { run: rollbackStep, help: 'serve an earlier snapshot (--to ID)' }],
+  [
+    'push',
+    {
+      run: pushStep,
+      help: 'copy the published snapshots to an origin (--to DIRECTORY or s3://BUCKET/PREFIX; --delete removes what it no longer needs)',
+    },
+  ],
   ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],
   ['accept', { run: accept, help: 'accept a held run (--provider ID --run ID)' }],
   [

@@ -1,5 +1,6 @@
 /** What changed since the served edition, for the log: compares the files of a build with it, and stores the result. */
 import { join } from 'node:path';
+import { syncFiles } from '../../data/runtime/durable-files.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import { servedChain } from '../../data/schema/editions.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../data/schema/snapshot.ts';
 import type { EditionFacts, Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import { syncFiles } from '../../data/runtime/durable-files.ts';
 import {
   compareEditions,
   countChanges,

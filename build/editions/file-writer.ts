@@ -7,10 +7,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
-import { ENCODING_SUFFIX, type FileList } from '../../data/schema/snapshot.ts';
 import { syncFiles } from '../../data/runtime/durable-files.ts';
-import { hashFile } from '../runtime/hash-file.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import { ENCODING_SUFFIX, type FileList } from '../../data/schema/snapshot.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 
 const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
+import { writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
@@ -17,7 +18,6 @@ import {
   summariseSources,
   writeSources,
 } from '../lake/sources.ts';
-import { writeFlushed } from '../../data/runtime/durable-files.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { findLostPlaces } from './lost-places.ts';
 import type { ProviderReader } from './provider-reader.ts';

@@ -8,6 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -19,6 +20,7 @@ import {
   manifestPath,
   manifest as manifestSchema,
   OBJECTS,
+  ORIGIN_MARKER,
   objectPath,
   PUBLICATION_LOG,
   type PublicationLog,
@@ -28,7 +30,6 @@ import {
   SNAPSHOT_ID,
 } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 
 const BUILDING = '.building-';
@@ -122,8 +123,18 @@ export class SnapshotStorage {
     }
   }
 
-  /** Removes what crashed builds left. The caller holds the lock. */
+  /** @throws {CommandError} when the directory follows an origin, which alone says what it holds. */
+  async refuseMirror(): Promise<void> {
+    const origin = await readFile(join(this.directory, ORIGIN_MARKER), 'utf8').catch(whenAbsent(null));
+    if (origin === null) return;
+    throw new CommandError(
+      `${this.directory} follows ${origin.trim()}: build and publish where that is filled`,
+    );
+  }
+
+  /** Removes what crashed builds left. The caller holds the lock. @throws {CommandError} for a mirror. */
   async clean(): Promise<void> {
+    await this.refuseMirror();
     await mkdir(join(this.directory, EDITIONS), { recursive: true });
     await mkdir(join(this.directory, OBJECTS), { recursive: true });
     const folders = [this.directory, join(this.directory, EDITIONS)];
@@ -304,6 +315,7 @@ export async function isIntact(storage: SnapshotStorage, ref: FileRef): Promise<
  * @throws {CommandError} when there is no earlier snapshot, or when it cannot be served any more.
  */
 export async function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
+  await storage.refuseMirror();
   const current = await storage.currentId();
   const { editions } = await storage.log();
   const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;

@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseKey } from '../proofs/verify-receipt.ts';
 
 const port = z.coerce.number().int().min(0).max(65535);
 const count = z.coerce.number().int().min(1);
@@ -17,6 +18,13 @@ export const splitList = (list: string): string[] =>
     .split(',')
     .map((member) => member.trim())
     .filter((member) => member !== '');
+
+function isPlainUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && `${url.username}${url.password}${url.search}${url.hash}` === '';
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 function isAddressRange(range: string): boolean {
   const [address = '', bits, ...more] = range.split('/');
@@ -53,6 +61,28 @@ const schema = z.object({
     .describe('Replicas that must hold a change of money before it is acknowledged'),
   VAR_DIR: z.string().default('var').describe('Everything a run writes'),
   SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
+  SNAPSHOT_ORIGIN: z
+    .url({ protocol: /^https?$/ })
+    .refine(isPlainUrl, 'an address without user, query and fragment')
+    .optional()
+    .describe(
+      'Address of published snapshots to follow: object storage or a web server; with it nothing is built',
+    ),
+  SNAPSHOT_ORIGIN_KEY: z
+    .string()
+    .optional()
+    .describe('Public keys of the origin, separated by commas; one of them must have signed its log'),
+  SNAPSHOT_ORIGIN_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'a token without spaces')
+    .optional()
+    .describe('Sent to the origin as `Authorization: Bearer`; over https, or to this machine'),
+  SNAPSHOT_ORIGIN_POLL_S: count.default(30).describe('Seconds between two looks at the origin'),
+  OBJECT_CACHE_GB: z.coerce
+    .number()
+    .positive()
+    .default(5)
+    .describe('Disk space for files of earlier editions that were fetched from the origin'),
   CURATED_DIR: z.string().default('data').describe('The curated data: countries, topics, providers, overlay'),
   PROVIDER_MIRROR: z.string().optional().describe('A directory or URL that replaces every upstream origin'),
   SNAPSHOT_KEEP: count
@@ -183,6 +213,27 @@ function defaultWorkers(): number {
   return Math.max(1, Math.min(availableParallelism(), fitting));
 }
 
+/** What is wrong with the settings of the origin; null when nothing is. */
+function originFault({
+  SNAPSHOT_ORIGIN: origin,
+  SNAPSHOT_ORIGIN_KEY: keys,
+  SNAPSHOT_ORIGIN_TOKEN: token,
+}: z.infer<typeof schema>): string | null {
+  if (origin === undefined) return null;
+  if (keys === undefined)
+    return 'SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN: what is followed must be signed';
+  for (const key of splitList(keys)) {
+    try {
+      parseKey(key);
+    } catch (error) {
+      return `SNAPSHOT_ORIGIN_KEY: ${error instanceof Error ? error.message : error}`;
+    }
+  }
+  const { protocol, hostname } = new URL(origin);
+  const isSafe = protocol === 'https:' || LOOPBACK.test(hostname);
+  return token === undefined || isSafe ? null : 'SNAPSHOT_ORIGIN_TOKEN: only sent to an https:// address';
+}
+
 /**
  * Reads and freezes the settings. Paths become absolute. An empty variable counts as absent.
  * @throws {SettingsError} naming every bad setting and what was expected.
@@ -207,6 +258,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     const own = 'needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';
     throw new SettingsError(`bad settings\n  REDIS_URL: ${own}`);
   }
+  const origin = originFault(parsed.data);
+  if (origin !== null) throw new SettingsError(`bad settings\n  ${origin}`);
   const varDir = resolve(parsed.data.VAR_DIR);
   const { PROVIDER_MIRROR: mirror } = parsed.data;
   return Object.freeze({
@@ -214,6 +267,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     ...(mirror && !/^https?:\/\//.test(mirror) ? { PROVIDER_MIRROR: resolve(mirror) } : {}),
     WORKERS: parsed.data.WORKERS ?? defaultWorkers(),
     VAR_DIR: varDir,
+    ...(parsed.data.SNAPSHOT_ORIGIN && { SNAPSHOT_ORIGIN: parsed.data.SNAPSHOT_ORIGIN.replace(/\/+$/, '') }),
     SNAPSHOT_DIR: resolve(parsed.data.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
     ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),
     CURATED_DIR: resolve(parsed.data.CURATED_DIR),

@@ -47,6 +47,8 @@ import {
 export const SNAPSHOT_FORMAT = 2;
 export const CURRENT_POINTER = 'current';
 export const PUBLICATION_LOG = 'log.json';
+/** Marks a directory that follows an origin: nothing is built or removed there by hand. */
+export const ORIGIN_MARKER = '.origin';
 export const EDITIONS = 'editions';
 export const OBJECTS = 'objects';
 export const CONCEPTS = 'concepts.json';

@@ -20,6 +20,7 @@ import { Archive } from '../archive/archive.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createRequestIds } from '../http/request.ts';
 import { RedisMetering } from '../metering/redis-metering.ts';
+import { openOrigin } from '../origin/origin.ts';
 import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
@@ -69,6 +70,9 @@ export async function startServerProcess(
   shutdownHooks.push(async () => redis.disconnect());
   const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
   shutdownHooks.push(async () => adminRedis.disconnect());
+  const now = Date.now;
+  const origin = await openOrigin(settings, now, log);
+  if (origin) shutdownHooks.push(() => origin.close());
   const [snapshots] = await Promise.all([
     SnapshotStore.open({
       directory: settings.SNAPSHOT_DIR,
@@ -77,13 +81,13 @@ export async function startServerProcess(
       queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
       processCount,
       log,
+      ...(origin && { origin: origin.fetcher }),
       ...(onSwitch && { onSwitch }),
     }),
     whenReady(redis, REDIS_WAIT_MS),
     whenReady(adminRedis, REDIS_WAIT_MS),
   ]);
   shutdownHooks.push(() => snapshots.close());
-  const now = Date.now;
   const metering = new RedisMetering({ redis, settings, now, log });
   shutdownHooks.push(() => metering.flush());
   const archive = new Archive(settings.ARCHIVE_DIR);
@@ -141,6 +145,7 @@ export async function startServerProcess(
     verifyFile: (name) => snapshots.verifyFile(name),
     async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
+      origin?.follow(() => snapshots.check());
       const scrub = new Scrub({ snapshots, onDamage });
       shutdownHooks.push(() => scrub.stop());
       const tasks = new StartTasks(log);

@@ -3,7 +3,7 @@
  * or when reading them fails. No answer is made from a file that is known to have another content than published.
  */
 import { createHash, hash } from 'node:crypto';
-import { type FileHandle, open, readFile, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileRef, objectPath } from '../../data/schema/snapshot.ts';
 
@@ -17,14 +17,23 @@ type Stamp = string;
 
 const BLOCK_BYTES = 256 * 1024;
 
+/** Fetches objects from the origin that is followed. */
+export interface ObjectOrigin {
+  /** Resolves when all are here, verified. @throws {Error} when one cannot be had. */
+  ensure(refs: Iterable<FileRef>): Promise<void>;
+}
+
 export class Objects {
   readonly #directory: string;
   /** By hash, the stamp of a file with another content. A missing file is not damaged: it may be back at once. */
   readonly #damaged = new Map<string, Stamp>();
 
-  /** @param directory of the snapshots. */
-  constructor(directory: string) {
+  readonly #origin: ObjectOrigin | null;
+
+  /** @param directory of the snapshots. @param origin null when the directory holds all objects. */
+  constructor(directory: string, origin: ObjectOrigin | null = null) {
     this.#directory = directory;
+    this.#origin = origin;
   }
 
   path({ sha256 }: FileRef): string {
@@ -35,8 +44,16 @@ export class Objects {
     return this.#damaged.has(sha256);
   }
 
+  /** Fetches what is missing or known to be damaged, where an origin is followed. @throws {Error} of the fetch. */
+  async ensure(refs: readonly FileRef[]): Promise<void> {
+    if (this.#origin === null) return;
+    for (const ref of refs) if (this.#damaged.delete(ref.sha256)) await rm(this.path(ref), { force: true });
+    await this.#origin.ensure(refs);
+  }
+
   /** The whole file, verified. @throws {Error} of the file system, or when it has another content. */
   async read(ref: FileRef): Promise<Buffer> {
+    await this.ensure([ref]);
     const bytes = await readFile(this.path(ref));
     if (bytes.length === ref.bytes && hash('sha256', bytes) === ref.sha256) {
       this.#damaged.delete(ref.sha256);

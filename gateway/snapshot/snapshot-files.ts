@@ -126,6 +126,9 @@ export class SnapshotFiles {
     const refs = await Promise.all(names.map(async (name) => this.#known(name, await this.find(name))));
     const { objects } = this.#source;
     const isMissing = async (ref: FileRef) => !(await objects.hasSize(ref));
+    await objects.ensure(refs).catch((cause: unknown) => {
+      throw new SnapshotUnreadable(`${names.join(', ')} cannot be fetched`, { cause });
+    });
     for (const [at, ref] of refs.entries())
       if (objects.isDamaged(ref)) throw this.#fail(names[at] ?? '', ref, undefined);
     try {
@@ -150,8 +153,10 @@ export class SnapshotFiles {
 
   /** Looks again at files that could not be read. */
   async recheck(): Promise<void> {
-    for (const [name, ref] of this.#unreadable)
+    for (const [name, ref] of this.#unreadable) {
+      await this.#source.objects.ensure([ref]).catch(() => {});
       if (await this.#source.objects.verify(ref)) this.#unreadable.delete(name);
+    }
   }
 
   /** Compares all files by size, after they were away. */

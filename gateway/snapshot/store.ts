@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { CURRENT_POINTER, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
-import { Objects } from './objects.ts';
+import { type ObjectOrigin, Objects } from './objects.ts';
 import { ObservationCache } from './observations.ts';
 import { ParsedObjects } from './parsed-objects.ts';
 import { PublicationLogFile } from './publication-log.ts';
@@ -40,6 +40,8 @@ export interface StoreOptions {
   /** Number of processes that share this memory equally. Default 1. */
   processCount?: number;
   log: Logger;
+  /** Where objects come from that are not in the directory. Default: it holds all. */
+  origin?: ObjectOrigin;
   /** Called after each switch, so that other processes check the pointer at once. */
   onSwitch?: () => void;
 }
@@ -69,7 +71,7 @@ export class SnapshotStore implements Snapshots {
     const observations = new ObservationCache(queries, (hotCacheMb * MEGABYTE) / processCount);
     const store = new SnapshotStore(options, {
       directory,
-      objects: new Objects(directory),
+      objects: new Objects(directory, options.origin),
       parsed: new ParsedObjects(),
       onUnreadable: (file, ref) => {
         observations.forget(ref);

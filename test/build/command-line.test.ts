@@ -119,6 +119,7 @@ describe('the command line', () => {
     [['ingest', '--nonsense'], "Unknown option '--nonsense'"],
     [['ingest', '--provider', 'nobody'], 'there is no provider "nobody"; there are: atlas, globe'],
     [['accept'], 'accept needs --provider and --run'],
+    [['push'], 'push needs --to with a directory or the URL of a bucket'],
   ])('exits 2 with its usage for a wrong command line: %j', async (args, message) => {
     const { code, stdout, stderr } = await call(...args);
     expect([code, stdout]).toEqual([2, '']);
@@ -127,11 +128,11 @@ describe('the command line', () => {
   });
 
   it('exits 1 with a message when there is nothing to publish, verify or roll back to', async () => {
-    for (const step of ['materialise', 'verify', 'rollback']) {
-      const { code, stderr } = await call(step);
+    for (const step of ['materialise', 'verify', 'rollback', 'push']) {
+      const { code, stderr } = await call(step, ...(step === 'push' ? ['--to', world.directory] : []));
       expect(code, step).toBe(1);
       expect(stderr.split('\n')[0]).toMatch(
-        /^(no provider has data that may be published|no snapshot is published|there is no earlier snapshot)/,
+        /^(no provider has data that may be published|nothing is published yet|no snapshot is published|there is no earlier snapshot)/,
       );
     }
   });

@@ -69,6 +69,19 @@ describe('a nightly run', () => {
     expect((await world.lake('atlas').current())?.record.status).toBe('succeeded');
   });
 
+  it('only archives where an origin is followed', async () => {
+    await night();
+    const id = await world.snapshots.currentId();
+    world.clock += 30 * DAY_MS;
+    await world.publish('atlas', figures(1.1));
+    const { settings, ...rest } = await world.dependencies();
+    const mirror = { ...settings, SNAPSHOT_ORIGIN: 'https://storage.example' };
+    const summary = await nightly({ ...rest, settings: mirror });
+    expect(summary).toMatchObject({ providers: [], build: null, build_error: null });
+    expect(nightlyExitCode(summary)).toBe(0);
+    expect(await world.snapshots.currentId()).toBe(id);
+  });
+
   it('skips a provider that another process is ingesting', async () => {
     const lock = await acquireLock(world.lake('globe').lockFile, 'provider globe');
     const summary = await night();

@@ -18,6 +18,7 @@ import { LOAD_LIMITS, LoadShedder } from '../../gateway/http/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
 import type { Metering } from '../../gateway/metering/metering.ts';
 import { RedisMetering } from '../../gateway/metering/redis-metering.ts';
+import type { ObjectOrigin } from '../../gateway/snapshot/objects.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { publishFixture } from './fixture-snapshot.ts';
@@ -29,6 +30,8 @@ export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export interface ServiceOptions {
   /** Directory of published snapshots. Default: one with the fixture. */
   snapshots?: string;
+  /** Where objects come from that the directory lacks. */
+  origin?: ObjectOrigin;
   /** Settings by environment variable. */
   settings?: Record<string, string>;
   /** Default: silent. */
@@ -120,6 +123,7 @@ export class Service {
       pollMs: settings.SNAPSHOT_POLL_MS,
       hotCacheMb: settings.HOT_CACHE_MB,
       queryTimeoutMs: settings.QUERY_TIMEOUT_MS,
+      ...(options.origin && { origin: options.origin }),
       log,
     });
     // A Redis that the machine holds back for a moment is not one that is away: what is to be counted is counted.

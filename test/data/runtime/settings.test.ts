@@ -1,5 +1,6 @@
 /** Settings that cannot be together. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { readSettings, SettingsError } from '../../../data/runtime/settings.ts';
 
 it.each([{ REDIS_CLUSTER: 'true' }, { REDIS_WAIT_REPLICAS: '1' }])(
@@ -10,3 +11,48 @@ it.each([{ REDIS_CLUSTER: 'true' }, { REDIS_WAIT_REPLICAS: '1' }])(
     expect(readSettings({ ...settings, REDIS_URL: 'redis://localhost' })).toBeDefined();
   },
 );
+
+describe('the origin', () => {
+  const KEY = parseSigningKey(generateSigningKey('almanac.test')).publicKey;
+  const settings = (SNAPSHOT_ORIGIN: string, more: Record<string, string> = {}) => ({
+    SNAPSHOT_ORIGIN,
+    SNAPSHOT_ORIGIN_KEY: KEY,
+    ...more,
+  });
+
+  it('is an address without a slash at its end', () => {
+    const { SNAPSHOT_ORIGIN } = readSettings(settings('https://storage.example/bucket//'));
+    expect(SNAPSHOT_ORIGIN).toBe('https://storage.example/bucket');
+    for (const bad of [
+      'ftp://storage.example',
+      'https://a:b@storage.example',
+      'https://storage.example/?x=1',
+    ])
+      expect(() => readSettings(settings(bad))).toThrow(/\n {2}SNAPSHOT_ORIGIN: /);
+  });
+
+  it('needs keys', () => {
+    expect(() => readSettings({ SNAPSHOT_ORIGIN: 'https://storage.example' })).toThrow(
+      /SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN/,
+    );
+    const keys = `${KEY},almanac.test+00000000+${KEY.split('+')[2]}`;
+    expect(() => readSettings(settings('https://storage.example', { SNAPSHOT_ORIGIN_KEY: keys }))).toThrow(
+      /SNAPSHOT_ORIGIN_KEY: .+ is not a key of a log/,
+    );
+  });
+
+  it.each([
+    ['https://storage.example', true],
+    ['http://127.0.0.1:9000/bucket', true],
+    ['http://[::1]:9000', true],
+    ['http://localhost', true],
+    ['http://storage.example', false],
+    ['http://127.0.0.1.storage.example', false],
+    ['http://10.0.0.1', false],
+  ])('%s gets a token: %s', (origin, isSent) => {
+    const read = () => readSettings(settings(origin, { SNAPSHOT_ORIGIN_TOKEN: 'secret' }));
+    if (isSent) expect(read().SNAPSHOT_ORIGIN_TOKEN).toBe('secret');
+    else expect(read).toThrow(/SNAPSHOT_ORIGIN_TOKEN: only sent to an https/);
+    expect(readSettings(settings(origin)).SNAPSHOT_ORIGIN).toBe(origin);
+  });
+});
