@@ -58,17 +58,17 @@ test('served at /openapi.json and /data/api/openapi.json', async () => {
 /** What the interface's tables list. */
 const PARAMETERS: Record<string, string[]> = {
   listCountries: ['region', 'income_group'],
-  getCountry: ['iso3', 'featured', 'topic'],
+  getCountry: ['iso3', 'featured', 'topic', 'as_of'],
   listIndicators: [
     ...['q', 'topic', 'provider', 'featured', 'projections', 'sort', 'dir', 'limit', 'offset'],
-    'include',
+    ...['include', 'as_of'],
   ],
-  getIndicator: ['indicator_id', 'include'],
+  getIndicator: ['indicator_id', 'include', 'as_of'],
   listTopics: [],
   listFreshness: [],
   listCoverage: [],
-  getRanking: ['indicator', 'year'],
-  getData: ['indicator', 'countries', 'from', 'to', 'format'],
+  getRanking: ['indicator', 'year', 'as_of'],
+  getData: ['indicator', 'countries', 'from', 'to', 'format', 'as_of'],
   verifyClaims: ['claim'],
   getUsage: ['days'],
   ping: [],

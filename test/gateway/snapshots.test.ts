@@ -38,9 +38,10 @@ const FIRST = '20261120T020000Z-00000001';
 const SECOND = '20261121T020000Z-00000002';
 const SECOND_TIME = '2026-11-21T02:00:00+00:00';
 
-/** The second snapshot: every value of the first, plus 1,000. */
+/** The second snapshot: every value of the first, plus 1,000, and another catalogue. */
 const shifted = INDICATORS.map((indicator) => ({
   ...indicator,
+  description: `${indicator.description ?? ''} Revised.`,
   rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
 }));
 const publishSecond = (directory: string) =>
