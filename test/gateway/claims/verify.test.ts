@@ -1,4 +1,5 @@
 /** GET /verify over published snapshots: verdicts, reasons, what may not be shown, and what it costs. */
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cell, cells, World } from '../../build/world.ts';
 import { Service, type TestKey } from '../service.ts';
@@ -12,6 +13,22 @@ const rows = (text: string): Cell[] =>
 let world: World;
 let service: Service;
 let owner: TestKey;
+/** The snapshot before the served one. */
+let first: string;
+const USE =
+  'ken 2018 160, ken 2019 170.25, ken 2020 182.4, ken 2021 190, fra 2018 7000, fra 2019 6900.5, ' +
+  'fra 2020 6650, usa 2020 12000, deu 2019 0.4, deu 2020 0';
+
+/** Publishes a snapshot. @returns its id */
+async function night(atlas: string, beacon: string, gazette: string): Promise<string> {
+  await world.publish('atlas', { use: { unit: 'kWh', cells: rows(atlas) }, other: { cells: cells(3) } });
+  await world.publish('beacon', { use: { unit: 'MWh', cells: rows(beacon) } });
+  await world.publish('gazette', { use: { unit: 'kWh', cells: rows(gazette) } });
+  await world.publish('hidden', { use: { unit: 'kWh', cells: rows('ken 2020 166.5') } });
+  for (const provider of ['atlas', 'beacon', 'gazette', 'hidden']) await world.ingest(provider);
+  return (await world.build()).snapshot;
+}
+
 beforeAll(async () => {
   world = await World.create({
     atlas: {},
@@ -31,25 +48,13 @@ beforeAll(async () => {
       '',
     ].join('\n'),
   );
-  await world.publish('atlas', {
-    use: {
-      unit: 'kWh',
-      cells: rows(
-        'ken 2018 160, ken 2019 170.25, ken 2020 182.4, ken 2021 190, fra 2018 7000, fra 2019 6900.5, ' +
-          'fra 2020 6650, usa 2020 12000, deu 2019 0.4, deu 2020 0',
-      ),
-    },
-    other: { cells: cells(3) },
-  });
-  await world.publish('beacon', {
-    use: { unit: 'MWh', cells: rows('ken 2020 0.1855, ken 2017 0.155') },
-  });
-  await world.publish('gazette', {
-    use: { unit: 'kWh', cells: rows('ken 2020 199.5, ken 2019 177') },
-  });
-  await world.publish('hidden', { use: { unit: 'kWh', cells: rows('ken 2020 166.5') } });
-  for (const provider of ['atlas', 'beacon', 'gazette', 'hidden']) await world.ingest(provider);
-  await world.build();
+  first = await night(
+    `${USE}, fra 1999 55`.replace('182.4', '186.25'),
+    'ken 2020 0.1855, ken 2017 0.155',
+    'ken 2020 205.5, ken 2019 177',
+  );
+  world.tomorrow();
+  await night(USE, 'ken 2020 0.1855, ken 2017 0.155', 'ken 2020 199.5, ken 2019 177');
   service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
   owner = await service.account({ credits: 100_000 });
 });
@@ -85,6 +90,23 @@ describe('verdicts', () => {
     const row = await judged(claim);
     expect(row).toMatchObject({ claim, unknown: null, ...expected });
     expect(row.edition).toBe(service.snapshots.current()?.id);
+  });
+});
+
+describe('an earlier figure', () => {
+  test.each([
+    ['atlas.use,KEN,2020,186.25', 'superseded', 182.4, 186.25],
+    ['atlas.use,KEN,2020,186.3', 'superseded', 182.4, 186.25],
+    // Right today comes first.
+    ['atlas.use,KEN,2020,182.4', 'exact', 182.4, null],
+    // Withdrawn.
+    ['atlas.use,FRA,1999,55', 'no_data', null, 55],
+    ['gazette.use,KEN,2020,205.5', 'superseded', null, null],
+  ])('%s', async (claim, verdict, value, was) => {
+    const row = await judged(claim);
+    expect(row).toMatchObject({ verdict, value, reasons: [] });
+    const isTold = verdict !== 'exact';
+    expect(row.earlier).toEqual(isTold ? { value: was, edition: first, superseded_by: row.edition } : null);
   });
 });
 
@@ -200,6 +222,32 @@ describe('a call', () => {
     const answer = await service.get(url, { key: account.key });
     expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
     expect(await service.balance(account)).toBe(10);
+  });
+
+  test('is charged by the number of its claims when all are well-formed, and else not at all', async () => {
+    const good = fc.constantFrom('atlas.use,KEN,2020,182.4', 'none.x,KEN,1,1', 'gazette.use,KEN,2020,-1e3');
+    const malformed = ['', 'atlas.use', 'atlas.use,KEN,2020,1,000', 'atlas.use,K,2020,1'];
+    const bad = fc.constantFrom(...malformed);
+    const calls = fc.array(fc.oneof({ arbitrary: good, weight: 12 }, { arbitrary: bad, weight: 1 }), {
+      maxLength: 60,
+      size: 'max',
+    });
+    const account = await service.account({ credits: 100_000 });
+    const seen = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(calls, async (claims) => {
+        const before = await service.balance(account);
+        const { status, json } = await service.get(urlOf(claims), { key: account.key });
+        const isGood =
+          claims.length > 0 && claims.length <= 50 && claims.every((one) => !malformed.includes(one));
+        seen.add(status);
+        expect(status).toBe(isGood ? 200 : 422);
+        if (isGood) expect(json.data).toHaveLength(claims.length);
+        expect(before - (await service.balance(account))).toBe(isGood ? claims.length : 0);
+      }),
+      { numRuns: 60 },
+    );
+    expect(seen).toEqual(new Set([200, 422]));
   });
 
   test('beyond the balance is 402, and nothing is charged', async () => {

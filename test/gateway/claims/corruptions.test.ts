@@ -1,0 +1,115 @@
+/**
+ * Corrupted claims over a small collection: two providers with series of one concept, three editions, one of them rolled
+ * back. `corruptions.extended.test.ts` does the same over the starter data.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rollback } from '../../../build/publish/snapshot-storage.ts';
+import { loadCurated } from '../../../data/curated/curated.ts';
+import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
+import { seededRandom } from '../../build/quality/faults/random.ts';
+import { cells, World } from '../../build/world.ts';
+import { silentLog } from '../../redis-server.ts';
+import { Corruptions, KINDS, revisedFigures } from './corruptions.ts';
+import { falseExact, type Judged, judgeAll, sharesOf } from './measure.ts';
+import { EditionTruth, isRight, twinsOf } from './truth.ts';
+
+const SEED = 17;
+const CLAIMS = 700;
+
+let world: World;
+let store: SnapshotStore;
+let rolledBack: EditionTruth;
+let judged: Judged[];
+
+/** Figures of a night: a part of them is revised each time. */
+async function night(number: number): Promise<void> {
+  const random = seededRandom(SEED);
+  const figure = (scale: number, digits: number, offset = 0) =>
+    cells(15, (place, year) => {
+      const level = scale * (1 + place) * 1.03 ** year * (1 + offset + random.next() / 5);
+      const revised = random.next() < 0.2 ? level * (1 + number / 70) : level;
+      return Number(revised.toFixed(digits));
+    });
+  await world.publish('atlas', {
+    people: { cells: figure(1_000_000, 0) },
+    share: { cells: figure(2, 1) },
+    income: { cells: figure(3_000, 3) },
+  });
+  await world.publish('beacon', {
+    people: { cells: figure(1_000, 3, 0.02) },
+    share: { cells: figure(2, 2, 0.03) },
+  });
+  world.tomorrow();
+  for (const provider of ['atlas', 'beacon']) await world.ingest(provider);
+  await world.build();
+}
+
+beforeAll(async () => {
+  const gates = { max_row_drop: 1, max_country_drop: 1 };
+  world = await World.create({ atlas: { gates }, beacon: { gates } });
+  await world.write(
+    'data/concepts.csv',
+    'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',
+  );
+  await world.write(
+    'data/concept-series.csv',
+    'concept,indicator,factor,deviates,reason\npeople,atlas.people,,,\npeople,beacon.people,1000,,\nshare,atlas.share,,,\nshare,beacon.share,,,\n',
+  );
+  await night(0);
+  const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  await night(2);
+  rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  await rollback(world.snapshots);
+  await night(1);
+  store = await SnapshotStore.open({
+    directory: world.settings.SNAPSHOT_DIR,
+    pollMs: 100_000_000,
+    hotCacheMb: 64,
+    queryTimeoutMs: 60_000,
+    log: silentLog,
+  });
+  const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  const { concepts } = await loadCurated(world.settings.CURATED_DIR);
+  const revised = revisedFigures(now, [earlier]);
+  const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED));
+  judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
+});
+afterAll(async () => {
+  await store.close();
+  await world.remove();
+});
+
+test('no claim is exact but the figure itself', () => {
+  expect(judged).toHaveLength(CLAIMS);
+  expect(falseExact(judged)).toEqual([]);
+});
+
+test('rounded are those that plain formatting gives', () => {
+  const others = judged.filter(
+    ({ text, value, row }) => isRight(text, value) !== (row.verdict === 'rounded'),
+  );
+  expect(others).toEqual([]);
+});
+
+describe.each(KINDS)('%s', (kind) => {
+  test('is told in 95 % of the claims whose text allows it', () => {
+    const share = sharesOf(judged).find((one) => one.kind === kind);
+    expect(share?.clear).toBeGreaterThan(20);
+    expect((share?.told ?? 0) / (share?.clear ?? 1)).toBeGreaterThanOrEqual(0.95);
+  });
+});
+
+test('figures of an edition that was rolled back are not superseded', async () => {
+  const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  const revised = revisedFigures(now, [rolledBack]);
+  const corruptions = new Corruptions({ now, twins: new Map(), revised }, seededRandom(SEED));
+  const claims = revised.slice(0, 100).map((one) => ({
+    kind: 'superseded' as const,
+    ...one,
+    text: String(one.values[0]),
+    value: now.value(one) ?? Number.NaN,
+  }));
+  expect(claims.length).toBeGreaterThan(20);
+  const rows = await judgeAll(store, corruptions, claims);
+  expect(rows.filter(({ row }) => row.verdict === 'superseded')).toEqual([]);
+});
