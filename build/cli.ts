@@ -11,11 +11,19 @@ import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
+import { migrateStore } from './publish/migrate.ts';
 import { SnapshotError } from './publish/verify.ts';
 import { CommandError } from './runtime/command-error.ts';
 import { combineObservers, loggedProgress, type Terminal, terminalProgress } from './runtime/progress.ts';
 import { loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
-import { REDIS_STEPS, STEPS, type StepContext, type StepOptions, UsageError } from './steps.ts';
+import {
+  REDIS_STEPS,
+  SNAPSHOT_STEPS,
+  STEPS,
+  type StepContext,
+  type StepOptions,
+  UsageError,
+} from './steps.ts';
 
 /** What a command line needs of its process. */
 export interface CommandIo {
@@ -40,6 +48,7 @@ const OPTIONS = {
   force: { type: 'boolean' },
   all: { type: 'boolean' },
   delete: { type: 'boolean' },
+  yes: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
@@ -58,12 +67,19 @@ export async function run(argv: readonly string[], io: CommandIo): Promise<numbe
     const step = STEPS.get(name);
     if (!step) throw new UsageError(name === '' ? 'which step?' : `there is no step "${name}"`);
     const { context, close } = await openContext(name, io);
-    const { result, lines, exitCode } = await step.run(context, options).finally(close);
+    const { result, lines, exitCode } = await migrateFirst(name, context)
+      .then(() => step.run(context, options))
+      .finally(close);
     io.stdout.write(`${json ? JSON.stringify(result) : lines.join('\n')}\n`);
     return exitCode;
   } catch (error) {
     return report(error, io);
   }
+}
+
+/** Steps that read or change published snapshots see those of an earlier version, too. */
+async function migrateFirst(step: string, context: StepContext): Promise<void> {
+  if (SNAPSHOT_STEPS.has(step)) await migrateStore(context);
 }
 
 function parse(argv: readonly string[]): {

@@ -19,6 +19,8 @@ import {
 } from './editions/build-snapshot.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
+import { scrub } from './publish/scrub.ts';
+import { SnapshotStorage } from './publish/snapshot-storage.ts';
 import { describeError } from './runtime/machine-fault.ts';
 
 const DAY_MS = 86_400_000;
@@ -94,16 +96,18 @@ export interface NightlySummary {
   archive_error: string | null;
   /** Whether the archive failed or left entries behind. A missing Redis is no failure. */
   archive_failed: boolean;
+  /** Published files of this night's share that are missing or damaged. */
+  damaged: string[];
 }
 
-/** 0: success. 1: nothing was published. 3: published, but a provider failed, is held or lost countries, or the archive failed. */
+/** 0: success. 1: nothing was published. 3: published, but a provider failed, is held or lost countries, the archive failed, or files are damaged. */
 export function nightlyExitCode(summary: NightlySummary): 0 | 1 | 3 {
   if (!summary.build && summary.build_error !== null) return 1;
   const hasBadProvider = summary.providers.some(
     ({ outcome, lost_places }) =>
       ['failed', 'suspicious', 'cancelled'].includes(outcome) || lost_places.length > 0,
   );
-  return hasBadProvider || summary.archive_failed ? 3 : 0;
+  return hasBadProvider || summary.archive_failed || summary.damaged.length > 0 ? 3 : 0;
 }
 
 /** Splits providers into due and not due. */
@@ -199,7 +203,22 @@ export async function nightly(
     build,
     build_error: error,
     ...archived,
+    damaged: await scrubShare(deps),
   };
+}
+
+/** Reads this night's share of the published files again. */
+async function scrubShare({ settings, now, log, signal }: NightlyDependencies): Promise<string[]> {
+  if (settings.SNAPSHOT_ORIGIN !== undefined) return [];
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  try {
+    const { damaged } = await scrub(storage, { keep: settings.SNAPSHOT_KEEP, night_ms: now(), signal });
+    for (const fault of damaged) log.error({ fault }, 'a published file is not what was written');
+    return damaged;
+  } catch (error) {
+    log.error({ err: error }, 'published files cannot be checked');
+    return [describeError(error)];
+  }
 }
 
 type Archived = Pick<NightlySummary, 'archive' | 'archive_error' | 'archive_failed'>;

@@ -82,6 +82,10 @@ function install(missing) {
   if (status !== 0) fail(`failed: ${command}`);
 }
 
+/** A snapshot was a directory up to version 0.1. After the migration it stays for a while. */
+const isOfEarlierVersion = (id) =>
+  existsSync(join(snapshots, id, 'manifest.json')) && !existsSync(join(snapshots, 'editions', `${id}.json`));
+
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
   fail(`Node ${OLDEST_NODE} or newer is needed, found ${process.version}`);
 
@@ -100,7 +104,11 @@ if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'u
   missing.push({ debian: 'chromium', brew: 'chromium' });
 if (missing.length > 0) install(missing);
 
-if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current'))) {
+const pointer = join(snapshots, 'current');
+if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(pointer)) {
   say('publishing the starter data');
   run('node', 'build/main.ts', 'starter');
+} else if (task === 'start' && !SNAPSHOT_ORIGIN && isOfEarlierVersion(readFileSync(pointer, 'utf8').trim())) {
+  say('migrating the snapshots of an earlier version');
+  run('node', 'build/main.ts', 'migrate');
 }

@@ -11,9 +11,11 @@ import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { publishedConcepts } from './publish/concept-links.ts';
+import { migrateStore } from './publish/migrate.ts';
 import { push } from './publish/push.ts';
 import { DirectoryTarget } from './publish/push-directory.ts';
 import type { PushTarget } from './publish/push-target.ts';
+import { collectGarbage } from './publish/retention.ts';
 import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
 import { verifyPublished } from './publish/verify.ts';
 import { qualityLine } from './quality/report.ts';
@@ -26,6 +28,7 @@ export interface StepOptions {
   force?: boolean;
   all?: boolean;
   delete?: boolean;
+  yes?: boolean;
   /** What follows the step: of `inspect`, a directory or a URL. */
   argument?: string;
 }
@@ -92,7 +95,7 @@ function archiveLines({ archive, archive_error: error }: NightlySummary): string
 }
 
 function nightlyResult(summary: NightlySummary): StepResult {
-  const { providers, build, build_error: error } = summary;
+  const { providers, build, build_error: error, damaged } = summary;
   const lines = providers.flatMap(({ provider, outcome, reason, rows, seconds, run_id, lost_places }) => [
     `${provider}: ${outcome}${outcome === 'not_due' ? '' : `, ${rows} rows, ${seconds} s`}${reason ? ` (${reason})` : ''}`,
     ...lostPlaces(provider, lost_places),
@@ -103,7 +106,7 @@ function nightlyResult(summary: NightlySummary): StepResult {
     : [error === null ? 'nothing built: an origin is followed' : `nothing published: ${error}`];
   return {
     result: summary,
-    lines: [...lines, ...published, ...archiveLines(summary)],
+    lines: [...lines, ...published, ...archiveLines(summary), ...damaged],
     exitCode: nightlyExitCode(summary),
   };
 }
@@ -126,9 +129,9 @@ const starter: Step = async (context) => {
 
 const verify: Step = async ({ settings, curated, now }) => {
   const result = await verifyPublished(settings, curated, now());
-  const { snapshot, files, traced, outdated } = result;
+  const { snapshot, objects, files, traced, outdated } = result;
   const rest = outdated > 0 ? `; ${outdated} come from earlier editions than the lake's` : '';
-  const line = `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}`;
+  const line = `${snapshot} is sound: ${files} files, figures of ${traced} indicators traced to the lake${rest}; ${objects} objects of all snapshots are intact`;
   return { result, lines: [line], exitCode: 0 };
 };
 
@@ -154,6 +157,37 @@ const pushStep: Step = async ({ settings, signal }, { to, delete: removeOthers =
   const rest = removed > 0 ? `, ${removed} removed` : '';
   const line = `${edition} is at ${target.name}: ${uploaded.objects} objects uploaded (${uploaded.bytes} bytes), ${present} were there${rest}`;
   return { result: summary, lines: [line], exitCode: 0 };
+};
+
+const MEGABYTE = 1e6;
+const SHOWN = 5;
+
+const gc: Step = async ({ settings }, { yes = false }) => {
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const { objects, bytes, snapshots } = await collectGarbage(storage, settings.SNAPSHOT_KEEP, yes);
+  const verb = yes ? 'removed' : 'would remove';
+  const size = `${(bytes / MEGABYTE).toFixed(1)} MB`;
+  const examples = objects.slice(0, SHOWN).map((one) => `  ${storage.pathOf(one)} (${one.bytes} bytes)`);
+  const rest = objects.length > SHOWN ? [`  and ${objects.length - SHOWN} more`] : [];
+  const rendered = `among them the prerendered files of ${snapshots.join(', ')}`;
+  const lines =
+    objects.length === 0
+      ? ['nothing to remove']
+      : [
+          `${verb} ${objects.length} objects, ${size}`,
+          ...(snapshots.length > 0 ? [rendered] : []),
+          ...examples,
+          ...rest,
+          ...(yes ? [] : ['nothing was removed; add --yes to remove them']),
+        ];
+  const result = { removed: yes, objects: objects.map(({ sha256 }) => sha256), bytes, snapshots };
+  return { result, lines, exitCode: 0 };
+};
+
+const migrate: Step = async (context) => {
+  const snapshots = await migrateStore(context);
+  const lines = [`migrated ${snapshots.length} snapshots of an earlier version`];
+  return { result: { snapshots }, lines, exitCode: 0 };
 };
 
 const archive: Step = async ({ archive: run }) => {
@@ -239,9 +273,13 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'nightly',
   'starter',
   'rollback',
+  'migrate',
   'accept',
   'archive',
 ]);
+
+/** Steps that read or change published snapshots without a build. */
+export const SNAPSHOT_STEPS: ReadonlySet<string> = new Set(['verify', 'rollback', 'gc', 'list', 'concepts']);
 
 /** Steps by the name typed on the command line. */
 export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument?: boolean }> = new Map([
@@ -255,7 +293,10 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
     },
   ],
   ['starter', { run: starter, help: 'publish data/starter for the providers that were never read' }],
-  ['verify', { run: verify, help: 'check the published snapshot against its manifest and the lake' }],
+  [
+    'verify',
+    { run: verify, help: 'check the objects of all snapshots, and the served one against the lake' },
+  ],
   ['rollback', { run: rollbackStep, help: 'serve an earlier snapshot (--to ID)' }],
   [
     'push',
@@ -264,6 +305,8 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
       help: 'copy the published snapshots to an origin (--to DIRECTORY or s3://BUCKET/PREFIX; --delete removes what it no longer needs)',
     },
   ],
+  ['gc', { run: gc, help: 'show objects that no snapshot needs, or remove them (--yes)' }],
+  ['migrate', { run: migrate, help: 'make editions of snapshots that an earlier version published' }],
   ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],
   ['accept', { run: accept, help: 'accept a held run (--provider ID --run ID)' }],
   [

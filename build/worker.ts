@@ -20,6 +20,7 @@ import { startJobWorker } from './jobs/job-worker.ts';
 import { recoverRuns } from './jobs/recover-runs.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
 import { serveWorkerHealth } from './jobs/worker-health.ts';
+import { migrateStore } from './publish/migrate.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
@@ -48,6 +49,9 @@ async function start(settings: Settings, runsNightlyNow: boolean): Promise<() =>
   });
   const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
   await recover();
+  await migrateStore(await createContext(new AbortController().signal)).catch((error: unknown) =>
+    log.error({ err: error }, 'snapshots of an earlier version are not migrated yet'),
+  );
   const worker = startJobWorker({
     redis: jobConnection,
     handlers: createHandlers({ createContext, jobs }),

@@ -25,6 +25,8 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
 import { yearOf } from '../lake/projection-rule.ts';
+import { migrateSnapshots } from '../publish/migrate.ts';
+import { prune } from '../publish/retention.ts';
 import { type Draft, type EditionFacts, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
@@ -174,6 +176,8 @@ class Build {
   readonly #storage: SnapshotStorage;
   readonly #steps: Record<string, number> = {};
   readonly #startedAt: number;
+  /** The id that the pointer names when the build begins. */
+  #served: string | null = null;
 
   constructor(deps: BuildDependencies, storage: SnapshotStorage) {
     this.#deps = deps;
@@ -184,6 +188,9 @@ class Build {
   async run(): Promise<BuildSummary> {
     const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
+    const migration = { ...this.#deps, overrides };
+    await this.#step('migrate', () => migrateSnapshots(this.#storage, migration));
+    this.#served = await this.#storage.currentId();
     const plan = await this.#step('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
     );
@@ -314,14 +321,10 @@ class Build {
     return this.#step('publish', async () => {
       const draft = { directory, kept: kept.files, prerendered, facts };
       const sealed = await this.#storage.seal(draft);
-      await this.#storage.publish(sealed, {
-        root: content,
-        base: base?.id ?? null,
-        ...changes,
-      });
+      const edition = { root: content, base: base?.id ?? null, ...changes };
+      await this.#storage.publish(sealed, edition, this.#served);
       await report.commit();
-      const removed = await this.#storage.prune(this.#deps.settings.SNAPSHOT_KEEP);
-      return { manifest: sealed.manifest, removed };
+      return { manifest: sealed.manifest, removed: await this.#prune() };
     });
   }
 
@@ -332,6 +335,16 @@ class Build {
     if (base === null) return { changes: null, changed: {} };
     const { aliases } = this.#deps.curated;
     return storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases });
+  }
+
+  /** The snapshot is published: a failure here is for the operator, not for the build. */
+  async #prune(): Promise<string[]> {
+    try {
+      return await prune(this.#storage, this.#deps.settings.SNAPSHOT_KEEP);
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'old prerendered files are not removed');
+      return [];
+    }
   }
 
   /** Now, in whole seconds, and later than every edition. */

@@ -11,9 +11,12 @@ import { providerOf, type VanishedIndicator, vanishedIndicator } from '../../dat
 import { type BaseEdition, baseCatalogue, readLists } from './base-edition.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
+/** What a snapshot publishes, and what must not be published. */
+type Published = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };
+
 /** By provider; those without any are absent. */
 export async function vanishedIndicators(
-  plan: SnapshotPlan,
+  plan: Published,
   base: BaseEdition | null,
   curated: Curated,
   overrides: Overrides,

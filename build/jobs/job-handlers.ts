@@ -47,6 +47,7 @@ export function createHandlers({ createContext, jobs }: HandlerDependencies): Jo
         .filter(({ outcome }) => ['failed', 'suspicious', 'cancelled'].includes(outcome))
         .map(({ provider, outcome }) => `${provider}: ${outcome}`);
       if (summary.build_error) reasons.push(summary.build_error);
+      reasons.push(...summary.damaged);
       if (summary.archive_failed) reasons.push(`archive: ${summary.archive_error}`);
       const outcome = nightlyExitCode(summary) === 1 ? 'failed' : 'succeeded';
       return { outcome, reason: reasons.join('; ') || null };

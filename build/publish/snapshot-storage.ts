@@ -9,6 +9,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -36,6 +37,8 @@ const BUILDING = '.building-';
 /** Names of files for a verification. */
 export const VIEW = '.verify-';
 const LOCK = '.lock';
+const POINTER_LOCK = '.pointer';
+const POINTER_WAIT_MS = 60_000;
 
 /** A snapshot with the list of its kept files. */
 export interface Published {
@@ -51,6 +54,9 @@ export interface Draft {
   prerendered: FileList;
   facts: Pick<Manifest, 'id' | 'generated_at' | 'counts' | 'runs' | 'content'>;
 }
+
+/** A complete snapshot, and the SHA-256 of its manifest. */
+export type Sealed = Published & { hash: string };
 
 /** What the log says of an edition besides what follows from its manifest. */
 export type EditionFacts = Pick<LogEntry, 'root' | 'base' | 'changes' | 'changed'>;
@@ -82,6 +88,13 @@ export class SnapshotStorage {
     return (await this.log()).editions.map(({ edition }) => edition).sort();
   }
 
+  /** Ids of all snapshots that have a manifest, oldest first. */
+  async sealedIds(): Promise<string[]> {
+    const names = await readdir(join(this.directory, EDITIONS)).catch(whenAbsent([]));
+    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    return ids.filter((id) => SNAPSHOT_ID.test(id)).sort();
+  }
+
   /** The served id, or null. */
   async currentId(): Promise<string | null> {
     const text = await readFile(join(this.directory, CURRENT_POINTER), 'utf8').catch(() => null);
@@ -89,12 +102,17 @@ export class SnapshotStorage {
   }
 
   /** @throws {CommandError} when there is no such snapshot; {Error} when it cannot be read. */
-  async open(id: string): Promise<Published> {
+  async manifest(id: string): Promise<Manifest> {
     if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is not a snapshot id`);
     const text = await readFile(join(this.directory, manifestPath(id)), 'utf8').catch(() => {
       throw new CommandError(`there is no snapshot ${id}`);
     });
-    const manifest = manifestSchema.parse(JSON.parse(text));
+    return manifestSchema.parse(JSON.parse(text));
+  }
+
+  /** @throws {CommandError} when there is no such snapshot; {Error} when it cannot be read. */
+  async open(id: string): Promise<Published> {
+    const manifest = await this.manifest(id);
     const lists = await Promise.all(Object.values(manifest.providers).map((ref) => this.readList(ref)));
     return { id, manifest, kept: Object.assign({}, manifest.kept, ...lists) };
   }
@@ -194,7 +212,7 @@ export class SnapshotStorage {
   }
 
   /** Stores the files and the manifest of a snapshot. It is complete then, but neither in the log nor served. */
-  async seal({ directory, kept, prerendered, facts }: Draft): Promise<Published & { hash: string }> {
+  async seal({ directory, kept, prerendered, facts }: Draft): Promise<Sealed> {
     await this.adopt(directory, { ...kept, ...prerendered });
     const byProvider = Map.groupBy(Object.entries(kept), ([name]) => providerOfFile(name));
     const providers: Record<string, FileRef> = {};
@@ -214,11 +232,21 @@ export class SnapshotStorage {
     return { id: facts.id, manifest, kept, hash: createHash('sha256').update(text).digest('hex') };
   }
 
-  /** Enters a sealed snapshot in the log, and serves it. */
-  async publish(
-    { manifest, hash }: { manifest: Manifest; hash: string },
-    facts: EditionFacts,
-  ): Promise<void> {
+  /**
+   * Enters a sealed snapshot in the log, and serves it in place of the one that was served when it was begun.
+   * @throws {CommandError} when another one is served by now: an operator rolled back meanwhile.
+   */
+  async publish(sealed: Sealed, facts: EditionFacts, served: string | null): Promise<void> {
+    await this.whilePointerStays(async () => {
+      if ((await this.currentId()) !== served)
+        throw new CommandError('another snapshot was served during the build: build again');
+      await this.enter(sealed, facts);
+      await this.serve(sealed.manifest.id);
+    });
+  }
+
+  /** Enters a sealed snapshot in the log. */
+  async enter({ manifest, hash }: Sealed, facts: EditionFacts): Promise<void> {
     const { editions } = await this.log();
     const entry: LogEntry = {
       edition: manifest.id,
@@ -232,7 +260,14 @@ export class SnapshotStorage {
       changed: facts.changed,
     };
     await this.writeLog({ editions: [...editions, entry], checkpoint: '' });
-    await this.serve(manifest.id);
+  }
+
+  /** Moves the pointer, or removes what the pointer might be moved to. It takes moments, unlike a build. */
+  async whilePointerStays<Result>(work: () => Promise<Result>): Promise<Result> {
+    const lock = await acquireLock(join(this.directory, POINTER_LOCK), 'the served snapshot', {
+      wait_ms: POINTER_WAIT_MS,
+    });
+    return work().finally(() => lock.release());
   }
 
   async writeLog(log: PublicationLog): Promise<void> {
@@ -242,50 +277,6 @@ export class SnapshotStorage {
   /** Serves a snapshot that is in the log. */
   async serve(id: string): Promise<void> {
     await replaceFile(join(this.directory, CURRENT_POINTER), id);
-  }
-
-  /**
-   * Removes the prerendered files of all but the newest `keep` snapshots. The served one and the newest two keep theirs:
-   * gateways may still read the previous one.
-   * @returns the ids of the snapshots whose files were removed.
-   */
-  async prune(keep: number): Promise<string[]> {
-    const current = await this.currentId();
-    const others = (await this.ids()).filter((id) => id !== current);
-    const old = others.slice(0, Math.max(0, others.length - Math.max(1, keep - 1)));
-    const removed: string[] = [];
-    const candidates = new Map<string, FileRef>();
-    for (const id of old) {
-      const published = await this.open(id);
-      const files = await this.prerendered(published);
-      if (files === null) continue;
-      for (const ref of Object.values(files)) candidates.set(ref.sha256, ref);
-      candidates.set(published.manifest.prerendered.sha256, published.manifest.prerendered);
-      removed.push(id);
-    }
-    if (removed.length === 0) return [];
-    for (const sha256 of await this.#namedBeside(new Set(old))) candidates.delete(sha256);
-    for (const ref of candidates.values()) await rm(this.pathOf(ref), { force: true });
-    return removed;
-  }
-
-  /** Objects that are named by a kept list, or by a prerendered list of a snapshot that is not in `old`. */
-  async #namedBeside(old: ReadonlySet<string>): Promise<Set<string>> {
-    const named = new Set<string>();
-    const seen = new Set<string>();
-    const add = async (ref: FileRef): Promise<void> => {
-      named.add(ref.sha256);
-      if (seen.has(ref.sha256)) return;
-      seen.add(ref.sha256);
-      for (const { sha256 } of Object.values(await this.readList(ref))) named.add(sha256);
-    };
-    for (const id of await this.ids()) {
-      const { manifest } = await this.open(id);
-      for (const ref of Object.values(manifest.providers)) await add(ref);
-      for (const { sha256 } of Object.values(manifest.kept)) named.add(sha256);
-      if (!old.has(id)) await add(manifest.prerendered);
-    }
-    return named;
   }
 }
 
@@ -314,18 +305,22 @@ export async function isIntact(storage: SnapshotStorage, ref: FileRef): Promise<
  * @returns the id now served.
  * @throws {CommandError} when there is no earlier snapshot, or when it cannot be served any more.
  */
-export async function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
-  await storage.refuseMirror();
-  const current = await storage.currentId();
-  const { editions } = await storage.log();
-  const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;
-  if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
-  const published = await storage.open(target);
-  if (!editions.some(({ edition }) => edition === target))
-    throw new CommandError(`${target} was never published`);
-  if ((await storage.prerendered(published)) === null) {
-    throw new CommandError(`${target} cannot be served: its prerendered files were removed (SNAPSHOT_KEEP)`);
-  }
-  await storage.serve(target);
-  return target;
+export function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
+  return storage.whilePointerStays(async () => {
+    await storage.refuseMirror();
+    const current = await storage.currentId();
+    const { editions } = await storage.log();
+    const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;
+    if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
+    const published = await storage.open(target);
+    if (!editions.some(({ edition }) => edition === target))
+      throw new CommandError(`${target} was never published`);
+    if ((await storage.prerendered(published)) === null) {
+      throw new CommandError(
+        `${target} cannot be served: its prerendered files were removed (SNAPSHOT_KEEP)`,
+      );
+    }
+    await storage.serve(target);
+    return target;
+  });
 }

@@ -27,6 +27,7 @@ import { yearOf } from '../lake/projection-rule.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import { scrub } from './scrub.ts';
 import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
@@ -143,6 +144,8 @@ async function traceFigures(
 export interface Verification {
   snapshot: string;
   files: number;
+  /** Objects of all snapshots. */
+  objects: number;
   /** Indicators whose every observation was found in the lake. */
   traced: number;
   /** Indicators that were ingested or curated again since, so the lake has a newer edition. */
@@ -150,11 +153,11 @@ export interface Verification {
 }
 
 /**
- * Verifies the served snapshot against its manifest, the lake and the publication rules.
- * @throws {SnapshotError} for the first failure; {CommandError} when no snapshot is published.
+ * Verifies the stored objects of all snapshots, and the served one against the lake and the publication rules.
+ * @throws {SnapshotError} for the first failure, and for all objects that are missing or damaged; {CommandError} when no snapshot is published.
  */
 export async function verifyPublished(
-  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR'>,
+  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SNAPSHOT_KEEP'>,
   curated: Curated,
   now: number,
 ): Promise<Verification> {
@@ -165,7 +168,8 @@ export async function verifyPublished(
   const prerendered = await storage.prerendered(published);
   if (prerendered === null) throw new SnapshotError('the list of prerendered files is missing');
   const files = { ...published.kept, ...prerendered };
-  await verifyFiles(storage, files);
+  const { objects, damaged } = await scrub(storage, { keep: settings.SNAPSHOT_KEEP });
+  if (damaged.length > 0) throw new SnapshotError(damaged.join('\n'));
   const plan = await planSnapshot(settings.LAKE_DIR, curated, new Map(), yearOf(now));
   const unchanged = plan.indicators.filter(
     (one) => published.kept[observationsFile(one.id)]?.inputs === one.inputs,
@@ -184,6 +188,7 @@ export async function verifyPublished(
   return {
     snapshot: id,
     files: Object.keys(files).length,
+    objects,
     traced: unchanged.length,
     outdated: observed - unchanged.length,
   };

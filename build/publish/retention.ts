@@ -1,0 +1,196 @@
+/**
+ * Removes objects that nothing needs. Kept files stay for ever; prerendered ones are kept for the newest snapshots.
+ *
+ * Every caller holds the lock of the build. The list of a snapshot's prerendered files is removed before the files, so a
+ * snapshot whose removal was interrupted is never served again; the next run removes the rest.
+ */
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { editionChanges, type FileRef, OBJECTS, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import { describeError } from '../runtime/machine-fault.ts';
+import type { Published, SnapshotStorage } from './snapshot-storage.ts';
+
+export interface Garbage {
+  /** Objects that nothing needs. */
+  objects: FileRef[];
+  bytes: number;
+  /** Snapshots that lose their prerendered files, oldest first. */
+  snapshots: string[];
+}
+
+/** The snapshots that keep their prerendered files: the served one and the newest `keep`, and never fewer than two. */
+async function renderedSnapshots(storage: SnapshotStorage, keep: number): Promise<Set<string>> {
+  const current = await storage.currentId();
+  const others = (await storage.ids()).filter((id) => id !== current);
+  const newest = others.slice(-Math.max(1, keep - 1));
+  return new Set(current === null ? newest : [...newest, current]);
+}
+
+/** Reads lists of files, each once: most snapshots share most of theirs. */
+class NamedObjects {
+  /** What an object is, by hash: its name in the first snapshot that has it. */
+  readonly objects = new Map<string, string>();
+  readonly #storage: SnapshotStorage;
+  readonly #read = new Set<string>();
+
+  constructor(storage: SnapshotStorage) {
+    this.#storage = storage;
+  }
+
+  add({ sha256 }: FileRef, what: string): void {
+    if (!this.objects.has(sha256)) this.objects.set(sha256, what);
+  }
+
+  async addList(ref: FileRef, what: string, snapshot: string): Promise<void> {
+    if (this.#read.has(ref.sha256)) return;
+    this.#read.add(ref.sha256);
+    this.add(ref, what);
+    for (const [name, file] of Object.entries(await this.#storage.readList(ref))) {
+      this.add(file, `${name} of ${snapshot}`);
+    }
+  }
+
+  /** What changed in an edition, and its revisions. */
+  async addChanges(ref: FileRef, what: string, snapshot: string): Promise<void> {
+    this.add(ref, what);
+    const text = await readFile(this.#storage.pathOf(ref), 'utf8');
+    for (const [id, { file }] of Object.entries(editionChanges.parse(JSON.parse(text)).revised)) {
+      this.add(file, `the revisions of ${id} in ${snapshot}`);
+    }
+  }
+}
+
+/**
+ * All objects that manifests and log name, but for prerendered files beyond the retention. Says what each is, by hash.
+ * @throws {CommandError} when something that names objects cannot be read.
+ */
+export async function neededObjects(storage: SnapshotStorage, keep: number): Promise<Map<string, string>> {
+  const rendered = await renderedSnapshots(storage, keep);
+  const named = new NamedObjects(storage);
+  const read = async (what: string, reading: (what: string) => Promise<void>): Promise<void> => {
+    await reading(what).catch((cause: unknown) => {
+      throw new CommandError(`${what} cannot be read: ${describeError(cause)}`);
+    });
+  };
+  for (const id of await storage.sealedIds()) {
+    const manifest = await storage.manifest(id);
+    for (const [name, ref] of Object.entries(manifest.kept)) named.add(ref, `${name} of ${id}`);
+    for (const [provider, ref] of Object.entries(manifest.providers)) {
+      await read(`the list of ${provider} of ${id}`, (what) => named.addList(ref, what, id));
+    }
+    const isRendered = rendered.has(id) && (await storage.prerendered({ manifest })) !== null;
+    if (isRendered) await named.addList(manifest.prerendered, `the list of prerendered files of ${id}`, id);
+  }
+  for (const { edition, changes } of (await storage.log()).editions) {
+    if (changes) await read(`what changed in ${edition}`, (what) => named.addChanges(changes, what, edition));
+  }
+  return named.objects;
+}
+
+/** The prerendered files of snapshots beyond the retention. */
+async function outdatedFiles(
+  storage: SnapshotStorage,
+  keep: number,
+): Promise<{ lists: FileRef[]; files: FileRef[]; snapshots: string[] }> {
+  const rendered = await renderedSnapshots(storage, keep);
+  const outdated = { lists: [] as FileRef[], files: [] as FileRef[], snapshots: [] as string[] };
+  for (const id of await storage.ids()) {
+    if (rendered.has(id)) continue;
+    const manifest = await storage.manifest(id);
+    const files = await storage.prerendered({ manifest });
+    if (files === null) continue;
+    outdated.snapshots.push(id);
+    outdated.lists.push(manifest.prerendered);
+    outdated.files.push(...Object.values(files));
+  }
+  return outdated;
+}
+
+/** All objects on disk. */
+async function storedObjects(storage: SnapshotStorage): Promise<FileRef[]> {
+  const root = join(storage.directory, OBJECTS);
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async ({ parentPath, name }) => ({
+        sha256: name,
+        bytes: (await stat(join(parentPath, name))).size,
+      })),
+  );
+}
+
+const bySize = (objects: readonly FileRef[]): number => objects.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Objects that nothing needs. Changes nothing. @throws {CommandError} when it cannot be known. */
+async function findGarbage(storage: SnapshotStorage, keep: number): Promise<Garbage> {
+  const needed = await neededObjects(storage, keep);
+  const { lists, snapshots } = await outdatedFiles(storage, keep);
+  const isList = new Set(lists.map(({ sha256 }) => sha256));
+  const objects = (await storedObjects(storage))
+    .filter(({ sha256 }) => !needed.has(sha256))
+    .sort((a, b) => Number(isList.has(b.sha256)) - Number(isList.has(a.sha256)));
+  return { objects, bytes: bySize(objects), snapshots };
+}
+
+async function removeObjects(storage: SnapshotStorage, objects: readonly FileRef[]): Promise<void> {
+  for (const ref of objects) await rm(storage.pathOf(ref), { force: true });
+}
+
+/**
+ * Finds what nothing needs, and removes it if so asked. The objects of a running build are named later, so there is none
+ * meanwhile.
+ * @throws {LockHeldError} while a build is running; {CommandError} when it cannot be known what is needed.
+ */
+export async function collectGarbage(
+  storage: SnapshotStorage,
+  keep: number,
+  isRemoved: boolean,
+): Promise<Garbage> {
+  const lock = await acquireLock(storage.lockFile, 'the snapshot');
+  try {
+    await storage.clean();
+    return await storage.whilePointerStays(async () => {
+      const garbage = await findGarbage(storage, keep);
+      if (isRemoved) await removeObjects(storage, garbage.objects);
+      return garbage;
+    });
+  } finally {
+    await lock.release();
+  }
+}
+
+/**
+ * Removes prerendered files beyond the retention, and the directories of migrated snapshots.
+ * @returns the snapshots that lost their files.
+ */
+export async function prune(storage: SnapshotStorage, keep: number): Promise<string[]> {
+  await removeOldLayout(storage);
+  return storage.whilePointerStays(() => pruneRendered(storage, keep));
+}
+
+async function pruneRendered(storage: SnapshotStorage, keep: number): Promise<string[]> {
+  const { lists, files, snapshots } = await outdatedFiles(storage, keep);
+  if (snapshots.length === 0) return [];
+  const needed = await neededObjects(storage, keep);
+  const objects = [...lists, ...files].filter(({ sha256 }) => !needed.has(sha256));
+  await removeObjects(storage, objects);
+  return snapshots;
+}
+
+/** Directories of an earlier version: gateways of that version have a new snapshot by now. */
+async function removeOldLayout(storage: SnapshotStorage): Promise<void> {
+  const published = new Set(await storage.ids());
+  const names = await readdir(storage.directory);
+  for (const name of names.filter((one) => SNAPSHOT_ID.test(one) && published.has(one))) {
+    await rm(join(storage.directory, name), { recursive: true, force: true });
+  }
+}
+
+/** What a snapshot alone needs: the bytes of its kept files that its base does not have. */
+export const ownBytes = ({ kept }: Published, base: Published | null): number => {
+  const shared = new Set(Object.values(base?.kept ?? {}).map(({ sha256 }) => sha256));
+  return bySize(Object.values(kept).filter(({ sha256 }) => !shared.has(sha256)));
+};
