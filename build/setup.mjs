@@ -1,5 +1,5 @@
 /**
- * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser (test), a first snapshot (start).
+ * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser and pip (test), a first snapshot (start).
  *
  * Plain JavaScript without dependencies: it runs before anything is installed, under any Node. Each step does nothing
  * when nothing is missing, and announces what it installs. Without permission to install, it exits 1 with the command.
@@ -102,6 +102,7 @@ if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
   missing.push({ debian: 'redis-server', brew: 'redis' });
 if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
   missing.push({ debian: 'chromium', brew: 'chromium' });
+if (task === 'test' && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
 if (missing.length > 0) install(missing);
 
 const pointer = join(snapshots, 'current');

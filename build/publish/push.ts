@@ -5,14 +5,13 @@
  * the target as it was but for objects and manifests that nothing names yet; a repeated push goes on from there.
  */
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
-  type FileRef,
   type LogEntry,
   manifestPath,
   OBJECTS,
@@ -21,8 +20,8 @@ import {
   publicationLog,
 } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
-import { namedObjects } from './named-objects.ts';
 import type { PushTarget } from './push-target.ts';
+import { neededObjects } from './retention.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 
 const UPLOADS = 8;
@@ -60,28 +59,27 @@ export async function push(
     throw new CommandError(`the served snapshot ${edition} is not in the log`);
   }
   await refuseOtherLog(target, editions);
-  const newest = editions.slice(-keep).map((entry) => entry.edition);
-  const named = await namedObjects(storage, editions, new Set([...newest, edition]));
-  const { prerendered } = (await storage.open(edition)).manifest;
-  named.set(prerendered.sha256, prerendered);
+  const needed = await neededObjects(storage, keep);
+  const { prerendered } = await storage.manifest(edition);
+  needed.set(prerendered.sha256, `the list of prerendered files of ${edition}`);
   const held = await target.list(OBJECTS);
-  const missing = [...named.values()].filter((ref) => held.get(objectPath(ref.sha256)) !== ref.bytes);
-  await inParallel(missing, UPLOADS, async (ref) => {
+  const uploaded = { objects: 0, bytes: 0 };
+  await inParallel(needed, UPLOADS, async ([sha256, what]) => {
     signal?.throwIfAborted();
-    await target.write(objectPath(ref.sha256), await readVerified(storage, ref), ref.sha256);
+    if (held.get(objectPath(sha256)) === (await sizeOf(storage, sha256, what))) return;
+    const content = await readVerified(storage, sha256, what);
+    await target.write(objectPath(sha256), content, sha256);
+    uploaded.objects += 1;
+    uploaded.bytes += content.length;
   });
   const manifests = await pushManifests(storage, target, editions, signal);
   await writeIfDifferent(target, PUBLICATION_LOG, logText);
   await writeIfDifferent(target, CURRENT_POINTER, Buffer.from(edition));
-  const removed = removeOthers ? await removeUnnamed(target, held.keys(), named) : 0;
+  const removed = removeOthers ? await removeOther(target, held.keys(), needed) : 0;
   return {
     ...{ target: target.name, edition },
-    uploaded: {
-      objects: missing.length,
-      bytes: missing.reduce((sum, { bytes }) => sum + bytes, 0),
-      manifests,
-    },
-    ...{ present: named.size - missing.length, removed },
+    uploaded: { ...uploaded, manifests },
+    ...{ present: needed.size - uploaded.objects, removed },
   };
 }
 
@@ -97,13 +95,21 @@ async function refuseOtherLog(target: PushTarget, editions: readonly LogEntry[])
   );
 }
 
-async function readVerified(storage: SnapshotStorage, ref: FileRef): Promise<Buffer> {
-  const content = await readFile(storage.pathOf(ref)).catch((error: NodeJS.ErrnoException) => {
+function whenAbsent(what: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
     if (error.code !== 'ENOENT') throw error;
-    throw new CommandError(`the object ${ref.sha256} is missing; nothing new is visible at the target`);
-  });
-  if (content.length === ref.bytes && hash('sha256', content) === ref.sha256) return content;
-  throw new CommandError(`the object ${ref.sha256} is damaged; nothing new is visible at the target`);
+    throw new CommandError(`${what} is missing; nothing new is visible at the target`);
+  };
+}
+
+async function sizeOf(storage: SnapshotStorage, sha256: string, what: string): Promise<number> {
+  return (await stat(storage.pathOf({ sha256 })).catch(whenAbsent(what))).size;
+}
+
+async function readVerified(storage: SnapshotStorage, sha256: string, what: string): Promise<Buffer> {
+  const content = await readFile(storage.pathOf({ sha256 })).catch(whenAbsent(what));
+  if (hash('sha256', content) === sha256) return content;
+  throw new CommandError(`${what} is damaged; nothing new is visible at the target`);
 }
 
 async function pushManifests(
@@ -129,13 +135,13 @@ async function writeIfDifferent(target: PushTarget, path: string, content: Buffe
 }
 
 /** Removes prerendered files of old editions and what was withheld. */
-async function removeUnnamed(
+async function removeOther(
   target: PushTarget,
   held: Iterable<string>,
-  named: ReadonlyMap<string, FileRef>,
+  needed: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const needed = new Set([...named.keys()].map(objectPath));
-  const others = [...held].filter((path) => !needed.has(path));
+  const paths = new Set([...needed.keys()].map(objectPath));
+  const others = [...held].filter((path) => !paths.has(path));
   await inParallel(others, UPLOADS, (path) => target.remove(path));
   return others.length;
 }

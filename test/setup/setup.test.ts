@@ -38,7 +38,7 @@ describe('build/setup.mjs', () => {
   it('names what is missing and exits with 1 without a package manager', () => {
     expect(setUp('test', [bare])).toEqual({
       status: 1,
-      said: 'setup: missing: redis-server chromium. Install with your package manager, then try again\n',
+      said: 'setup: missing: redis-server chromium python3-pip. Install with your package manager, then try again\n',
     });
   });
 
@@ -68,6 +68,15 @@ describe('build/setup.mjs', () => {
     expect(first.said).toContain('migrated 4 snapshots');
     expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
     await world.remove();
+  });
+
+  it('publishes no starter data where an origin is followed', () => {
+    const environment = {
+      REDIS_URL: 'redis://127.0.0.1:1',
+      VAR_DIR: dir,
+      SNAPSHOT_ORIGIN: 'https://a.example',
+    };
+    expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
   });
 
   it('announces what Homebrew will install, and reports a failure', async () => {
