@@ -93,7 +93,12 @@ export const HEADERS: Json = {
   'X-Credits-Remaining': header('The balance after it; with a key only', integer, 1000),
   'Retry-After': header('Seconds after which to try again', integer, 30),
   'Content-Disposition': header('CSV only: a file name', string),
-  Link: header('CSV only: the licence, when it has an address', string),
+  Link: header(
+    'The licence of a CSV file, when it has an address; for a former id, the same call by the id of today',
+    string,
+  ),
+  Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)', string),
+  Sunset: header('For a former id: when it answers no more, if that is decided (RFC 8594)', string),
   'X-Attribution': header(
     'CSV only: the credit line to publish, percent-encoded where it is not ASCII',
     string,

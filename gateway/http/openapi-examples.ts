@@ -60,7 +60,14 @@ export async function readExamples(snapshot: Snapshot | null): Promise<Examples>
 
 type Call = Record<string, ParameterExample>;
 
-function exampleCalls({ indicator, countries, from, to, value }: ExampleValues): Record<string, Call> {
+function exampleCalls({
+  indicator,
+  revised,
+  countries,
+  from,
+  to,
+  value,
+}: ExampleValues): Record<string, Call> {
   const [country] = countries;
   if (!country) return {};
   const { region, income_group } = country;
@@ -70,6 +77,7 @@ function exampleCalls({ indicator, countries, from, to, value }: ExampleValues):
     listIndicators: { q: indicator.name, topic: indicator.topic, provider: indicator.provider.id },
     getIndicator: { indicator_id: indicator.id },
     getRanking: { indicator: indicator.id, year: to },
+    getRevisions: { indicator: revised },
     getData: { indicator: indicator.id, countries: countries.map(({ iso3 }) => iso3).join(','), from, to },
     verifyClaims: {
       claim: [to, to - 1].map((year) => [indicator.id, country.iso3, year, value].join(',')),
@@ -82,6 +90,17 @@ async function answersOf(
   call: Call,
   snapshot: Snapshot,
 ): Promise<Record<string, unknown>> {
+  const content = await contentOf(operation, call, snapshot);
+  if (content === null) return {};
+  const others = (operation.otherFormats ?? []).map(async ({ name }) => {
+    const other = await contentOf(operation, { ...call, format: name }, snapshot);
+    return other?.kind === 'document' ? [[name, shortText(other.json)] as const] : [];
+  });
+  return { ...(await bodies(content, snapshot)), ...Object.fromEntries((await Promise.all(others)).flat()) };
+}
+
+/** Null for a call that is refused. */
+async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): Promise<Content | null> {
   const sent = Object.entries(call).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, String(one)]),
   );
@@ -89,10 +108,9 @@ async function answersOf(
   const path = Object.fromEntries(sent.filter(isInPath));
   const query = new URLSearchParams(sent.filter((one) => !isInPath(one)));
   const reading = parameterReader(operation.query)(parseQueryString(query.toString()));
-  if (!reading.ok) return {};
+  if (!reading.ok) return null;
   const planned = await operation.plan({ snapshot, path, query: reading.values });
-  if (planned.kind === 'refused') return {};
-  return bodies(await planned.produce(CALLER), snapshot);
+  return planned.kind === 'refused' ? null : planned.produce(CALLER);
 }
 
 async function bodies(content: Content, { routes }: Snapshot): Promise<Record<string, unknown>> {

@@ -160,6 +160,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   if (formats.some(({ extension }) => extension !== null)) {
     names.push('Content-Disposition', 'Link', 'X-Attribution');
   }
+  if (operation.errors.includes('indicator_not_found')) names.push('Deprecation', 'Sunset', 'Link');
   const json = { schema: schemaRef(answerName(operation)), ...exampleOf(answers.json) };
   const others = formats.flatMap(({ name, mediaType, documentation }) =>
     documentation === null
@@ -174,10 +175,16 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
           ],
         ],
   );
+  const otherFormats = (operation.otherFormats ?? []).map(
+    ({ name, mediaType, documentation: description }) => [
+      mediaType.split(';', 1)[0] ?? mediaType,
+      { schema: { type: 'string', description }, ...exampleOf(answers[name]) },
+    ],
+  );
   return {
     description: operation.summary,
     headers: headerRefs([...names, ...KEYED_HEADERS]),
-    content: { 'application/json': json, ...Object.fromEntries(others) },
+    content: { 'application/json': json, ...Object.fromEntries([...others, ...otherFormats]) },
   };
 }
 

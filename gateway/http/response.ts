@@ -12,6 +12,7 @@ import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { headerAddress, headerText } from './header-text.ts';
+import { renameHeaders } from './rename-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
 import { slowClients } from './slow-clients.ts';
 
@@ -36,6 +37,8 @@ export interface Representation {
 
 /** Request headers that decide the representation. */
 export interface Preferences {
+  /** As sent. */
+  url: string;
   acceptEncoding: string | undefined;
   ifNoneMatch: string | undefined;
   /** Answers of cacheable operations carry entity tags. */
@@ -59,18 +62,16 @@ export function represent(
   edition?: Pick<Edition, 'id'>,
 ): Representation | Promise<Representation> {
   const id = edition?.id ?? null;
-  if (content.kind === 'file') return representFile(content.path, preferences, snapshot);
+  const renamed = content.alias === undefined ? [] : renameHeaders(content.alias, preferences.url);
+  if (content.kind === 'file') return representFile(content.path, renamed, preferences, snapshot);
   if (content.kind === 'document') {
-    return representBytes(
-      [content.json],
-      { type: JSON_TYPE, headers: [], isCompressible: true, edition: id },
-      preferences,
-    );
+    const { json, mediaType: type = JSON_TYPE } = content;
+    return representBytes([json], { type, headers: renamed, isCompressible: true, edition: id }, preferences);
   }
   const { table, format } = content;
   const encoder = encoderFor(format);
   const { mediaType: type, extension, isCompressible } = encoder;
-  const headers = extension === null ? [] : downloadHeaders(table, extension);
+  const headers = [...renamed, ...(extension === null ? [] : downloadHeaders(table, extension))];
   const chunks = encoder.encode(table);
   const finish = (made: Buffer[]) =>
     representBytes(made, { type, headers, isCompressible, edition: id }, preferences);
@@ -88,12 +89,13 @@ function downloadHeaders({ indicator }: DataTable, extension: string): string[] 
 
 function representFile(
   path: string,
+  headers: readonly string[],
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
   { routes }: Snapshot,
 ): Representation | Promise<Representation> {
   const encoding = chooseEncoding(acceptEncoding);
   const tag = isTagged ? routes.tag(path, encoding) : null;
-  const form: Form = { type: JSON_TYPE, headers: [], encoding, tag, edition: null };
+  const form: Form = { type: JSON_TYPE, headers, encoding, tag, edition: null };
   if (isNotModified(form, ifNoneMatch)) return notModified(form);
   const bytes = routes.bytes(path, encoding);
   return bytes instanceof Promise ? bytes.then((whole) => ok(form, [whole])) : ok(form, [bytes]);

@@ -14,6 +14,11 @@ const isoTimestamp = z.iso.datetime({ offset: true });
 const UNESCAPED_PLUS = / (\d{2}:\d{2})$/;
 
 export const asOf = () =>
+  momentOrEdition(
+    'Answers with the data of that time: a date (its end, UTC), a timestamp with UTC offset, or the id of a snapshot',
+  );
+
+export const momentOrEdition = (description: string) =>
   text()
     .transform((raw, ctx): AsOf => {
       const sent = raw.replace(UNESCAPED_PLUS, '+$1');
@@ -24,9 +29,7 @@ export const asOf = () =>
       const expected = 'a date (YYYY-MM-DD), a timestamp with UTC offset, or the id of a snapshot';
       return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
     })
-    .describe(
-      'Answers with the data of that time: a date (its end, UTC), a timestamp with UTC offset, or the id of a snapshot',
-    )
+    .describe(description)
     .meta({ type: 'string', examples: ['2026-11-20'] });
 
 /** `as_of` as `meta` repeats it. */

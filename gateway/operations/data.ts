@@ -5,59 +5,17 @@ import { DEFAULT_FORMAT, FORMATS } from '../encoders/registry.ts';
 import { asOf, asOfEcho } from './as-of.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { type Content, defineOperation, type Planned, refused, sentOnly } from './operation.ts';
-import { fail, integer, oneOf, text } from './parameters.ts';
-import type { Failure } from './validation.ts';
-
-const COUNTRIES_MAX = 300;
-const THREE_LETTERS = /^[A-Za-z]{3}$/;
-
-/** Distinct codes in the order sent. A blank list is an error, so that it never means the whole indicator. */
-const countryList = text()
-  .transform((sent, ctx): string[] => {
-    const codes = sent.split(',').map((code) => code.trim());
-    const failures = codes.flatMap((code, at): Failure[] =>
-      THREE_LETTERS.test(code)
-        ? []
-        : [
-            {
-              type: 'string_pattern_mismatch',
-              ctx: { expected: 'a code of three letters' },
-              input: code,
-              at,
-            },
-          ],
-    );
-    if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
-    const distinct = [...new Set(codes.map((code) => code.toUpperCase()))];
-    if (distinct.length <= COUNTRIES_MAX) return distinct;
-    return fail(ctx, {
-      type: 'too_long',
-      ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
-    });
-  })
-  .meta({ type: 'string' });
-
-const indicatorText = text().transform((sent, ctx) =>
-  sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,
-);
+import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from './operation.ts';
+import { oneOf } from './parameters.ts';
+import { checkYears, selection } from './selection.ts';
 
 const query = z
   .object({
-    indicator: indicatorText.describe('Indicator id').meta({ type: 'string', minLength: 1 }),
-    countries: countryList
-      .optional()
-      .describe(`ISO 3166-1 alpha-3 codes separated by commas, at most ${COUNTRIES_MAX}; default all`),
-    from: integer().optional().describe('First year, inclusive'),
-    to: integer().optional().describe('Last year, inclusive'),
+    ...selection,
     format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
     as_of: asOf().optional(),
   })
-  .superRefine(({ from, to }, ctx) => {
-    if (from === undefined || to === undefined || from <= to) return;
-    const failure: Failure = { type: 'value_error', ctx: { error: 'from must not be after to' } };
-    ctx.addIssue({ code: 'custom', path: ['from'], params: { failure } });
-  });
+  .superRefine(checkYears);
 
 export const data = defineOperation({
   name: 'getData',
@@ -88,10 +46,14 @@ export const data = defineOperation({
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { indicator: id, countries, from, to, format, as_of } }): Promise<Planned> {
+  async plan({
+    snapshot,
+    query: { indicator: asked, countries, from, to, format, as_of },
+  }): Promise<Planned> {
+    const { id, alias } = snapshot.editions.resolve(asked);
     const found = snapshot.indicator(id);
     const item = found instanceof Promise ? await found : found;
-    if (!item) return indicatorNotFound(id);
+    if (!item) return indicatorNotFound(asked);
     const { record: indicator } = item;
     if (indicator.access_tier === 'display') return refused('export_restricted');
     const rows = await snapshot.observations.select(id, { countries: countries?.toSorted(), from, to });
@@ -111,6 +73,7 @@ export const data = defineOperation({
       table: { indicator, rows, meta },
       format: format ?? DEFAULT_FORMAT,
     };
-    return { kind: 'plan', price: Math.max(1, rows.count), rows: rows.count, produce: () => content };
+    const price = Math.max(1, rows.count);
+    return underAlias({ kind: 'plan', price, rows: rows.count, produce: () => content }, alias);
   },
 });

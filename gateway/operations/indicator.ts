@@ -18,6 +18,7 @@ import {
   type Refused,
   refused,
   sentOnly,
+  underAlias,
   withMeta,
 } from './operation.ts';
 
@@ -44,11 +45,12 @@ export const indicator = defineOperation({
   errors: ['indicator_not_found', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
   plan({ snapshot, path, query }): Planned | Promise<Planned> {
-    const id = path.indicator_id ?? '';
+    const asked = path.indicator_id ?? '';
+    const { id, alias } = snapshot.editions.resolve(asked);
     const found = snapshot.indicator(id);
-    return found instanceof Promise
-      ? found.then((entry) => planDetail(snapshot, id, entry, query))
-      : planDetail(snapshot, id, found, query);
+    const plan = (entry: CatalogueEntry | undefined): Planned =>
+      entry === undefined ? indicatorNotFound(asked) : underAlias(planDetail(snapshot, id, query), alias);
+    return found instanceof Promise ? found.then(plan) : plan(found);
   },
 });
 
@@ -57,13 +59,7 @@ interface Sent {
   as_of?: AsOf | undefined;
 }
 
-function planDetail(
-  snapshot: Edition,
-  id: string,
-  entry: CatalogueEntry | undefined,
-  { include, as_of }: Sent,
-): Planned {
-  if (entry === undefined) return indicatorNotFound(id);
+function planDetail(snapshot: Edition, id: string, { include, as_of }: Sent): Planned {
   if (include === undefined && as_of === undefined) return freeFile(indicatorFile(id));
   const produce = async (): Promise<Content> => {
     const body = await snapshot.indicatorBody(id);

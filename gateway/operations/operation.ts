@@ -6,6 +6,7 @@
  * only then calls `produce`.
  */
 import type { z } from 'zod';
+import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Edition, EditionQuery } from '../snapshot/edition.ts';
@@ -25,13 +26,16 @@ export interface Caller {
 }
 
 /** The result of an operation before it is encoded for a transport. */
-export type Content =
-  /** A prerendered JSON file of the served snapshot. */
-  | { kind: 'file'; path: string }
-  /** A finished JSON document. */
-  | { kind: 'document'; json: Buffer }
+export type Content = {
+  /** The indicator was asked for by a former id. */
+  alias?: IndicatorAlias;
+} & (
+  | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
+  /** A finished document, JSON unless `mediaType` says otherwise. */
+  | { kind: 'document'; json: Buffer; mediaType?: string }
   /** Rows for the encoder named `format`. */
-  | { kind: 'table'; table: DataTable; format: string };
+  | { kind: 'table'; table: DataTable; format: string }
+);
 
 /** Observations of one indicator with what every format says about them. */
 export interface DataTable {
@@ -100,6 +104,8 @@ export interface Operation<Query = unknown> {
   answer: z.ZodType;
   /** Encoders that `format` may name; none where the answer is always a JSON document. */
   formats?: readonly string[];
+  /** What `format` may give besides JSON and the formats of encoders. */
+  otherFormats?: readonly { name: string; mediaType: string; documentation: string }[];
   /** Errors beyond those that every operation of its kind has. */
   errors: readonly ErrorCode[];
   /** The edition that is asked for; absent where only the served one answers. */
@@ -128,6 +134,12 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
   kind: 'refused',
   error: message === undefined ? { code } : { code, message },
 });
+
+/** The plan, naming the former id by which the indicator was asked for. */
+export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
+  if (alias === null || planned.kind === 'refused') return planned;
+  return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), alias }) };
+}
 
 /** A whole body, `{ data, meta }`, with more members in `meta`. */
 export function withMeta(body: Buffer, more: Record<string, unknown>): Content {

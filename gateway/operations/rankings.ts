@@ -6,7 +6,15 @@ import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../snapshot/indicator-
 import { asOf, asOfEcho } from './as-of.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { type AsOf, type Content, defineOperation, type Planned, refused, withMeta } from './operation.ts';
+import {
+  type AsOf,
+  type Content,
+  defineOperation,
+  type Planned,
+  refused,
+  underAlias,
+  withMeta,
+} from './operation.ts';
 import { fail, text } from './parameters.ts';
 
 const PRICE = 1;
@@ -59,16 +67,19 @@ export const rankings = defineOperation({
   errors: ['indicator_not_found', 'not_rankable', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
-    const id = path.indicator ?? '';
+    const asked = path.indicator ?? '';
+    const { id, alias } = snapshot.editions.resolve(asked);
     const found = snapshot.indicator(id);
     const item = found instanceof Promise ? await found : found;
-    if (!item) return indicatorNotFound(id);
+    if (!item) return indicatorNotFound(asked);
     if (item.record.no_rank) return refused('not_rankable');
-    const asked = query.year ?? LATEST;
-    const resolved = asked === LATEST ? latestYear(item.record, snapshot.generatedAt) : asked;
+    const sent = query.year ?? LATEST;
+    const resolved = sent === LATEST ? latestYear(item.record, snapshot.generatedAt) : sent;
+    const plan = (rows: number, json: () => Buffer): Planned =>
+      underAlias(planOf(rows, json, query.as_of), alias);
     const cacheKey = `${id} ${resolved}`;
     const cached = snapshot.rankings.get(cacheKey);
-    if (cached) return planOf(cached.rows, () => cached.json, query.as_of);
+    if (cached) return plan(cached.rows, () => cached.json);
     const columns = await snapshot.observations.year(id, resolved);
     const { countries: all } = snapshot;
     const isHeld = all.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
@@ -78,7 +89,7 @@ export const rankings = defineOperation({
       snapshot.rankings.set(cacheKey, { json, rows });
       return json;
     };
-    return planOf(rows, make, query.as_of);
+    return plan(rows, make);
   },
 });
 

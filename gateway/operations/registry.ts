@@ -1,14 +1,17 @@
 /** Every public operation. Adapters derive their routes, tools and documentation from this list. */
+import { changes } from './changes.ts';
 import { countries } from './countries.ts';
 import { country } from './country.ts';
 import { coverage } from './coverage.ts';
 import { data } from './data.ts';
+import { editions } from './editions.ts';
 import { freshness } from './freshness.ts';
 import { indicator } from './indicator.ts';
 import { indicators } from './indicators.ts';
 import type { Operation } from './operation.ts';
 import { ping } from './ping.ts';
 import { rankings } from './rankings.ts';
+import { revisions } from './revisions.ts';
 import { topics } from './topics.ts';
 import { usage } from './usage.ts';
 import { verify } from './verify.ts';
@@ -21,8 +24,11 @@ export const OPERATIONS: readonly Operation[] = [
   topics,
   freshness,
   coverage,
+  editions,
+  changes,
   rankings,
   data,
+  revisions,
   verify,
   usage,
   ping,

@@ -59,7 +59,7 @@ export class ClosedEdition implements Edition {
     this.countries = shown.map((record) => ({ record, json: JSON.stringify(record) }));
     this.countriesByCode = new Map(shown.map((record) => [record.iso3, record]));
     const codes = shown.length === countries.length ? null : [...this.countriesByCode.keys()].sort();
-    this.observations = new Observations(files, shared.observations, codes);
+    this.observations = new Observations(files, shared.observations, codes, (id) => this.#heldAs(id));
     this.rankings = new ByteCache(BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.#files = files;
     this.#shared = shared;
@@ -81,8 +81,21 @@ export class ClosedEdition implements Edition {
   }
 
   async indicator(id: string): Promise<CatalogueEntry | undefined> {
-    const entry = (await catalogueEntries(this.#files, providerOf(id))).get(id);
+    const own = await this.#heldAs(id);
+    const entry = (await catalogueEntries(this.#files, providerOf(own))).get(own);
     return entry && this.#today.govern(entry);
+  }
+
+  /** The id that an indicator had, by its id of today. */
+  #heldAs(id: string): string | Promise<string> {
+    const names = this.#today.aliases.names(id);
+    return names.length === 1 ? id : this.#firstHeld(names);
+  }
+
+  async #firstHeld(names: readonly string[]): Promise<string> {
+    for (const name of names)
+      if ((await catalogueEntries(this.#files, providerOf(name))).has(name)) return name;
+    return names[0] ?? '';
   }
 
   wholeCatalogue(): Promise<Catalogue> {
@@ -116,7 +129,9 @@ export class ClosedEdition implements Edition {
   }
 
   async additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {
-    const own = await this.#added.load(words, ids);
+    const held = new Map(await Promise.all(ids.map(async (id) => [id, await this.#heldAs(id)] as const)));
+    const lists = await this.#added.load(words, [...held.values()]);
+    const own: LoadedLists = { json: (word, id) => lists.json(word, held.get(id) ?? id) };
     return governedLists(own, words, ids, this.#today);
   }
 
@@ -134,10 +149,12 @@ export class ClosedEdition implements Edition {
 
   /** Those that may be published today. */
   async #related(id: string): Promise<RelatedEntry[]> {
-    const relations = await this.#files.json<Record<string, RelatedEntry[]>>(relationsFile(providerOf(id)));
+    const own = await this.#heldAs(id);
+    const relations = await this.#files.json<Record<string, RelatedEntry[]>>(relationsFile(providerOf(own)));
     const shown: RelatedEntry[] = [];
-    for (const entry of relations?.[id] ?? [])
-      if ((await this.#today.of(entry.id)) !== undefined) shown.push(entry);
+    for (const entry of relations?.[own] ?? [])
+      if ((await this.#today.of(entry.id)) !== undefined)
+        shown.push({ ...entry, id: this.#today.idOf(entry.id) });
     return shown;
   }
 
@@ -145,7 +162,7 @@ export class ClosedEdition implements Edition {
   async #topicsOf(iso3: string): Promise<Record<string, TopicItem[]>> {
     const catalogue = await this.wholeCatalogue();
     const items = (await this.#latestOf(iso3)).flatMap((row) => {
-      const entry = catalogue.indicators.get(row.indicator);
+      const entry = catalogue.indicators.get(this.#today.idOf(row.indicator));
       return entry === undefined ? [] : [{ row, entry }];
     });
     items.sort(

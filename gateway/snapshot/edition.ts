@@ -4,14 +4,16 @@
  * The served one is a `Snapshot`, which has most answers ready. Any other is a `ClosedEdition`, which computes them.
  */
 import type { AdditionWord } from '../../data/schema/additions.ts';
+import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord } from '../../data/schema/records.ts';
-import type { LogEntry } from '../../data/schema/snapshot.ts';
+import type { EditionChanges, LogEntry } from '../../data/schema/snapshot.ts';
 import type { LoadedLists } from './added-lists.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
 import type { CountryItems } from './country-items.ts';
 import type { Observations } from './observations.ts';
 import type { EarlierFigure } from './revision-index.ts';
+import type { AskedRevisions, Revision } from './revisions.ts';
 
 export interface Edition {
   readonly id: string;
@@ -24,7 +26,9 @@ export interface Edition {
   readonly rankings: ByteCache<RankingDocument>;
   /** All editions, as the served one governs them. */
   readonly editions: Editions;
-  /** Undefined for an indicator that the edition does not have or that may not be published today. */
+  /**
+   * By the id of today. Undefined for an indicator that the edition does not have or that may not be published today.
+   */
   indicator(id: string): CatalogueEntry | undefined | Promise<CatalogueEntry | undefined>;
   wholeCatalogue(): Catalogue | Promise<Catalogue>;
   /** The JSON body of GET /indicators/{id}. The indicator exists. */
@@ -46,6 +50,23 @@ export interface RankingDocument {
 /** What an edition is asked for by: a moment, or its id. */
 export type EditionQuery = { moment_ms: number } | { id: string };
 
+/** What the editions of the chain changed, one after the other. @throws {SnapshotUnreadable} {QueryTimeout} {QueueFull} */
+export interface History {
+  /** What an edition changed, as far as it may be shown today. */
+  shownChanges(entry: LogEntry): Promise<EditionChanges>;
+  /** Those of some providers of which anything may be shown today. */
+  shownProviders(providers: Iterable<string>): Promise<ReadonlySet<string>>;
+  /** The newest record of an indicator, by its id of today; undefined when it may not be shown. */
+  newestRecord(id: string): Promise<CatalogueEntry | undefined>;
+  /** Every change of a figure, by country, year and edition. @param id of today. */
+  revisions(id: string, asked: AskedRevisions): Promise<Revision[]>;
+}
+
+export interface ResolvedId {
+  id: string;
+  alias: IndicatorAlias | null;
+}
+
 export interface Editions {
   /** All in the order in which they were added to the log. */
   readonly all: readonly LogEntry[];
@@ -55,6 +76,10 @@ export interface Editions {
   find(query: EditionQuery): LogEntry | undefined;
   /** What the chain's editions had for a figure before it was revised; newest first. @throws {SnapshotUnreadable} */
   earlierFigures(indicator: string, iso3: string, year: number): Promise<readonly EarlierFigure[]>;
+  /** What they changed. */
+  readonly history: History;
+  /** The id that an indicator has today, and the alias if another one was asked for. */
+  resolve(id: string): ResolvedId;
   /** @throws {QueueFull} {SnapshotUnreadable} */
   open(entry: Pick<LogEntry, 'edition'>): Edition | Promise<Edition>;
 }

@@ -6,8 +6,10 @@
 import { editionAt, servedChain } from '../../data/schema/editions.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { QueueFull } from '../errors.ts';
+import { sunsetOf } from './aliases.ts';
 import { ClosedEdition } from './closed-edition.ts';
-import type { Edition, EditionQuery, Editions } from './edition.ts';
+import type { Edition, EditionQuery, Editions, ResolvedId } from './edition.ts';
+import { EditionHistory } from './edition-history.ts';
 import { SnapshotDamaged } from './manifest.ts';
 import { SnapshotUnreadable } from './objects.ts';
 import { type EarlierFigure, RevisionIndex } from './revision-index.ts';
@@ -20,6 +22,7 @@ const OPEN_MAX = 4;
 const QUEUE_MAX = 64;
 
 export class EditionStore implements Editions {
+  readonly history: EditionHistory;
   readonly #served: ServedEdition;
   readonly #shared: SharedParts;
   readonly #today: TodaysTerms;
@@ -36,6 +39,7 @@ export class EditionStore implements Editions {
     this.#served = served;
     this.#shared = shared;
     this.#today = new TodaysTerms(served);
+    this.history = new EditionHistory(shared, this.#today, () => this.#chain);
     this.update(log);
   }
 
@@ -69,6 +73,16 @@ export class EditionStore implements Editions {
   find(query: EditionQuery): LogEntry | undefined {
     if (this.#chain.length === 0) throw new SnapshotUnreadable('the log of editions cannot be read');
     return 'id' in query ? this.#byId.get(query.id) : editionAt(this.#chain, query.moment_ms);
+  }
+
+  /** After its last day, an old id is unknown. */
+  resolve(id: string): ResolvedId {
+    const { aliases, generatedAt } = this.#served;
+    const alias = aliases.of(id);
+    if (alias === undefined || this.#served.indicator(id) !== undefined) return { id, alias: null };
+    const sunset = sunsetOf(alias);
+    const isOver = sunset !== null && Date.parse(generatedAt) >= sunset;
+    return isOver ? { id, alias: null } : { id: alias.new, alias };
   }
 
   open({ edition: id }: Pick<LogEntry, 'edition'>): Edition | Promise<Edition> {

@@ -1,5 +1,6 @@
 /** Values for examples that work: an indicator of the snapshot, and countries and years that it has. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { LogEntry } from '../../data/schema/snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const COUNTRIES = 3;
@@ -9,6 +10,8 @@ const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
 
 export interface ExampleValues {
   indicator: IndicatorRecord;
+  /** The id of an open indicator that was revised lately, if there is one. */
+  revised: string;
   /** One to three countries with a value in the latest year. */
   countries: CountryRecord[];
   /** Years that end with the latest one. */
@@ -33,7 +36,16 @@ export async function exampleValues(snapshot: Snapshot): Promise<ExampleValues |
     return record ? [record] : [];
   });
   const [first] = countries;
-  return first ? { indicator, countries, from: to - YEARS + 1, to, value: latestOf(first.iso3) } : null;
+  if (!first) return null;
+  const revised = (await revisedIndicator(snapshot)) ?? indicator.id;
+  return { indicator, revised, countries, from: to - YEARS + 1, to, value: latestOf(first.iso3) };
+}
+
+async function revisedIndicator({ catalogue, editions }: Snapshot): Promise<string | undefined> {
+  const isOpen = (id: string) => catalogue.indicators.get(id)?.record.access_tier === 'open';
+  const hasRevised = ({ changed }: LogEntry) => Object.values(changed).some(({ revised }) => revised > 0);
+  const entry = editions.chain.findLast(hasRevised);
+  return entry && Object.keys((await editions.history.changes(entry)).revised).find(isOpen);
 }
 
 /** The open indicator with the widest coverage, featured ones first. */

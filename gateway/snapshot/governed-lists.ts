@@ -42,7 +42,7 @@ async function twinsOf(id: string, own: LoadedLists, today: TodaysTerms): Promis
     const terms = await today.of(twin.id);
     if (terms === undefined) continue;
     const difference = isOwnOpen && isOpen(terms) ? twin.difference : null;
-    twins.push({ ...twin, licence: terms.licence, difference });
+    twins.push({ ...twin, id: today.idOf(twin.id), licence: terms.licence, difference });
   }
   return JSON.stringify(twins);
 }

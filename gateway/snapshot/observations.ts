@@ -144,18 +144,28 @@ export class ObservationCache {
   }
 }
 
+/** The id that an edition has for an indicator. */
+export type HeldAs = (indicator: string) => string | Promise<string>;
+
 /** The observations of one edition. */
 export class Observations {
   readonly #files: SnapshotFiles;
   readonly #cache: ObservationCache;
   /** The countries whose rows are shown; null for all. */
   readonly #countries: readonly string[] | null;
+  readonly #heldAs: HeldAs;
   /** By indicator. */
   readonly #known = new Map<string, IndicatorFile>();
 
   /** @param countries sorted; null when the rows of all countries are shown. */
-  constructor(files: SnapshotFiles, cache: ObservationCache, countries: readonly string[] | null = null) {
+  constructor(
+    files: SnapshotFiles,
+    cache: ObservationCache,
+    countries: readonly string[] | null = null,
+    heldAs: HeldAs = (indicator) => indicator,
+  ) {
     this.#files = files;
+    this.#heldAs = heldAs;
     this.#cache = cache;
     this.#countries = countries;
   }
@@ -193,7 +203,7 @@ export class Observations {
   }
 
   async #locate(indicator: string): Promise<IndicatorFile> {
-    const name = observationsFile(indicator);
+    const name = observationsFile(await this.#heldAs(indicator));
     const ref = await this.#files.find(name);
     if (ref === undefined) throw new Error(`the snapshot has no ${name}`);
     const file = { indicator, name, bytes: ref.bytes, key: `${ref.sha256} ${indicator}` };

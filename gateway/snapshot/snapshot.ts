@@ -1,7 +1,9 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
 import type { AdditionWord } from '../../data/schema/additions.ts';
+import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord } from '../../data/schema/records.ts';
 import {
+  ALIASES,
   COUNTRIES,
   countryFile,
   indicatorFile,
@@ -9,6 +11,7 @@ import {
   type Manifest,
 } from '../../data/schema/snapshot.ts';
 import { AddedLists, type LoadedLists } from './added-lists.ts';
+import { Aliases } from './aliases.ts';
 import { ByteCache } from './byte-cache.ts';
 import { Catalogue, type CatalogueItem } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
@@ -25,6 +28,7 @@ const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
 
 interface Parts {
+  aliases: Aliases;
   catalogue: Catalogue;
   files: SnapshotFiles;
   routes: RouteFiles;
@@ -40,16 +44,18 @@ export class Snapshot implements ServedEdition {
   readonly routes: RouteFiles;
   readonly observations: Observations;
   readonly rankings: ByteCache<RankingDocument>;
+  readonly aliases: Aliases;
   readonly editions: EditionStore;
   readonly #added: AddedLists;
   readonly #countries: ByteCache<CountryItems>;
   #wasMissing = false;
   #retired = false;
 
-  private constructor({ catalogue, files, routes, shared, log }: Parts) {
+  private constructor({ aliases, catalogue, files, routes, shared, log }: Parts) {
     this.id = files.manifest.id;
     this.manifest = files.manifest;
     this.catalogue = catalogue;
+    this.aliases = aliases;
     this.files = files;
     this.routes = routes;
     this.observations = new Observations(files, shared.observations);
@@ -69,7 +75,8 @@ export class Snapshot implements ServedEdition {
     await Promise.all([files.loadLists(), files.loadPrerendered()]);
     const routes = await RouteFiles.open(files, shared.processCount);
     const catalogue = await readCatalogue(files);
-    return new Snapshot({ catalogue, files, routes, shared, log });
+    const aliases = new Aliases(await files.json<IndicatorAlias[]>(ALIASES));
+    return new Snapshot({ aliases, catalogue, files, routes, shared, log });
   }
 
   get generatedAt(): string {

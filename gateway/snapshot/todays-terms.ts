@@ -4,6 +4,7 @@
  */
 import type { ProviderCredit } from '../../data/schema/records.ts';
 import { providerOf, termsFile, type VanishedIndicator } from '../../data/schema/snapshot.ts';
+import type { Aliases } from './aliases.ts';
 import type { Catalogue, CatalogueEntry, CatalogueItem } from './catalogue.ts';
 import type { Edition } from './edition.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
@@ -12,6 +13,7 @@ import type { SnapshotFiles } from './snapshot-files.ts';
 export interface ServedEdition extends Edition {
   readonly catalogue: Catalogue;
   readonly files: SnapshotFiles;
+  readonly aliases: Aliases;
   indicator(id: string): CatalogueItem | undefined;
 }
 
@@ -27,36 +29,52 @@ export class TodaysTerms {
     this.served = served;
   }
 
+  get aliases(): Aliases {
+    return this.served.aliases;
+  }
+
+  /** The id of today. */
+  idOf(id: string): string {
+    return this.served.indicator(id) === undefined ? this.aliases.today(id) : id;
+  }
+
+  /** Whether anything of a provider may be shown, of today or of the past. */
+  async hasProvider(id: string): Promise<boolean> {
+    return this.#credit(id) !== undefined || (await this.#vanishedOf(id)).size > 0;
+  }
+
   hasCountry(iso3: string): boolean {
     return this.served.countriesByCode.has(iso3);
   }
 
   /** The terms of an indicator; undefined when it may not be published. */
-  async of(id: string): Promise<Terms | undefined> {
+  async of(anyId: string): Promise<Terms | undefined> {
+    const id = this.idOf(anyId);
     return this.served.indicator(id)?.record ?? (await this.#vanishedOf(providerOf(id))).get(id);
   }
 
   /** An indicator of any edition under today's terms; undefined when it may not be published. */
   async govern(entry: CatalogueEntry): Promise<CatalogueEntry | undefined> {
-    const { id } = entry.record;
+    const id = this.idOf(entry.record.id);
     const today = this.served.indicator(id);
     if (today?.json === entry.json && today.topicOrder === entry.topicOrder) return today;
     const terms = await this.of(id);
     if (terms === undefined) return undefined;
     const { access_tier, licence, licence_url, attribution } = terms;
-    const provider = this.#creditOf(entry.record.provider);
-    const record = { ...entry.record, access_tier, licence, licence_url, attribution, provider };
+    const { provider: before } = entry.record;
+    const provider = this.#credit(before.id) ?? before;
+    const record = { ...entry.record, id, access_tier, licence, licence_url, attribution, provider };
     return { ...entry, record, json: JSON.stringify(record) };
   }
 
-  #creditOf(before: ProviderCredit): ProviderCredit {
+  #credit(provider: string): ProviderCredit | undefined {
     this.#credits ??= new Map(
       [...this.served.catalogue.indicators.values()].map(({ record: { provider } }) => [
         provider.id,
         provider,
       ]),
     );
-    return this.#credits.get(before.id) ?? before;
+    return this.#credits.get(provider);
   }
 
   async #vanishedOf(provider: string): Promise<ReadonlyMap<string, Terms>> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../gateway/errors.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/http/openapi.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import { tellStory } from './edition-story.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service } from './service.ts';
 
@@ -33,10 +34,19 @@ const withoutExamples = (json: unknown): unknown =>
   JSON.parse(JSON.stringify(json, (name, value) => (name === 'example' ? undefined : value)));
 
 let service: Service;
+/** Serves a snapshot that revised another. */
+let revised: Service;
+let story: Awaited<ReturnType<typeof tellStory>>;
 beforeAll(async () => {
   service = await Service.start();
+  story = await tellStory();
+  revised = await Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR });
 });
-afterAll(() => service.stop());
+afterAll(async () => {
+  await service.stop();
+  await revised.stop();
+  await story.world.remove();
+});
 
 test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only', () => {
   expect(document.openapi).toMatch(/^3\.1\./);
@@ -69,6 +79,9 @@ const PARAMETERS: Record<string, string[]> = {
   listCoverage: [],
   getRanking: ['indicator', 'year', 'as_of'],
   getData: ['indicator', 'countries', 'from', 'to', 'format', 'as_of'],
+  listEditions: [],
+  listChanges: ['since', 'format'],
+  getRevisions: ['indicator', 'countries', 'from', 'to', 'since'],
   verifyClaims: ['claim'],
   getUsage: ['days'],
   ping: [],
@@ -96,9 +109,10 @@ describe.each(OPERATIONS)('$name', (operation) => {
 });
 
 describe.each(OPERATIONS)('the examples of $name', ({ name, path, answer: schema, needsKey }) => {
+  const asked = () => (name === 'getRevisions' ? revised : service);
   /** The call that a reader makes by filling in all examples. */
   async function callOfExamples(description: Operation) {
-    const { key } = await service.account({ credits: 1_000 });
+    const { key } = await asked().account({ credits: 1_000 });
     const sent = description.parameters.flatMap(({ name: parameter, in: place, example }) =>
       example === undefined
         ? []
@@ -111,10 +125,11 @@ describe.each(OPERATIONS)('the examples of $name', ({ name, path, answer: schema
       (url, { parameter, text }) => url.replace(`{${parameter}}`, text),
       `/v1${path}`,
     );
-    return service.get(`${resource}?${query.join('&')}`, { headers: { authorization: `Bearer ${key}` } });
+    const headers = { authorization: `Bearer ${key}` };
+    return asked().get(`${resource}?${query.join('&')}`, { headers });
   }
   const described = async (at: string): Promise<Operation> => {
-    const { paths } = (await service.get(at)).json as Description;
+    const { paths } = (await asked().get(at)).json as Description;
     const found = paths[`${at === '/openapi.json' ? '/data/api/v1' : '/v1'}${path}`]?.get;
     if (!found) throw new Error(`${name} is not described at ${at}`);
     return found;

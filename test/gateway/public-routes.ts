@@ -32,6 +32,14 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     key: 'required',
     price: 2,
   },
+  { template: '/v1/editions', path: '/v1/editions', key: 'optional', price: 0 },
+  { template: '/v1/changes', path: '/v1/changes', key: 'optional', price: 0 },
+  {
+    template: '/v1/revisions',
+    path: '/v1/revisions?indicator=alpha.life_expectancy',
+    key: 'required',
+    price: 1,
+  },
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
 ];

@@ -18,6 +18,7 @@ const answer = (bytes: number, tag = PLAIN, status: 200 | 304 = 200): Representa
   anonymousHeaders: null,
 });
 const accept = (acceptEncoding: string, ifNoneMatch?: string): Preferences => ({
+  url: '',
   acceptEncoding,
   ifNoneMatch,
   isTagged: true,

@@ -45,7 +45,7 @@ let asked: Asked;
 beforeEach(async () => {
   server = createServer(async (_request, raw) => {
     const { path, requestId, snapshot, quota = null, ifNoneMatch } = asked;
-    const preferences: Preferences = { acceptEncoding: 'br', ifNoneMatch, isTagged: true };
+    const preferences: Preferences = { url: '', acceptEncoding: 'br', ifNoneMatch, isTagged: true };
     const representation = await represent({ kind: 'file', path }, preferences, snapshot);
     sendRepresentation(representation, { raw, requestId, quota, snapshotId: snapshot.id });
   }).listen(0, '127.0.0.1');

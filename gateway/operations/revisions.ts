@@ -1,0 +1,132 @@
+/** GET /revisions: every change of a figure of one indicator. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { type IndicatorRecord, indicatorId, iso3 } from '../../data/schema/records.ts';
+import { type LogEntry, snapshotId } from '../../data/schema/snapshot.ts';
+import type { Figure, Revision } from '../snapshot/revisions.ts';
+import { count, credit, envelope } from './envelope.ts';
+import { indicatorNotFound } from './indicator.ts';
+import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from './operation.ts';
+import { checkYears, selection } from './selection.ts';
+import { positionOf, since } from './since.ts';
+
+const number = z.number().nullable();
+const word = z.string().nullable();
+const flag = z.boolean().nullable();
+
+const revisionRow = z.object({
+  iso3,
+  year: z.int(),
+  kind: z
+    .enum(['added', 'changed', 'withdrawn', 'restored'])
+    .describe('`restored`: an earlier snapshot had withdrawn the figure'),
+  old_value: number.describe('Null where there was no figure'),
+  new_value: number.describe('Null where there is no figure any more'),
+  old_ci_lo: number,
+  new_ci_lo: number,
+  old_ci_hi: number,
+  new_ci_hi: number,
+  old_status: word,
+  new_status: word,
+  old_projected: flag,
+  new_projected: flag,
+  old_edition: snapshotId.describe('The last snapshot with the old figure'),
+  new_edition: snapshotId.describe('The first snapshot with the new figure'),
+});
+
+export const revisions = defineOperation({
+  name: 'getRevisions',
+  path: '/revisions',
+  tag: 'Data',
+  summary: 'Changes of figures',
+  description:
+    'Every change of a figure of one indicator: its value, bounds, status or `projected`, from one snapshot to the next; ' +
+    'ordered by country, year and snapshot. A row without a value counts as no figure. A rename of an indicator and a ' +
+    'snapshot that was rolled back change nothing. Costs a credit per row, at least one.',
+  needsKey: true,
+  priceText: 'max(1, rows) credits',
+  isCacheable: false,
+  pathParameters: {},
+  query: z.object({ ...selection, since: since().optional() }).superRefine(checkYears),
+  answer: envelope(z.array(revisionRow), {
+    count,
+    indicator: indicatorId,
+    name: z.string(),
+    unit: z.string().nullable(),
+    licence_url: z.string().nullable(),
+    ...credit,
+    countries: z.array(iso3).optional().describe('Normalised; in the order sent, each once'),
+    from: z.int().optional(),
+    to: z.int().optional(),
+    since: z.string().optional(),
+  }),
+  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
+  async plan({ snapshot, query: { indicator: asked, countries, from, to, since: sent } }): Promise<Planned> {
+    const { editions } = snapshot;
+    const { id, alias } = editions.resolve(asked);
+    const entry = await editions.history.newestRecord(id);
+    if (entry === undefined) return indicatorNotFound(asked);
+    if (entry.record.access_tier === 'display') return refused('export_restricted');
+    const after = positionOf(sent, editions);
+    if (typeof after !== 'number') return after;
+    const rows = await editions.history.revisions(id, { countries, from, to, after });
+    const meta = {
+      generated_at: snapshot.generatedAt,
+      count: rows.length,
+      ...describe(entry.record, id),
+      ...sentOnly({ countries, from, to, since: sent?.sent }),
+    };
+    const { chain } = editions;
+    const produce = async (): Promise<Content> => ({
+      kind: 'document',
+      json: await body(rows, chain, meta),
+    });
+    const price = Math.max(1, rows.length);
+    return underAlias({ kind: 'plan', price, rows: rows.length, produce }, alias);
+  },
+});
+
+const describe = ({ name, unit, licence, licence_url, attribution }: IndicatorRecord, indicator: string) => ({
+  ...{ indicator, name, unit, licence, licence_url, attribution },
+});
+
+/** Rows written before the event loop gets a turn. */
+const ROWS_PER_TURN = 2048;
+
+async function body(
+  rows: readonly Revision[],
+  chain: readonly LogEntry[],
+  meta: Record<string, unknown>,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
+    const text = rows.slice(at, at + ROWS_PER_TURN).map((row) => JSON.stringify(toRow(row, chain)));
+    pieces.push(Buffer.from(`${at === 0 ? '' : ','}${text.join(',')}`));
+    await nextTurn();
+  }
+  const end = Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
+  return Buffer.concat([Buffer.from('{"data":['), ...pieces, end]);
+}
+
+const NO_FIGURE: { [Name in keyof Figure]: null } = {
+  ...{ value: null, ci_lo: null, ci_hi: null },
+  ...{ status: null, projected: null },
+};
+
+function toRow(
+  { iso3: country, year, kind, old, new: now, edition }: Revision,
+  chain: readonly LogEntry[],
+): z.infer<typeof revisionRow> {
+  const [a, b] = [old ?? NO_FIGURE, now ?? NO_FIGURE];
+  return {
+    iso3: country,
+    year,
+    kind,
+    ...{ old_value: a.value, new_value: b.value },
+    ...{ old_ci_lo: a.ci_lo, new_ci_lo: b.ci_lo, old_ci_hi: a.ci_hi, new_ci_hi: b.ci_hi },
+    ...{ old_status: a.status, new_status: b.status },
+    ...{ old_projected: a.projected, new_projected: b.projected },
+    old_edition: chain[edition - 1]?.edition ?? '',
+    new_edition: chain[edition]?.edition ?? '',
+  };
+}

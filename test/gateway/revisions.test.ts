@@ -1,0 +1,255 @@
+/** What changed between editions, and former ids: over HTTP, on snapshots that the build made. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tellStory } from './edition-story.ts';
+import { codeOf, Service, type TestKey } from './service.ts';
+
+let story: Awaited<ReturnType<typeof tellStory>>;
+let service: Service;
+let owner: TestKey;
+beforeAll(async () => {
+  story = await tellStory();
+  service = await Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR });
+  owner = await service.account({ credits: 1_000_000 });
+});
+afterAll(async () => {
+  await service.stop();
+  await story.world.remove();
+});
+
+const ask = (path: string) => service.get(path, { key: owner.key });
+
+type Row = Record<string, string | number | boolean | null>;
+type Figures = Map<string, string>;
+
+/** The figures of an answer, without its gaps: value, bounds and projected, by country and year. */
+const figuresOf = (rows: readonly Row[]): Figures =>
+  new Map(
+    rows
+      .filter(({ value }) => value !== null)
+      .map((row) => [
+        `${row.iso3} ${row.year}`,
+        JSON.stringify([row.value, row.ci_lo, row.ci_hi, row.projected]),
+      ]),
+  );
+
+async function dataOf(indicator: string, as_of?: string): Promise<Figures> {
+  const answer = await ask(`/v1/data?indicator=${indicator}${as_of ? `&as_of=${as_of}` : ''}`);
+  return answer.status === 404 ? new Map() : figuresOf(answer.json.data);
+}
+
+const side = (row: Row, when: 'old' | 'new'): string | null =>
+  row[`${when}_value`] === null
+    ? null
+    : JSON.stringify(['value', 'ci_lo', 'ci_hi', 'projected'].map((name) => row[`${when}_${name}`]));
+
+/** Carries out revisions, each of which must follow from what is there. */
+function replay(before: Figures, revisions: readonly Row[]): Figures {
+  const figures = new Map(before);
+  for (const row of revisions) {
+    const key = `${row.iso3} ${row.year}`;
+    expect(figures.get(key) ?? null).toBe(side(row, 'old'));
+    const now = side(row, 'new');
+    if (now === null) figures.delete(key);
+    else figures.set(key, now);
+  }
+  return figures;
+}
+
+const sorted = (figures: Figures) => Object.fromEntries([...figures].sort());
+const PUBLISHED = ['atlas.cattle', 'atlas.goats', 'atlas.ewes', 'atlas.lamas'];
+
+describe('revisions', () => {
+  test.each(PUBLISHED)('of %s, replayed onto any earlier edition, give the last', async (indicator) => {
+    const last = sorted(await dataOf(indicator));
+    for (const edition of story.served) {
+      const { json } = await ask(`/v1/revisions?indicator=${indicator}&since=${edition}`);
+      const replayed = replay(await dataOf(indicator, edition), json.data);
+      expect(sorted(replayed)).toEqual(last);
+    }
+  });
+
+  test('name kind, values, bounds, status, and the two editions', async () => {
+    const [first, second, third, fourth] = story.served;
+    const { json, headers } = await ask('/v1/revisions?indicator=atlas.cattle');
+    const none = {
+      ...{ old_ci_lo: null, new_ci_lo: null, old_ci_hi: null, new_ci_hi: null },
+      ...{ old_status: null, new_status: null },
+    };
+    expect(json.data).toEqual([
+      {
+        ...{ iso3: 'FRA', year: 2001, kind: 'changed', old_value: 52, new_value: 52.5, ...none },
+        ...{ old_projected: false, new_projected: false, old_edition: first, new_edition: second },
+      },
+      {
+        ...{ iso3: 'FRA', year: 2002, kind: 'withdrawn', old_value: 53, new_value: null, ...none },
+        ...{ old_projected: false, new_projected: null, old_edition: first, new_edition: second },
+      },
+      expect.objectContaining({ year: 2002, kind: 'restored', old_edition: second, new_edition: third }),
+      expect.objectContaining({ year: 2003, kind: 'added', new_value: 54 }),
+      expect.objectContaining({ year: 2003, kind: 'changed', new_edition: fourth }),
+    ]);
+    expect(json.meta).toMatchObject({
+      count: 5,
+      indicator: 'atlas.cattle',
+      name: 'Herd (head)',
+      unit: 'head',
+    });
+    expect(headers['x-credits-charged']).toBe('5');
+  });
+
+  test('of a series that came and went whole are all its figures', async () => {
+    const kinds = async (indicator: string) =>
+      (await ask(`/v1/revisions?indicator=${indicator}&countries=fra&to=2001`)).json.data.map((row: Row) => [
+        row.year,
+        row.kind,
+      ]);
+    expect(await kinds('atlas.lamas')).toEqual([
+      [2000, 'added'],
+      [2000, 'withdrawn'],
+    ]);
+    expect(await kinds('atlas.goats')).toEqual([
+      [2000, 'withdrawn'],
+      [2000, 'restored'],
+      [2001, 'added'],
+    ]);
+    // Renamed in the fourth edition, told in the fifth.
+    expect(await kinds('atlas.ewes')).toEqual([[2001, 'added']]);
+  });
+
+  test('begin after `since`, which a day ends and a rolled-back edition passes on to the one before', async () => {
+    const [, second] = story.served;
+    const of = async (since: string) =>
+      (await ask(`/v1/revisions?indicator=atlas.cattle&since=${encodeURIComponent(since)}`)).json;
+    const after = await of(second ?? '');
+    expect(after.data).toHaveLength(3);
+    expect((await of('2026-11-21')).data).toEqual(after.data);
+    expect((await of('2026-11-21T11:59:59+00:00')).data).toHaveLength(5);
+    expect((await of(story.rolledBack)).data).toEqual(after.data);
+    expect((await of('2020-01-01')).data).toHaveLength(5);
+    expect(await of('2030-01-01')).toMatchObject({ data: [], meta: { count: 0, since: '2030-01-01' } });
+  });
+
+  test('cost a credit per row, at least one, and nothing when refused', async () => {
+    const charged = async (path: string) => {
+      const answer = await ask(path);
+      return [answer.status, codeOf(answer) ?? null, answer.headers['x-credits-charged']];
+    };
+    expect(await charged('/v1/revisions?indicator=atlas.goats&since=2030-01-01')).toEqual([200, null, '1']);
+    expect(await charged('/v1/revisions?indicator=globe.shown')).toEqual([403, 'export_restricted', '0']);
+    expect(await charged('/v1/revisions?indicator=atlas.secret')).toEqual([404, 'indicator_not_found', '0']);
+    expect(await charged('/v1/revisions?indicator=atlas.nothing')).toEqual([404, 'indicator_not_found', '0']);
+    const unknown = '20200101T000000Z-00000000';
+    expect(await charged(`/v1/revisions?indicator=atlas.goats&since=${unknown}`)).toEqual([
+      ...[404, 'edition_not_found', '0'],
+    ]);
+    for (const fault of ['since=yesterday', 'from=2001&to=2000', 'countries=france'])
+      expect((await charged(`/v1/revisions?indicator=atlas.goats&${fault}`))[0]).toBe(422);
+  });
+});
+
+describe('the list of editions', () => {
+  test('has all, newest first, with what they changed and whether they were rolled back', async () => {
+    const { json } = await ask('/v1/editions');
+    const ids = json.data.map(({ id }: Row) => id);
+    expect(ids).toEqual([...story.served, story.rolledBack].sort().reverse());
+    const byId = new Map(json.data.map((row: { id: string }) => [row.id, row]));
+    expect(byId.get(story.rolledBack)).toMatchObject({ rolled_back: true, base: story.served[1] });
+    expect(byId.get(story.served[1] ?? '')).toMatchObject({
+      ...{ rolled_back: false, backfilled: false, base: story.served[0] },
+      changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2 } },
+    });
+    expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
+  });
+});
+
+describe('the list of changes', () => {
+  const changes = async (query = '') => (await ask(`/v1/changes${query}`)).json;
+
+  test('has an entry for each edition, under the decisions of today', async () => {
+    const { data, meta } = await changes();
+    expect(data.map(({ edition }: Row) => edition)).toEqual(story.served.toReversed());
+    const [fifth, fourth, third, second, first] = data;
+    expect(first).toMatchObject({ base: null, added: [], revised: [] });
+    expect(second).toMatchObject({
+      ...{ added: ['atlas.lamas'], withdrawn: ['atlas.goats'], renamed: [] },
+      revised: [{ indicator: 'atlas.cows', added: 0, changed: 1, withdrawn: 1, restored: 0 }],
+    });
+    expect(third).toMatchObject({ base: story.served[1], added: ['atlas.goats'], withdrawn: [] });
+    expect(fourth).toMatchObject({ added: [], withdrawn: [] });
+    expect(fourth.renamed).toEqual([
+      { from: 'atlas.cows', to: 'atlas.cattle' },
+      { from: 'atlas.sheep', to: 'atlas.ewes' },
+    ]);
+    expect(fifth).toMatchObject({ withdrawn: ['atlas.lamas'] });
+    expect(meta).toMatchObject({ count: 5, more: false });
+    expect(JSON.stringify(data)).not.toContain('secret');
+  });
+
+  test('goes on after `since`, and is cached by its tag', async () => {
+    const { data } = await changes(`?since=${story.served[2]}`);
+    expect(data.map(({ edition }: Row) => edition)).toEqual([story.served[4], story.served[3]]);
+    const { headers } = await service.get('/v1/changes');
+    const again = await service.get('/v1/changes', { headers: { 'If-None-Match': String(headers.etag) } });
+    expect(again.status).toBe(304);
+  });
+
+  test('is an Atom feed as well, with ids that stay', async () => {
+    const { text, headers } = await service.get('/v1/changes?format=atom');
+    expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8');
+    expect(text).toMatch(
+      /^<\?xml version="1.0" encoding="utf-8"\?>\n<feed xmlns="http:\/\/www.w3.org\/2005\/Atom">/,
+    );
+    const ids = [...text.matchAll(/<id>(urn:uuid:[0-9a-f-]{36})<\/id>/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(6);
+    const later = await service.get(`/data/api/v1/changes?format=atom&since=${story.served[3]}`);
+    expect([...later.text.matchAll(/<id>([^<]*)<\/id>/g)].map(([, id]) => id)).toEqual(ids.slice(0, 2));
+    expect(text).not.toContain('secret');
+    expect((await service.get('/v1/changes?format=rss')).status).toBe(422);
+  });
+});
+
+describe('a former id', () => {
+  const PATHS = [
+    '/v1/data?indicator=atlas.cows',
+    '/v1/data?indicator=atlas.cows&format=csv',
+    '/v1/rankings/atlas.cows',
+    '/v1/revisions?indicator=atlas.cows',
+    '/v1/indicators/atlas.cows',
+    '/v1/indicators/atlas.cows?include=sources',
+  ];
+
+  test.each(PATHS)('answers as the one of today: %s', async (path) => {
+    const [former, today] = [await ask(path), await ask(path.replace('cows', 'cattle'))];
+    expect([former.status, former.text]).toEqual([200, today.text]);
+    expect(former.headers.deprecation).toBe(`@${Date.UTC(2026, 10, 24) / 1000}`);
+    expect(former.headers.sunset).toBe('Thu, 25 Nov 2027 00:00:00 GMT');
+    const links = [former.headers.link].flat();
+    expect(links).toContain(`<${path.replace('cows', 'cattle')}>; rel="successor-version"`);
+    expect(String(former.headers['access-control-expose-headers'])).toContain('Deprecation');
+    expect(today.headers).not.toHaveProperty('deprecation');
+    expect(today.headers).not.toHaveProperty('sunset');
+  });
+
+  test('has no sunset until one is decided, and answers no more after it', async () => {
+    const open = await ask('/v1/indicators/atlas.sheep');
+    expect(open.headers).toMatchObject({ deprecation: `@${Date.UTC(2026, 10, 24) / 1000}` });
+    expect(open.headers).not.toHaveProperty('sunset');
+    expect(codeOf(await ask('/v1/indicators/atlas.kids'))).toBe('indicator_not_found');
+  });
+
+  test('stands for the id of today in every edition, and the other way round', async () => {
+    const [first] = story.served;
+    for (const path of PATHS.filter((one) => !one.includes('revisions'))) {
+      const asOf = `${path}${path.includes('?') ? '&' : '?'}as_of=${first}`;
+      const [former, today] = [await ask(asOf), await ask(asOf.replace('cows', 'cattle'))];
+      expect([today.status, today.text]).toEqual([200, former.text]);
+      expect(today.text).not.toContain('atlas.cows');
+    }
+    const list = await ask(`/v1/indicators?as_of=${first}`);
+    expect(list.json.data.map(({ id }: Row) => id).sort()).toEqual([
+      ...['atlas.cattle', 'atlas.ewes', 'atlas.goats', 'globe.shown'],
+    ]);
+    const profile = await ask(`/v1/countries/FRA?as_of=${first}`);
+    expect(JSON.stringify(profile.json.data.topics)).toContain('"atlas.cattle"');
+  });
+});
