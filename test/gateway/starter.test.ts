@@ -13,6 +13,7 @@ import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { silentLog } from '../redis.ts';
 import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { expectComputedAsPrerendered, openBothWays } from './computed-bodies.ts';
 import { Service } from './service.ts';
 
 interface Row {
@@ -56,6 +57,12 @@ describe('the starter data, served', () => {
     const promised = manifest.map(({ indicator, licence }) => `${indicator}: ${licence}`);
     expect(records.map(({ id, licence }) => `${id}: ${licence}`).toSorted()).toEqual(promised.toSorted());
     expect(records.length).toBeGreaterThanOrEqual(150);
+  });
+
+  it('give the same answers computed from kept files, as later nights will', async () => {
+    const both = await openBothWays(built.snapshots, service.snapshots.current()?.id ?? '');
+    await expectComputedAsPrerendered(both);
+    both.close();
   });
 
   it('come from at least five providers and fill all 13 topics, each with featured ones', async () => {
