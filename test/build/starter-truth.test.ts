@@ -1,10 +1,12 @@
-/** Every figure of the starter data in the lake, against a plain reading of the committed files. */
+/** Every figure of the starter data in the lake, and the files that it comes from, against the committed files. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { planSnapshot } from '../../build/editions/plan-snapshot.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import { readManifest } from '../../build/starter/manifest.ts';
 import { type Curated, loadCurated } from '../../data/curated/curated.ts';
@@ -98,4 +100,27 @@ describe('every figure of the starter data', () => {
       }
     }
   });
+});
+
+it('every indicator names the starter files with its figures', async () => {
+  const byHash = new Map<string, string>();
+  for (const entry of await readdir(ROOT, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    byHash.set(createHash('sha256').update(readFileSync(path)).digest('hex'), relative(ROOT, path));
+  }
+  const { indicators } = await planSnapshot(built.lake, curated, new Map(), 2026);
+  expect(indicators).toHaveLength(manifest.length);
+  for (const { id, slug, providerId, files } of indicators) {
+    const paths = files.map(({ sha256 }) => byHash.get(sha256) ?? sha256);
+    const [folder = ''] = paths.map(dirname);
+    const expected: Record<string, string[]> = {
+      gapminder: [`gapminder/countries-etc-datapoints/ddf--datapoints--${slug}--by--geo--time.csv.gz`],
+      undp: [`undp/ddf--datapoints--${slug}--by--country--year.csv.gz`],
+      'world-bank': [`world-bank/API_${slug}_DS2_en_csv_v2.zip`],
+      owid: [`owid/${slug.replace(/^population-.*/, 'population-by-age-group-with-projections')}.csv.gz`],
+      'owid-datasets': [`${folder}/${basename(folder)}.csv.gz`, `${folder}/datapackage.json`],
+    };
+    expect(paths.toSorted(), id).toEqual(expected[providerId]);
+  }
 });
