@@ -49,7 +49,9 @@ export class RevisionIndex {
     const { objects } = this.#shared;
     const files = [...new Set(revisions.map(({ ref }) => objects.path(ref)))];
     const values = { files: listValue(files), iso3, year };
-    const chunks = await this.#guard(revisions, this.#shared.queries.run(EARLIER_SQL, values, EARLIER_TYPES));
+    const chunks = await this.#guard(revisions, () =>
+      this.#shared.queries.run(EARLIER_SQL, values, EARLIER_TYPES),
+    );
     const found = chunks.flatMap((chunk) =>
       chunk
         .getColumnValues(FILENAME)
@@ -93,9 +95,10 @@ export class RevisionIndex {
   }
 
   /** @throws {SnapshotUnreadable} when a query failed because of one of its files. */
-  async #guard<T>(revisions: readonly RevisionFile[], query: Promise<T>): Promise<T> {
+  async #guard<T>(revisions: readonly RevisionFile[], query: () => Promise<T>): Promise<T> {
     try {
-      return await query;
+      await this.#shared.objects.ensure(revisions.map(({ ref }) => ref));
+      return await query();
     } catch (cause) {
       for (const { edition, ref } of revisions) {
         if (!(await this.#shared.objects.verify(ref)))

@@ -1,6 +1,6 @@
 /** What figures were before, from the revisions of editions, on real Parquet. */
 import { hash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -12,7 +12,7 @@ import {
   type LogEntry,
   objectPath,
 } from '../../../data/schema/snapshot.ts';
-import { Objects, SnapshotUnreadable } from '../../../gateway/snapshot/objects.ts';
+import { type ObjectOrigin, Objects, SnapshotUnreadable } from '../../../gateway/snapshot/objects.ts';
 import { ParsedObjects } from '../../../gateway/snapshot/parsed-objects.ts';
 import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
 import { RevisionIndex } from '../../../gateway/snapshot/revision-index.ts';
@@ -96,10 +96,10 @@ const entry = (edition: string, base: string | null, changed: FileRef | null): L
   changed: {},
 });
 
-function indexOf(editions: readonly LogEntry[] = chain) {
+function indexOf(editions: readonly LogEntry[] = chain, origin: ObjectOrigin | null = null) {
   const unreadable: string[] = [];
   const shared = {
-    objects: new Objects(directory),
+    objects: new Objects(directory, origin),
     parsed: new ParsedObjects(),
     queries,
     onUnreadable: (name: string) => void unreadable.push(name),
@@ -147,4 +147,39 @@ test('a damaged file is named, and its answer is unavailable', async () => {
   expect(unreadable).toEqual(['the revisions of five']);
   await writeFile(path, bytes);
   expect(await index.earlierFigures('a.new', 'KEN', 2020)).toHaveLength(3);
+});
+
+test('fetches what is not here from the origin that is followed', async () => {
+  const fetched: string[] = [];
+  const pathOf = (ref: FileRef): string => join(directory, objectPath(ref.sha256));
+  const contents = new Map(
+    await Promise.all(files.map(async (ref) => [ref.sha256, await readFile(pathOf(ref))] as const)),
+  );
+  for (const ref of files) await rm(pathOf(ref));
+  const origin: ObjectOrigin = {
+    async ensure(refs) {
+      for (const ref of refs) {
+        const content = contents.get(ref.sha256);
+        const isHere = await access(pathOf(ref)).then(
+          () => true,
+          () => false,
+        );
+        if (content === undefined || isHere) continue;
+        await writeFile(pathOf(ref), content);
+        fetched.push(ref.sha256);
+      }
+    },
+  };
+  const { index, unreadable } = indexOf(chain, origin);
+  expect(await index.earlierFigures('a.new', 'KEN', 2020)).toHaveLength(3);
+  expect(fetched.toSorted()).toEqual(files.map(({ sha256 }) => sha256).toSorted());
+  expect(unreadable).toEqual([]);
+});
+
+test('that cannot be fetched is unreadable', async () => {
+  const refuse = async (): Promise<void> => {
+    throw new Error('the origin is away');
+  };
+  const { index } = indexOf(chain, { ensure: refuse });
+  await expect(index.earlierFigures('a.new', 'KEN', 2020)).rejects.toBeInstanceOf(SnapshotUnreadable);
 });
