@@ -1,10 +1,11 @@
 /** The published values of one indicator, for its page: the latest of each country, and how many countries each year has. */
-import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { observationsFile } from '../data/schema/snapshot.ts';
+import { fileList, objectPath, observationsFile, providerOf } from '../data/schema/snapshot.ts';
 import { type IndicatorColumns, readAllColumns } from '../gateway/snapshot/indicator-columns.ts';
+import { readManifest } from '../gateway/snapshot/manifest.ts';
 import { QueryRunner } from '../gateway/snapshot/query-runner.ts';
-import { listSnapshots } from './snapshots.ts';
+import { type ListedSnapshot, listSnapshots } from './snapshots.ts';
 
 const QUERY_TIMEOUT_MS = 10_000;
 
@@ -36,7 +37,7 @@ export interface IndicatorValues {
 /**
  * Reads the newest snapshot that has the indicator.
  * @param nameOf the name of a country by its ISO3 code.
- * @returns null when no kept snapshot has it.
+ * @returns null when no snapshot has it.
  */
 export async function readIndicatorValues(
   snapshotDir: string,
@@ -45,16 +46,35 @@ export async function readIndicatorValues(
 ): Promise<IndicatorValues | null> {
   const snapshots = await listSnapshots(snapshotDir);
   const inOrder = snapshots.toSorted((a, b) => Number(b.current) - Number(a.current));
-  const fileOf = (snapshot: string): string => join(snapshotDir, snapshot, observationsFile(id));
-  const found = inOrder.find((snapshot) => existsSync(fileOf(snapshot.id)));
-  if (!found) return null;
+  const found = await findFile(snapshotDir, inOrder, id);
+  if (found === null) return null;
+  const { snapshot, file } = found;
   const queries = await QueryRunner.open(QUERY_TIMEOUT_MS);
   try {
-    const columns = await readAllColumns(queries, fileOf(found.id));
-    return { snapshot: found.id, isServed: found.current, ...summarise(columns, nameOf) };
+    const columns = await readAllColumns(queries, file);
+    return { snapshot: snapshot.id, isServed: snapshot.current, ...summarise(columns, nameOf) };
   } finally {
     queries.close();
   }
+}
+
+/** The first of the snapshots that has figures of an indicator, and their file. */
+async function findFile(
+  snapshotDir: string,
+  snapshots: readonly ListedSnapshot[],
+  id: string,
+): Promise<{ snapshot: ListedSnapshot; file: string } | null> {
+  const without = new Set<string>();
+  for (const snapshot of snapshots) {
+    const manifest = await readManifest(snapshotDir, snapshot.id).catch(() => null);
+    const list = manifest?.providers[providerOf(id)];
+    if (list === undefined || without.has(list.sha256)) continue;
+    const text = await readFile(join(snapshotDir, objectPath(list.sha256)), 'utf8');
+    const ref = fileList.parse(JSON.parse(text))[observationsFile(id)];
+    if (ref !== undefined) return { snapshot, file: join(snapshotDir, objectPath(ref.sha256)) };
+    without.add(list.sha256);
+  }
+  return null;
 }
 
 const NO_RANK = 0;
