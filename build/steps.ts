@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import type { Curated } from '../data/curated/curated.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
-import { buildSnapshot } from './editions/build-snapshot.ts';
+import { backfill } from './editions/backfill.ts';
+import { buildSnapshot, WAIT_FOR_BUILD_MS } from './editions/build-snapshot.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { heldAdvice, lostPlaces, runReport } from './ingest/run-report.ts';
@@ -190,6 +191,19 @@ const migrate: Step = async (context) => {
   return { result: { snapshots }, lines, exitCode: 0 };
 };
 
+const backfillStep: Step = async ({ observer: _, ...context }) => {
+  const summary = await backfill({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
+  const { editions, left_out: leftOut, lost } = summary;
+  const lines = [
+    editions.length > 0
+      ? `added ${editions.length} editions, from ${editions[0]} to ${editions.at(-1)}`
+      : 'nothing to add: the lake holds no night before the first edition',
+    ...(leftOut.length > 0 ? [`left out, no longer described in the lake: ${leftOut.join(', ')}`] : []),
+    ...lost,
+  ];
+  return { result: summary, lines, exitCode: lost.length > 0 ? 1 : 0 };
+};
+
 const archive: Step = async ({ archive: run }) => {
   if (!run) throw new CommandError('Redis is not configured: nothing can be archived');
   const summary = await run();
@@ -274,6 +288,7 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'starter',
   'rollback',
   'migrate',
+  'backfill',
   'accept',
   'archive',
 ]);
@@ -307,6 +322,10 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
   ],
   ['gc', { run: gc, help: 'show objects that no snapshot needs, or remove them (--yes)' }],
   ['migrate', { run: migrate, help: 'make editions of snapshots that an earlier version published' }],
+  [
+    'backfill',
+    { run: backfillStep, help: 'make editions of the nights in the lake before the first publication' },
+  ],
   ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],
   ['accept', { run: accept, help: 'accept a held run (--provider ID --run ID)' }],
   [

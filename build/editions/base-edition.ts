@@ -31,7 +31,7 @@ export const baseCatalogue = ({ directory }: BaseEdition): Promise<IndexedIndica
   readLists(join(directory, 'catalogue'), providerCatalogue);
 
 /** The lists of all files in a folder, joined. */
-export async function readLists<Item>(folder: string, schema: z.ZodType<Item[]>): Promise<Item[]> {
+async function readLists<Item>(folder: string, schema: z.ZodType<Item[]>): Promise<Item[]> {
   const names = await readdir(folder).catch(() => []);
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   return texts.flatMap((text) => schema.parse(JSON.parse(text)));

@@ -235,7 +235,12 @@ class Build {
     const { data, coverage, quality, additions } = await this.#collectPublicData(duck, written);
     const kept = new FileWriter(directory);
     await this.#step('records', async () => {
-      const vanished = await vanishedIndicators(plan, base, this.#deps.curated, overrides);
+      const vanished = await vanishedIndicators(
+        plan,
+        { storage: this.#storage, base },
+        this.#deps.curated,
+        overrides,
+      );
       const aliases = publicAliases(plan, this.#deps.curated);
       await kept.writeAll(renderKept({ ...data, additions, vanished, aliases }), () => {});
     });

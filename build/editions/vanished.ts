@@ -2,22 +2,27 @@
  * The terms of indicators that earlier snapshots have and upstream no longer has. Their figures stay in those snapshots;
  * today's decisions govern them, too: the narrower of the terms that they had last and of their provider's terms today.
  */
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../data/schema/curated.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
-import { providerOf, type VanishedIndicator, vanishedIndicator } from '../../data/schema/snapshot.ts';
-import { type BaseEdition, baseCatalogue, readLists } from './base-edition.ts';
+import {
+  providerCatalogue,
+  providerOf,
+  type VanishedIndicator,
+  vanishedIndicator,
+} from '../../data/schema/snapshot.ts';
+import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
 /** What a snapshot publishes, and what must not be published. */
-type Published = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };
+type Planned = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };
 
 /** By provider; those without any are absent. */
 export async function vanishedIndicators(
-  plan: Published,
-  base: BaseEdition | null,
+  plan: Planned,
+  { storage, base }: { storage: SnapshotStorage; base: Published | null },
   curated: Curated,
   overrides: Overrides,
 ): Promise<Map<string, VanishedIndicator[]>> {
@@ -28,7 +33,7 @@ export async function vanishedIndicators(
     curated.decisions.filter(({ decision }) => decision === 'withhold').map(({ subject }) => subject),
   );
   for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
-  const governed = (await termsBefore(base)).flatMap((terms) => {
+  const governed = (await termsBefore(storage, base)).flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
     const isDisabled = overrides.get(terms.id)?.enabled === false || withheld.has(terms.id);
     return definition === undefined || known.has(terms.id) || isDisabled ? [] : [narrower(terms, definition)];
@@ -39,11 +44,31 @@ export async function vanishedIndicators(
   );
 }
 
-/** Terms under which the base edition publishes its indicators, and those that had vanished before. */
-async function termsBefore(base: BaseEdition): Promise<VanishedIndicator[]> {
-  const catalogue = await baseCatalogue(base);
-  const vanished = await readLists(join(base.directory, 'terms'), z.array(vanishedIndicator));
-  return [...catalogue.map(({ record }) => vanishedIndicator.parse(record)), ...vanished];
+/**
+ * Terms under which the base edition publishes its indicators, and those that had vanished before. What vanished before the
+ * first publication stands in the editions that were made of the lake afterwards.
+ */
+async function termsBefore(storage: SnapshotStorage, base: Published): Promise<VanishedIndicator[]> {
+  const { editions } = await storage.log();
+  const backfilled = editions.findLast((entry) => entry.backfilled);
+  const all = [
+    ...(await termsOf(storage, base)),
+    ...(backfilled ? await termsOf(storage, await storage.open(backfilled.edition)) : []),
+  ];
+  return [...Map.groupBy(all, ({ id }) => id).values()].flatMap(([newest]) => newest ?? []);
+}
+
+async function termsOf(storage: SnapshotStorage, { kept }: Published): Promise<VanishedIndicator[]> {
+  const lists = Object.entries(kept).filter(([name]) => /^(catalogue|terms)\//.test(name));
+  const terms = await Promise.all(
+    lists.map(async ([name, ref]) => {
+      const list = JSON.parse(await readFile(storage.pathOf(ref), 'utf8'));
+      return name.startsWith('terms/')
+        ? z.array(vanishedIndicator).parse(list)
+        : providerCatalogue.parse(list).map(({ record }) => vanishedIndicator.parse(record));
+    }),
+  );
+  return terms.flat();
 }
 
 const narrower = (terms: VanishedIndicator, definition: ProviderDefinition): VanishedIndicator => {

@@ -31,7 +31,7 @@ const RUN = 'run.json';
 export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS, SOURCES] as const;
 /** The files that outlive LAKE_KEEP. */
 const KEPT_FILES = [RUN, REVISIONS, SOURCES] as const;
-const POINTER = 'current';
+export const POINTER = 'current';
 const UNFINISHED = '.running-';
 /** Occupies space during a run, so that a failure on a full disk can be recorded. */
 const RESERVE = '.reserve';

@@ -34,7 +34,6 @@ import {
   snapshotCounts,
   snapshotId,
 } from '../../data/schema/snapshot.ts';
-import type { BaseEdition } from '../editions/base-edition.ts';
 import { storeChanges } from '../editions/edition-changes.ts';
 import { FileWriter } from '../editions/file-writer.ts';
 import { type KeptData, renderKept } from '../editions/kept-files.ts';
@@ -216,7 +215,7 @@ class Migration {
       ...catalogue,
       related: await readRelations(old, ids),
       additions: await readAdditions(old, manifest.files),
-      vanished: await this.#vanished(directory, ids, base),
+      vanished: await this.#vanished(ids, base),
       aliases: publicAliases(this.#plan, this.#deps.curated),
     };
     await writer.writeAll(renderKept(data), () => {});
@@ -228,18 +227,11 @@ class Migration {
   }
 
   /** Terms of the indicators that earlier editions have, under today's decisions. */
-  async #vanished(directory: string, ids: string[], base: Published | null): Promise<KeptData['vanished']> {
-    if (base === null) return new Map();
-    const beside = join(directory, '.before');
-    await this.#storage.show(
-      pick(base.kept, (name) => /^(catalogue|terms)\//.test(name)),
-      beside,
-    );
-    const edition: BaseEdition = { ...base, directory: beside };
+  #vanished(ids: string[], base: Published | null): Promise<KeptData['vanished']> {
     const { providers, withheld } = this.#plan;
     const { curated, overrides } = this.#deps;
     const plan = { indicators: ids.map((id) => ({ id })), withheld, providers };
-    return vanishedIndicators(plan, edition, curated, overrides);
+    return vanishedIndicators(plan, { storage: this.#storage, base }, curated, overrides);
   }
 }
 

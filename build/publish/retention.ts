@@ -20,12 +20,17 @@ export interface Garbage {
   snapshots: string[];
 }
 
-/** The snapshots that keep their prerendered files: the served one and the newest `keep`, and never fewer than two. */
+/**
+ * The snapshots that keep their prerendered files: the served one, its base, from which gateways may still read, and the
+ * newest, so that they are `keep` and never fewer than two.
+ */
 async function renderedSnapshots(storage: SnapshotStorage, keep: number): Promise<Set<string>> {
   const current = await storage.currentId();
+  const { editions } = await storage.log();
+  const base = editions.find(({ edition }) => edition === current)?.base;
   const others = (await storage.ids()).filter((id) => id !== current);
   const newest = others.slice(-Math.max(1, keep - 1));
-  return new Set(current === null ? newest : [...newest, current]);
+  return new Set([...newest, current, base].filter((id) => typeof id === 'string'));
 }
 
 /** Reads lists of files, each once: most snapshots share most of theirs. */

@@ -1,19 +1,30 @@
 /**
  * Ingests and builds in its own process, for tests that kill it. Prints a line per step. Given a line number, it kills
- * itself at that line.
+ * itself at that line; given the path of a snapshot file, just before a file is renamed to it.
  */
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { pino } from 'pino';
 import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 
-const [, , directory = '', instant = '', killAt = ''] = process.argv;
+const [, , directory = '', instant = '', killAt = '', killBefore = ''] = process.argv;
 let line = 0;
 function print(text: string): void {
   line += 1;
   if (String(line) === killAt) process.kill(process.pid, 'SIGKILL');
   process.stdout.write(`${line} ${text}\n`);
+}
+
+if (killBefore !== '') {
+  const { rename } = fs;
+  fs.rename = async (from, to) => {
+    if (String(to).startsWith(`${directory}/snapshots/${killBefore}`)) process.kill(process.pid, 'SIGKILL');
+    await rename(from, to);
+  };
+  syncBuiltinESMExports();
 }
 
 const dependencies = {

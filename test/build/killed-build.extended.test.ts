@@ -5,7 +5,6 @@ import { readdir } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyFiles } from '../../build/publish/verify.ts';
 import { expireLock } from '../expire-lock.ts';
 import { checkStoredState } from './stored-state.ts';
 import { type Series, World } from './world.ts';
@@ -43,8 +42,9 @@ describe('a killed build', () => {
   }
 
   /** Ingests and builds in a child process. Returns its exit and its output lines. */
-  async function run(kill: { line?: number; after_ms?: number } = {}) {
-    const args = [CHILD, world.directory, String(world.clock), String(kill.line ?? '')];
+  async function run(kill: { line?: number; after_ms?: number; before?: string } = {}) {
+    const { line = '', before = '' } = kill;
+    const args = [CHILD, world.directory, String(world.clock), String(line), before];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     const output = text(child.stdout);
     const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
@@ -55,9 +55,9 @@ describe('a killed build', () => {
     return { code, signal, lines: (await output).split('\n').slice(0, -1) };
   }
 
-  /** The served snapshot is complete and of one edition. */
+  /** Everything that the log names is there, and the served snapshot stands in it. */
   async function expectIntact(): Promise<void> {
-    await verifyFiles(world.snapshots, (await world.served()).files);
+    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
   }
 
   async function expectNextBuildWorks(): Promise<void> {
@@ -68,7 +68,6 @@ describe('a killed build', () => {
     expect(names.filter((name) => name.startsWith('.'))).toEqual([]);
     const lake = await readdir(world.lake('atlas').directory);
     expect(lake.filter((name) => name.startsWith('.'))).toEqual([]);
-    await checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
     expect((await world.body('routes/countries/FRA.json')).data).toMatchObject({
       topics: { economy: [{ indicator: 'atlas.one', value: edition }, { indicator: 'atlas.two' }] },
     });
@@ -96,6 +95,30 @@ describe('a killed build', () => {
       if (!isPublished && line < printed.length - 2) expect(await world.snapshots.currentId()).toBe(before);
     }
     expect(kills).toBeGreaterThanOrEqual(lines.length - 3);
+    await expectNextBuildWorks();
+  });
+
+  it.each([
+    ['the first object', 'objects/'],
+    ['the manifest', 'editions/'],
+    ['the log', 'log.json'],
+    ['the pointer', 'current'],
+  ])('just before %s, leaves the old snapshot serving and the next build working', async (_, before) => {
+    await publishEdition();
+    const served = await world.snapshots.currentId();
+    const { editions: earlier } = await world.snapshots.log();
+    expect(await run({ before })).toMatchObject({ code: null, signal: 'SIGKILL' });
+    await expectIntact();
+    expect(await world.snapshots.currentId()).toBe(served);
+    const { editions: left } = await world.snapshots.log();
+    expect(left.slice(0, earlier.length)).toEqual(earlier);
+    expect(left.length - earlier.length).toBe(before === 'current' ? 1 : 0);
+    // The same night again: what was never served is not the base of what follows.
+    world.clock += 60_000;
+    expect(await run()).toMatchObject({ code: 0, signal: null });
+    await expectIntact();
+    const { editions } = await world.snapshots.log();
+    expect(editions.at(-1)).toMatchObject({ edition: await world.snapshots.currentId(), base: served });
     await expectNextBuildWorks();
   });
 

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
 import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { verifyFiles } from '../../build/publish/verify.ts';
+import { hashFile } from '../../build/runtime/hash-file.ts';
+import { editionChanges, type FileRef, manifestPath } from '../../data/schema/snapshot.ts';
 import { query } from './parquet-readers.ts';
 
 const HAS_DATA = ['succeeded', 'suspicious'];
@@ -76,7 +78,29 @@ export async function checkStoredState(lakeDir: string, snapshotDir: string): Pr
     await verifyFiles(storage, { ...published.kept, ...(await storage.prerendered(published)) });
     seen += 1;
   }
-  const pointer = await readFile(join(snapshotDir, 'current'), 'utf8').catch(() => null);
-  if (pointer !== null) await storage.open(pointer.trim());
+  await checkLog(storage);
   return seen;
+}
+
+/** What changed in an edition, and the figures, are stored. */
+async function checkChanges(storage: SnapshotStorage, ref: FileRef): Promise<void> {
+  await verifyFiles(storage, { changes: ref });
+  const { revised } = editionChanges.parse(JSON.parse(await readFile(storage.pathOf(ref), 'utf8')));
+  const files = Object.entries(revised).map(([indicator, { file }]) => [indicator, file]);
+  await verifyFiles(storage, Object.fromEntries(files));
+}
+
+/** Each entry of the log names a manifest and an earlier base, and the pointer names an entry. */
+async function checkLog(storage: SnapshotStorage): Promise<void> {
+  const { editions } = await storage.log();
+  const known = new Map(editions.map((entry) => [entry.edition, entry]));
+  for (const { edition, manifest, base, changes, published_at: at } of editions) {
+    if (changes !== null) await checkChanges(storage, changes);
+    const { sha256 } = await hashFile(join(storage.directory, manifestPath(edition)));
+    if (sha256 !== manifest) throw new Error(`the log names another manifest of ${edition}`);
+    if (base !== null && !((known.get(base)?.published_at ?? at) < at))
+      throw new Error(`${edition} has the base ${base}, which is not earlier`);
+  }
+  const served = await storage.currentId();
+  if (served !== null && !known.has(served)) throw new Error(`${served} is served, but not in the log`);
 }

@@ -1,0 +1,52 @@
+/**
+ * `npm run nights [-- options]` simulates thirty nights over the whole provider mirror, and compares what `as_of` answers
+ * of each with what was served then.
+ *
+ *   --nights N    default 30
+ *   --seed N      default 2026
+ *   --starter     the starter data instead of the mirror
+ *
+ * The mirror is that of the tests (see test/mirror.ts). Everything is written to a temporary directory.
+ */
+import { parseArgs } from 'node:util';
+import { mirrorDirectory } from '../mirror.ts';
+import { Simulation } from './simulation.ts';
+import { mirrorSite, type Nights, starterSite } from './sites.ts';
+
+const { values } = parseArgs({
+  options: {
+    nights: { type: 'string', default: '30' },
+    seed: { type: 'string', default: '2026' },
+    starter: { type: 'boolean', default: false },
+  },
+});
+const SHOWN = 20;
+const say = (line: string): void => console.error(`nights: ${line}`);
+
+async function openSite(): Promise<Nights> {
+  if (values.starter) return starterSite();
+  const mirror = mirrorDirectory();
+  if (mirror === null) throw new Error('there is no provider mirror: set PROVIDER_MIRROR');
+  return mirrorSite(mirror);
+}
+
+const simulation = new Simulation(await openSite(), {
+  seed: Number(values.seed),
+  extent: { files: 20, figures: 25 },
+});
+try {
+  await simulation.run(Number(values.nights), say);
+  const { nights } = simulation;
+  const answers = nights.reduce((sum, night) => sum + night.answers.size, 0);
+  const editions = new Set(nights.map(({ edition }) => edition)).size;
+  say(`${answers} answers recorded in ${nights.length} nights, ${editions} editions`);
+  await simulation.startGateway();
+  const found = await simulation.differences({ kinds: ['date'], onNight: say });
+  for (const line of found.slice(0, SHOWN)) console.log(line);
+  console.log(
+    `${answers} answers of ${nights.length} nights and ${editions} editions: ${found.length} differ`,
+  );
+  process.exitCode = found.length > 0 ? 1 : 0;
+} finally {
+  await simulation.remove();
+}

@@ -1,0 +1,97 @@
+/** What a gateway serves of every indicator and country, taken over its public interface alone. */
+import { createHash } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { inParallel } from '../../data/runtime/in-parallel.ts';
+
+const PARALLEL = 4;
+
+/** The `data` member of each answer as it stands in the body, hashed, with its status; by path and query. */
+export type Answers = ReadonlyMap<string, string>;
+
+export interface Answer {
+  status: number;
+  /** `X-Snapshot`. */
+  edition: string;
+  text: string;
+}
+
+/** The `data` member of a body byte for byte; the whole body when there is none. */
+export function dataMember(text: string): string {
+  const [start, end] = ['{"data":', ',"meta":{'];
+  return text.startsWith(start) ? text.slice(start.length, text.lastIndexOf(end)) : text;
+}
+
+const digestOf = ({ status, text }: Answer): string =>
+  `${status} ${createHash('sha256').update(dataMember(text)).digest('hex')}`;
+
+const withAsOf = (path: string, asOf: string): string =>
+  `${path}${path.includes('?') ? '&' : '?'}as_of=${encodeURIComponent(asOf)}`;
+
+/** A caller with a key. */
+export class Caller {
+  readonly #url: string;
+  readonly #key: string;
+  readonly #agent = new Agent({ connections: PARALLEL });
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  async get(path: string): Promise<Answer> {
+    const { statusCode, headers, body } = await request(this.#url + path, {
+      dispatcher: this.#agent,
+      headers: { authorization: `Bearer ${this.#key}` },
+    });
+    return { status: statusCode, edition: String(headers['x-snapshot']), text: await body.text() };
+  }
+
+  /** Every answer about indicators and countries that is served now. */
+  async record(): Promise<Answers> {
+    const answers = new Map<string, string>();
+    const paths = await this.#paths();
+    await inParallel(paths, PARALLEL, async (path) => {
+      answers.set(path, digestOf(await this.get(path)));
+    });
+    return answers;
+  }
+
+  /**
+   * The paths whose answers as of a moment are not those that were recorded, with what differs.
+   * @param edition that must answer; null for any
+   */
+  async differences(recorded: Answers, asOf: string, edition: string | null): Promise<string[]> {
+    const found: string[] = [];
+    await inParallel([...recorded], PARALLEL, async ([path, digest]) => {
+      const answer = await this.get(withAsOf(path, asOf));
+      if (digestOf(answer) !== digest)
+        found.push(`${withAsOf(path, asOf)}: ${answer.status}, recorded ${digest.slice(0, 3)}`);
+      else if (edition !== null && answer.edition !== edition)
+        found.push(`${withAsOf(path, asOf)}: edition ${answer.edition} instead of ${edition}`);
+    });
+    return found.sort();
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.close();
+  }
+
+  async #paths(): Promise<string[]> {
+    const indicators = await this.ids('/v1/indicators', 'id');
+    const countries = await this.ids('/v1/countries', 'iso3');
+    return [
+      '/v1/indicators',
+      ...indicators.flatMap((id) => [
+        `/v1/data?indicator=${id}`,
+        `/v1/rankings/${id}`,
+        `/v1/indicators/${id}`,
+      ]),
+      ...countries.map((iso3) => `/v1/countries/${iso3}`),
+    ];
+  }
+
+  async ids(path: string, member: string): Promise<string[]> {
+    const { data } = JSON.parse((await this.get(path)).text) as { data: Record<string, string>[] };
+    return data.map((one) => one[member] ?? '');
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * Simulates nights: changes the mirror, builds, and records what a gateway serves, as a caller would see it. A seed gives
+ * the same nights again.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { acceptRun } from '../../build/ingest/accept-run.ts';
+import { type NightlySummary, nightly } from '../../build/nightly.ts';
+import { rollback, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { Service } from '../gateway/service.ts';
+import { DdfSeries } from './ddf-series.ts';
+import { type Answers, Caller } from './served.ts';
+import type { Nights, Site } from './sites.ts';
+import { type Extent, UpstreamChanges } from './upstream-changes.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** More than all calls cost. */
+const CREDITS = 1e12;
+
+/** What a gateway served on one day. */
+export interface Night {
+  date: string;
+  /** When it was recorded, RFC 3339. */
+  moment: string;
+  edition: string;
+  answers: Answers;
+  /** The edition that was built on this day and rolled back, with its answers. */
+  rolledBack: { edition: string; answers: Answers } | null;
+}
+
+type Event = 'quiet' | 'add' | 'withdraw' | 'rename' | 'fail' | 'recover' | 'rollback';
+
+/** What happens on which night; on all but quiet ones figures change, too. */
+const EVENTS: Readonly<Record<number, Event>> = {
+  ...{
+    2: 'quiet',
+    3: 'add',
+    4: 'fail',
+    5: 'recover',
+    6: 'withdraw',
+    7: 'rename',
+    8: 'rollback',
+    9: 'rollback',
+  },
+  ...{
+    10: 'quiet',
+    15: 'quiet',
+    16: 'fail',
+    18: 'recover',
+    20: 'rollback',
+    21: 'quiet',
+    25: 'quiet',
+    26: 'quiet',
+  },
+};
+
+export interface SimulationOptions {
+  seed: number;
+  /** What a night changes. */
+  extent: Extent;
+  /** Default: every kind. */
+  events?: Readonly<Record<number, Event>>;
+}
+
+export interface Comparison {
+  /** How a night is named. Default: in every way. */
+  kinds?: readonly ('date' | 'moment' | 'edition')[];
+  /** Called after each night. */
+  onNight?: (line: string) => void;
+}
+
+export class Simulation {
+  readonly nights: Night[] = [];
+  readonly #plan: Nights;
+  readonly #changes: UpstreamChanges;
+  readonly #series: DdfSeries;
+  readonly #extent: Extent;
+  readonly #events: Readonly<Record<number, Event>>;
+  #gateway: { service: Service; caller: Caller } | null = null;
+
+  constructor(plan: Nights, { seed, extent, events = EVENTS }: SimulationOptions) {
+    const mirror = String(plan.site.settings.PROVIDER_MIRROR);
+    this.#plan = plan;
+    this.#extent = extent;
+    this.#events = events;
+    this.#changes = new UpstreamChanges(mirror, seed);
+    this.#series = new DdfSeries(join(mirror, plan.ddf.folder));
+  }
+
+  /** Simulates nights and records each. @param onNight called after each with what it did */
+  async run(count: number, onNight: (line: string) => void = () => {}): Promise<void> {
+    const { site, ddf } = this.#plan;
+    if (Object.values(this.#events).includes('add')) await this.#series.withdraw(ddf.added);
+    for (let number = 1; number <= count; number += 1) {
+      site.clock += DAY_MS;
+      const event = this.#events[number] ?? null;
+      await this.#change(event, number);
+      const before = await this.#servedId();
+      const outcome = await this.#build();
+      const night = await this.#record();
+      if (event === 'rollback') await this.#rollBack(night);
+      const published = night.edition === before ? 'published nothing' : `published ${night.edition}`;
+      onNight(`night ${number} (${event ?? 'figures'}): ${outcome}; ${published}`);
+    }
+  }
+
+  get site(): Site {
+    return this.#plan.site;
+  }
+
+  /** A caller of the gateway that runs. */
+  get caller(): Caller {
+    return this.#running.caller;
+  }
+
+  get #running(): { service: Service; caller: Caller } {
+    if (this.#gateway === null) throw new Error('no gateway runs');
+    return this.#gateway;
+  }
+
+  /** Starts a gateway on the snapshots; stops the one that ran. */
+  async startGateway(): Promise<void> {
+    await this.stopGateway();
+    const settings = { SNAPSHOT_POLL_MS: '100000000' };
+    const service = await Service.start({ snapshots: this.site.settings.SNAPSHOT_DIR, settings });
+    const { key } = await service.account({ credits: CREDITS });
+    this.#gateway = { service, caller: new Caller(service.url, key) };
+  }
+
+  async stopGateway(): Promise<void> {
+    const running = this.#gateway;
+    this.#gateway = null;
+    await running?.caller.close();
+    await running?.service.stop();
+  }
+
+  /** Every answer as of a date, a moment and an edition that is not the one recorded. */
+  async differences({ kinds = ['date', 'moment', 'edition'], onNight }: Comparison = {}): Promise<string[]> {
+    const found: string[] = [];
+    for (const night of this.nights) {
+      const { edition, answers, rolledBack } = night;
+      for (const kind of kinds) found.push(...(await this.caller.differences(answers, night[kind], edition)));
+      if (rolledBack) {
+        const { edition: id, answers: then } = rolledBack;
+        found.push(...(await this.caller.differences(then, id, id)));
+      }
+      onNight?.(`${night.date}: ${answers.size} answers compared, ${found.length} differ so far`);
+    }
+    return found;
+  }
+
+  async remove(): Promise<void> {
+    await this.stopGateway();
+    await this.#plan.site.remove();
+  }
+
+  async #change(event: Event | null, number: number): Promise<void> {
+    const { site, ddf, failing } = this.#plan;
+    const time = site.clock - 2 * MINUTE_MS;
+    if (event === 'quiet' || number === 1) return;
+    if (event === 'add') await this.#series.add(ddf.added);
+    if (event === 'withdraw') await this.#series.withdraw(ddf.withdrawn);
+    if (event === 'rename') await this.#rename(time);
+    if (event === 'fail') await this.#changes.fail(failing);
+    if (event === 'recover') await this.#changes.recover(failing);
+    await this.#changes.revise(this.#extent, time);
+  }
+
+  /** Renames a series upstream, and lists the rename as an operator would. */
+  async #rename(time: number): Promise<void> {
+    const { provider, renamed: from } = this.#plan.ddf;
+    const to = `${from}_2`;
+    await this.#series.rename(from, to, time);
+    const since = new Date(this.site.clock).toISOString().slice(0, 10);
+    const rows = ['old,new,since,until', `${provider}.${from},${provider}.${to},${since},`, ''];
+    await writeFile(join(this.site.settings.CURATED_DIR, 'aliases.csv'), rows.join('\n'));
+  }
+
+  /** Ingests everything and builds; accepts runs that quality gates hold, as an operator would. */
+  async #build(): Promise<string> {
+    const { site } = this.#plan;
+    const first = await nightly(await site.dependencies(), { all: true });
+    const held = first.providers.filter(({ outcome }) => outcome === 'suspicious');
+    for (const { provider, run_id: run } of held) {
+      site.clock += MINUTE_MS;
+      await acceptRun(await site.dependencies(), provider, run ?? '');
+    }
+    if (held.length > 0) {
+      site.clock += MINUTE_MS;
+      await nightly(await site.dependencies(), { providers: [] });
+    }
+    return outcomesOf(first);
+  }
+
+  async #record(): Promise<Night> {
+    if (this.#gateway === null) await this.startGateway();
+    await this.#running.service.snapshots.check();
+    const edition = await this.#servedId();
+    const instant = new Date(this.#plan.site.clock + MINUTE_MS).toISOString();
+    const night: Night = {
+      date: instant.slice(0, 10),
+      moment: instant,
+      edition,
+      answers: await this.caller.record(),
+      rolledBack: null,
+    };
+    this.nights.push(night);
+    return night;
+  }
+
+  async #rollBack(night: Night): Promise<void> {
+    const { SNAPSHOT_DIR: directory } = this.#plan.site.settings;
+    const edition = await rollback(new SnapshotStorage(directory));
+    await this.#running.service.snapshots.check();
+    const answers = await this.caller.record();
+    night.rolledBack = { edition: night.edition, answers: night.answers };
+    Object.assign(night, { edition, answers });
+  }
+
+  async #servedId(): Promise<string> {
+    const { SNAPSHOT_DIR: directory } = this.#plan.site.settings;
+    return (await readFile(join(directory, 'current'), 'utf8').catch(() => '')).trim();
+  }
+}
+
+function outcomesOf({ providers, build_error: error }: NightlySummary): string {
+  const outcomes = new Map<string, number>();
+  for (const { outcome } of providers) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+  const counted = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  return error === null ? counted : `${counted}; ${error}`;
+}

@@ -1,0 +1,69 @@
+/** What `as_of` answers of past nights is what was served on them, byte for byte. */
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { backfill } from '../../build/editions/backfill.ts';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { Simulation } from './simulation.ts';
+import { smallSite } from './sites.ts';
+
+const EXTENT = { files: 3, figures: 6 };
+
+describe('eleven nights of three providers', () => {
+  let simulation: Simulation;
+  beforeAll(async () => {
+    simulation = new Simulation(await smallSite(), { seed: 17, extent: EXTENT });
+    await simulation.run(11);
+  });
+  afterAll(() => simulation.remove());
+
+  it('publish an edition each, but for a night without changes and two that were rolled back', () => {
+    const editions = simulation.nights.map(({ edition }) => edition);
+    expect(editions[1]).toBe(editions[0]);
+    expect(editions.slice(7, 9)).toEqual([editions[6], editions[6]]);
+    expect(new Set(editions).size).toBe(8);
+  });
+
+  it('are answered as they were served, by date, moment and id', async () => {
+    expect(await simulation.differences()).toEqual([]);
+  });
+
+  it('are answered so after a restart, too', async () => {
+    await simulation.startGateway();
+    expect(await simulation.differences({ kinds: ['date'] })).toEqual([]);
+  });
+
+  it('begin with the first', async () => {
+    const { status, text } = await simulation.caller.get('/v1/data?indicator=globe.one&as_of=2026-11-20');
+    expect([status, JSON.parse(text).error.code]).toEqual([404, 'edition_not_found']);
+    expect(text).toContain(simulation.nights[0]?.edition);
+  });
+});
+
+describe('nights before the first publication', () => {
+  let simulation: Simulation;
+  beforeAll(async () => {
+    const events = { 3: 'quiet', 5: 'withdraw' } as const;
+    simulation = new Simulation(await smallSite(), { seed: 3, extent: EXTENT, events });
+    // All runs stay whole: nothing else describes a series that was withdrawn.
+    Object.assign(simulation.site.settings, { LAKE_KEEP: 100 });
+    await simulation.run(5);
+    await simulation.stopGateway();
+    const { site } = simulation;
+    await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
+    site.clock += 864_000_000;
+    await buildSnapshot(await site.dependencies());
+    await backfill(await site.dependencies());
+    site.clock += 86_400_000;
+    await buildSnapshot(await site.dependencies());
+    await simulation.startGateway();
+  });
+  afterAll(() => simulation.remove());
+
+  it('are answered as they were served once they are backfilled, withdrawn series included', async () => {
+    const found: string[] = [];
+    for (const { date, moment, answers } of simulation.nights)
+      for (const asOf of [date, moment])
+        found.push(...(await simulation.caller.differences(answers, asOf, null)));
+    expect(found).toEqual([]);
+  });
+});
