@@ -2,11 +2,20 @@
 import type { IndicatorRecord, IndicatorTwin } from '../../data/schema/records.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { ClaimedNumber } from './claimed-number.ts';
-import { diagnose, type Figure, type Judgement, judge, type Reason, type TwinFigure } from './judge.ts';
+import {
+  diagnose,
+  type EarlierFigure,
+  type Figure,
+  type Judgement,
+  judge,
+  type Reason,
+  type TwinFigure,
+} from './judge.ts';
 
 export interface Claim {
   /** As sent. */
   text: string;
+  /** By the id of today. */
   indicator: string;
   iso3: string;
   year: number;
@@ -36,7 +45,7 @@ export async function checkClaim(served: Edition, claim: Claim): Promise<Checked
   const about = { record, value, projected: own?.projected ?? null };
   const now = judge(number, value, []);
   if (isSettled(now)) return { ...now, ...about, reasons: [] };
-  const judged = judge(number, value, await served.editions.earlierFigures(indicator, iso3, year));
+  const judged = judge(number, value, await earlierFigures(served, claim));
   // A reason tells where a figure is found: of a display-only series that would be as good as the figure.
   if (judged.verdict === 'superseded' || record.access_tier === 'display')
     return { ...judged, ...about, reasons: [] };
@@ -52,6 +61,21 @@ export async function checkClaim(served: Edition, claim: Claim): Promise<Checked
 }
 
 const isSettled = ({ verdict }: Judgement): boolean => verdict === 'exact' || verdict === 'rounded';
+
+/** What editions before the served one had for the figure; newest first. */
+async function earlierFigures(
+  { editions: { chain, history } }: Edition,
+  { indicator, iso3, year }: Claim,
+): Promise<EarlierFigure[]> {
+  const filter = { countries: [iso3], from: year, to: year, after: -1 };
+  const revisions = await history.revisions(indicator, filter);
+  return revisions.toReversed().flatMap(({ old, edition: at }) => {
+    const [before, edition] = [chain[at - 1], chain[at]];
+    return old && before && edition
+      ? [{ value: old.value, edition: before.edition, superseded_by: edition.edition }]
+      : [];
+  });
+}
 
 interface HeldFigure extends Figure {
   projected: boolean;

@@ -3,7 +3,6 @@
  * Verdicts are in the order in which they are decided; reasons in the order in which they are told, as chance agrees
  * with one scale or twin less often than with one of many years or countries.
  */
-import type { EarlierFigure } from '../snapshot/revision-index.ts';
 import { type ClaimedNumber, type Fit, fitOf, timesPowerOfTen } from './claimed-number.ts';
 
 export const VERDICTS = [
@@ -16,6 +15,13 @@ export const VERDICTS = [
   'mismatch',
 ] as const;
 export type Verdict = (typeof VERDICTS)[number];
+
+/** A figure that editions up to `edition` had, and `superseded_by` no longer has. */
+export interface EarlierFigure {
+  value: number;
+  edition: string;
+  superseded_by: string;
+}
 
 export interface Judgement {
   verdict: Exclude<Verdict, 'unknown'>;

@@ -160,7 +160,9 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   if (formats.some(({ extension }) => extension !== null)) {
     names.push('Content-Disposition', 'Link', 'X-Attribution');
   }
-  if (operation.errors.includes('indicator_not_found')) names.push('Deprecation', 'Sunset', 'Link');
+  const namesIndicators =
+    operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
+  if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
   const json = { schema: schemaRef(answerName(operation)), ...exampleOf(answers.json) };
   const others = formats.flatMap(({ name, mediaType, documentation }) =>
     documentation === null

@@ -7,13 +7,13 @@ import { REASONS, VERDICTS } from '../claims/judge.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { claimList } from './claim-parameter.ts';
 import { count, credit, envelope } from './envelope.ts';
-import { type Content, defineOperation, document, type Planned } from './operation.ts';
+import { type Content, defineOperation, document, type Planned, underAlias } from './operation.ts';
 
 const figure = z.number().nullable();
 
 const verdictRow = z.object({
   claim: z.string().describe('As sent'),
-  indicator: z.string(),
+  indicator: z.string().describe('By its id of today'),
   iso3,
   year: z.int(),
   verdict: z.enum(VERDICTS).describe('The first that holds, in this order'),
@@ -80,9 +80,12 @@ export const verify = defineOperation({
       .describe('The indicators of the rows and of their reasons'),
   }),
   errors: [],
-  plan({ snapshot, query: { claim: claims } }): Planned {
+  plan({ snapshot, query: { claim: sent } }): Planned {
+    const resolved = sent.map((claim) => ({ claim, ...snapshot.editions.resolve(claim.indicator) }));
+    const claims = resolved.map(({ claim, id }) => ({ ...claim, indicator: id }));
+    const alias = resolved.find((one) => one.alias !== null)?.alias ?? null;
     const produce = () => verdicts(snapshot, claims);
-    return { kind: 'plan', price: claims.length, rows: claims.length, produce };
+    return underAlias({ kind: 'plan', price: claims.length, rows: claims.length, produce }, alias);
   },
 });
 

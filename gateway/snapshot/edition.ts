@@ -12,7 +12,6 @@ import type { ByteCache } from './byte-cache.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
 import type { CountryItems } from './country-items.ts';
 import type { Observations } from './observations.ts';
-import type { EarlierFigure } from './revision-index.ts';
 import type { AskedRevisions, Revision } from './revisions.ts';
 
 export interface Edition {
@@ -74,8 +73,6 @@ export interface Editions {
   readonly chain: readonly LogEntry[];
   /** The newest of the chain at a moment, or any by its id. @throws {SnapshotUnreadable} while there is no log. */
   find(query: EditionQuery): LogEntry | undefined;
-  /** What the chain's editions had for a figure before it was revised; newest first. @throws {SnapshotUnreadable} */
-  earlierFigures(indicator: string, iso3: string, year: number): Promise<readonly EarlierFigure[]>;
   /** What they changed. */
   readonly history: History;
   /** The id that an indicator has today, and the alias if another one was asked for. */

@@ -12,7 +12,6 @@ import type { Edition, EditionQuery, Editions, ResolvedId } from './edition.ts';
 import { EditionHistory } from './edition-history.ts';
 import { SnapshotDamaged } from './manifest.ts';
 import { SnapshotUnreadable } from './objects.ts';
-import { type EarlierFigure, RevisionIndex } from './revision-index.ts';
 import type { SharedParts } from './shared-parts.ts';
 import { type ServedEdition, TodaysTerms } from './todays-terms.ts';
 
@@ -33,7 +32,6 @@ export class EditionStore implements Editions {
   #all: readonly LogEntry[] = [];
   #byId: ReadonlyMap<string, LogEntry> = new Map();
   #chain: readonly LogEntry[] = [];
-  #revisions: RevisionIndex | null = null;
 
   constructor(served: ServedEdition, shared: SharedParts, log: readonly LogEntry[]) {
     this.#served = served;
@@ -57,12 +55,6 @@ export class EditionStore implements Editions {
     this.#all = log;
     this.#byId = new Map(log.map((entry) => [entry.edition, entry]));
     this.#chain = servedChain(log, this.#served.id);
-    this.#revisions = null;
-  }
-
-  earlierFigures(indicator: string, iso3: string, year: number): Promise<EarlierFigure[]> {
-    this.#revisions ??= new RevisionIndex(this.#shared, this.#chain);
-    return this.#revisions.earlierFigures(indicator, iso3, year);
   }
 
   /** Closes all; they open again when they are asked for. */

@@ -185,6 +185,9 @@ async function useObjects<T>(
     onUnreadable('revisions', ref);
     return new SnapshotUnreadable(`${objects.path(ref)} cannot be read`, { cause });
   };
+  await objects.ensure(refs).catch((cause: unknown) => {
+    throw new SnapshotUnreadable('revisions cannot be fetched', { cause });
+  });
   for (const ref of refs) if (objects.isDamaged(ref)) throw fail(ref);
   try {
     return await reading();

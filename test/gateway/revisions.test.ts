@@ -253,3 +253,35 @@ describe('a former id', () => {
     expect(JSON.stringify(profile.json.data.topics)).toContain('"atlas.cattle"');
   });
 });
+
+describe('claims', () => {
+  const judged = async (claim: string) => (await ask(`/v1/verify?claim=${claim}`)).json.data[0];
+
+  test('that were right in an earlier edition are superseded, also before the series was renamed', async () => {
+    const [first, second, third, fourth] = story.served;
+    const before = await judged('atlas.cattle,FRA,2001,52.0');
+    expect(before).toMatchObject({ verdict: 'superseded', value: 52.5, indicator: 'atlas.cattle' });
+    expect(before.earlier).toEqual({ value: 52, edition: first, superseded_by: second });
+    const renamed = await judged('atlas.cattle,FRA,2003,54.0');
+    expect(renamed.earlier).toEqual({ value: 54, edition: third, superseded_by: fourth });
+  });
+
+  test('on a former id are judged as on the one of today, and told so', async () => {
+    const { json, headers } = await ask(
+      '/v1/verify?claim=atlas.cattle,FRA,2001,52.5&claim=atlas.cows,FRA,2001,52.5',
+    );
+    const [today, former] = json.data;
+    expect(former).toEqual({ ...today, claim: 'atlas.cows,FRA,2001,52.5' });
+    expect(former).toMatchObject({ verdict: 'exact', indicator: 'atlas.cattle' });
+    expect(headers.deprecation).toBe(`@${Date.UTC(2026, 10, 24) / 1000}`);
+    expect(headers.link).toContain('rel="successor-version"');
+    expect((await ask('/v1/verify?claim=atlas.cattle,FRA,2001,52.5')).headers.deprecation).toBeUndefined();
+  });
+
+  test.each(['atlas.lamas,FRA,2000,57', 'atlas.secret,FRA,2000,59', 'atlas.kids,FRA,2000,54'])(
+    'on a series that is not served today are unknown, whatever editions hold: %s',
+    async (claim) => {
+      expect(await judged(claim)).toMatchObject({ verdict: 'unknown', unknown: 'indicator', value: null });
+    },
+  );
+});

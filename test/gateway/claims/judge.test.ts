@@ -2,8 +2,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ClaimedNumber, readNumber } from '../../../gateway/claims/claimed-number.ts';
-import { type Candidates, diagnose, judge, type Reason } from '../../../gateway/claims/judge.ts';
-import type { EarlierFigure } from '../../../gateway/snapshot/revision-index.ts';
+import {
+  type Candidates,
+  diagnose,
+  type EarlierFigure,
+  judge,
+  type Reason,
+} from '../../../gateway/claims/judge.ts';
 
 function number(text: string): ClaimedNumber {
   const claimed = readNumber(text);
