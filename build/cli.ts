@@ -49,6 +49,8 @@ const OPTIONS = {
   all: { type: 'boolean' },
   delete: { type: 'boolean' },
   yes: { type: 'boolean' },
+  indicator: { type: 'string' },
+  reason: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;

@@ -19,6 +19,7 @@ import type { PushTarget } from './publish/push-target.ts';
 import { collectGarbage } from './publish/retention.ts';
 import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
 import { verifyPublished } from './publish/verify.ts';
+import { decideToWithhold, deleteWithheld } from './publish/withhold.ts';
 import { qualityLine } from './quality/report.ts';
 import { CommandError } from './runtime/command-error.ts';
 
@@ -30,6 +31,8 @@ export interface StepOptions {
   all?: boolean;
   delete?: boolean;
   yes?: boolean;
+  indicator?: string;
+  reason?: string;
   /** What follows the step: of `inspect`, a directory or a URL. */
   argument?: string;
 }
@@ -185,6 +188,25 @@ const gc: Step = async ({ settings }, { yes = false }) => {
   return { result, lines, exitCode: 0 };
 };
 
+const withholdStep: Step = async (context, { provider, indicator, reason }) => {
+  const subject = indicator ?? provider?.[0];
+  if (subject === undefined || !reason) {
+    throw new UsageError('withhold needs --provider or --indicator, and --reason');
+  }
+  const { settings, now } = context;
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  await decideToWithhold(storage, subject, reason, now());
+  const { snapshot } = await buildSnapshot(context);
+  const deletion = await deleteWithheld(storage, settings.SNAPSHOT_KEEP);
+  const { objects, bytes, snapshots } = deletion;
+  const lines = [
+    `published ${snapshot} without ${subject}`,
+    `deleted ${objects} objects, ${(bytes / MEGABYTE).toFixed(1)} MB, of ${snapshots.length} snapshots`,
+    'the lake, backups and origins still have the figures: see docs/building-data.md',
+  ];
+  return { result: { snapshot, ...deletion }, lines, exitCode: 0 };
+};
+
 const migrate: Step = async (context) => {
   const snapshots = await migrateStore(context);
   const lines = [`migrated ${snapshots.length} snapshots of an earlier version`];
@@ -289,12 +311,20 @@ export const REDIS_STEPS: ReadonlySet<string> = new Set([
   'rollback',
   'migrate',
   'backfill',
+  'withhold',
   'accept',
   'archive',
 ]);
 
 /** Steps that read or change published snapshots without a build. */
-export const SNAPSHOT_STEPS: ReadonlySet<string> = new Set(['verify', 'rollback', 'gc', 'list', 'concepts']);
+export const SNAPSHOT_STEPS: ReadonlySet<string> = new Set([
+  'verify',
+  'rollback',
+  'gc',
+  'withhold',
+  'list',
+  'concepts',
+]);
 
 /** Steps by the name typed on the command line. */
 export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument?: boolean }> = new Map([
@@ -321,6 +351,13 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
     },
   ],
   ['gc', { run: gc, help: 'show objects that no snapshot needs, or remove them (--yes)' }],
+  [
+    'withhold',
+    {
+      run: withholdStep,
+      help: 'delete a series from all snapshots where law demands it (--provider ID or --indicator ID, --reason TEXT)',
+    },
+  ],
   ['migrate', { run: migrate, help: 'make editions of snapshots that an earlier version published' }],
   [
     'backfill',

@@ -29,6 +29,7 @@ import { migrateSnapshots } from '../publish/migrate.ts';
 import { prune } from '../publish/retention.ts';
 import { type Draft, type EditionFacts, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
+import { withoutWithheld } from '../publish/withhold.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
@@ -108,7 +109,8 @@ export async function buildSnapshot(dependencies: BuildDependencies): Promise<Bu
   const lock = await acquireLock(storage.lockFile, 'the snapshot', { wait_ms, signal });
   try {
     await storage.clean();
-    return await reportBuild({ ...dependencies, signal: lock.signal }, (deps) =>
+    const curated = withoutWithheld(dependencies.curated, await storage.withheld());
+    return await reportBuild({ ...dependencies, curated, signal: lock.signal }, (deps) =>
       new Build(deps, storage).run(),
     );
   } finally {

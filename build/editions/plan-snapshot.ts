@@ -213,7 +213,7 @@ function planIndicator(
   const facts = source.series[entry.slug];
   const terms = termsOf(definition, entry, overlay, curated.collectors);
   if (!run || !facts || !isEnabled || !terms.redistributable) return null;
-  if (isDecided(curated, id, 'withhold')) return null;
+  if (isDecided(curated, id, 'withhold') || curated.withheld.has(id)) return null;
   const unranked = isDecided(curated, id, 'unrank') ? { no_rank: true } : {};
   const original = recordOf(id, definition, entry, { ...overlay, ...unranked }, terms);
   const record = applyOverride(original, { ...override, ...unranked });
@@ -266,6 +266,8 @@ function excludedIndicator(
     const { withheldBy } = termsOf(definition, entry, overlay, curated.collectors);
     if (withheldBy !== null) return { why: 'not redistributable', detail: withheldBy };
     if (!definition.enabled) return { why: 'provider off' };
+    const deleted = curated.withheld.get(id);
+    if (deleted !== undefined) return { why: 'withheld', detail: deleted };
     const decision = findDecision(curated, id, 'withhold');
     if (decision) return { why: 'withheld', detail: decision.reason };
     return { why: overlay.enabled === false ? 'curated away' : 'no figures' };

@@ -35,7 +35,8 @@ export async function vanishedIndicators(
   for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
   const governed = (await termsBefore(storage, base)).flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
-    const isDisabled = overrides.get(terms.id)?.enabled === false || withheld.has(terms.id);
+    const isDisabled =
+      overrides.get(terms.id)?.enabled === false || withheld.has(terms.id) || curated.withheld.has(terms.id);
     return definition === undefined || known.has(terms.id) || isDisabled ? [] : [narrower(terms, definition)];
   });
   return Map.groupBy(

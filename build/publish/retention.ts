@@ -7,6 +7,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { isWithheld } from '../../data/runtime/withheld.ts';
 import { editionChanges, type FileRef, OBJECTS, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { describeError } from '../runtime/machine-fault.ts';
@@ -22,7 +23,8 @@ export interface Garbage {
 
 /**
  * The snapshots that keep their prerendered files: the served one, its base, from which gateways may still read, and the
- * newest, so that they are `keep` and never fewer than two.
+ * newest, so that they are `keep` and never fewer than two. Those with a withheld series keep
+ * none.
  */
 async function renderedSnapshots(storage: SnapshotStorage, keep: number): Promise<Set<string>> {
   const current = await storage.currentId();
@@ -30,7 +32,9 @@ async function renderedSnapshots(storage: SnapshotStorage, keep: number): Promis
   const base = editions.find(({ edition }) => edition === current)?.base;
   const others = (await storage.ids()).filter((id) => id !== current);
   const newest = others.slice(-Math.max(1, keep - 1));
-  return new Set([...newest, current, base].filter((id) => typeof id === 'string'));
+  const withheld = new Set((await storage.withheld()).tombstones.map(({ snapshot }) => snapshot));
+  const ids = [...newest, current, base].filter((id) => typeof id === 'string');
+  return new Set(ids.filter((id) => !withheld.has(id)));
 }
 
 /** Reads lists of files, each once: most snapshots share most of theirs. */
@@ -60,9 +64,10 @@ class NamedObjects {
   /** What changed in an edition, and its revisions. */
   async addChanges(ref: FileRef, what: string, snapshot: string): Promise<void> {
     this.add(ref, what);
+    const withheld = await this.#storage.withheld();
     const text = await readFile(this.#storage.pathOf(ref), 'utf8');
     for (const [id, { file }] of Object.entries(editionChanges.parse(JSON.parse(text)).revised)) {
-      this.add(file, `the revisions of ${id} in ${snapshot}`);
+      if (!isWithheld(withheld, id)) this.add(file, `the revisions of ${id} in ${snapshot}`);
     }
   }
 }
@@ -84,6 +89,9 @@ export async function neededObjects(storage: SnapshotStorage, keep: number): Pro
     for (const [name, ref] of Object.entries(manifest.kept)) named.add(ref, `${name} of ${id}`);
     for (const [provider, ref] of Object.entries(manifest.providers)) {
       await read(`the list of ${provider} of ${id}`, (what) => named.addList(ref, what, id));
+    }
+    for (const [provider, ref] of Object.entries((await storage.publishedManifest(id)).providers)) {
+      named.add(ref, `the published list of ${provider} of ${id}`);
     }
     const isRendered = rendered.has(id) && (await storage.prerendered({ manifest })) !== null;
     if (isRendered) await named.addList(manifest.prerendered, `the list of prerendered files of ${id}`, id);
@@ -130,7 +138,7 @@ async function storedObjects(storage: SnapshotStorage): Promise<FileRef[]> {
 const bySize = (objects: readonly FileRef[]): number => objects.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Objects that nothing needs. Changes nothing. @throws {CommandError} when it cannot be known. */
-async function findGarbage(storage: SnapshotStorage, keep: number): Promise<Garbage> {
+export async function findGarbage(storage: SnapshotStorage, keep: number): Promise<Garbage> {
   const needed = await neededObjects(storage, keep);
   const { lists, snapshots } = await outdatedFiles(storage, keep);
   const isList = new Set(lists.map(({ sha256 }) => sha256));
@@ -140,7 +148,7 @@ async function findGarbage(storage: SnapshotStorage, keep: number): Promise<Garb
   return { objects, bytes: bySize(objects), snapshots };
 }
 
-async function removeObjects(storage: SnapshotStorage, objects: readonly FileRef[]): Promise<void> {
+export async function removeObjects(storage: SnapshotStorage, objects: readonly FileRef[]): Promise<void> {
   for (const ref of objects) await rm(storage.pathOf(ref), { force: true });
 }
 

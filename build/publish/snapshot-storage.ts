@@ -10,6 +10,7 @@ import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { readWithheld, type WithheldRecord, withReplacedLists } from '../../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -101,8 +102,17 @@ export class SnapshotStorage {
     return text?.trim() ?? null;
   }
 
-  /** @throws {CommandError} when there is no such snapshot; {Error} when it cannot be read. */
+  withheld(): Promise<WithheldRecord> {
+    return readWithheld(this.directory);
+  }
+
+  /** The manifest with the lists to read. @throws as `publishedManifest` */
   async manifest(id: string): Promise<Manifest> {
+    return withReplacedLists(await this.publishedManifest(id), await this.withheld());
+  }
+
+  /** @throws {CommandError} when there is no such snapshot; {Error} when it cannot be read. */
+  async publishedManifest(id: string): Promise<Manifest> {
     if (!SNAPSHOT_ID.test(id)) throw new CommandError(`"${id}" is not a snapshot id`);
     const text = await readFile(join(this.directory, manifestPath(id)), 'utf8').catch(() => {
       throw new CommandError(`there is no snapshot ${id}`);

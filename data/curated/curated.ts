@@ -59,6 +59,8 @@ export interface Curated {
   links: CuratedLink[];
   /** Former ids of indicators. */
   aliases: IndicatorAlias[];
+  /** Reasons why series were deleted from all snapshots, by id. Not curated, but recorded in `withheld.json`. */
+  withheld: ReadonlyMap<string, string>;
   /** What has been decided about findings of the quality report. */
   decisions: QualityDecision[];
   /** Original collectors and their terms. */
@@ -109,6 +111,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     links,
     aliases,
     decisions,
+    withheld: new Map(),
     collectors,
     packs,
   };

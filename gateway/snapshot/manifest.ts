@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readWithheld, WITHHELD, withReplacedLists } from '../../data/runtime/withheld.ts';
 import { type Manifest, manifestPath, manifest as manifestSchema } from '../../data/schema/snapshot.ts';
 
 /** A snapshot that must not be served; the message names the file and the reason. */
@@ -9,7 +10,10 @@ export class SnapshotDamaged extends Error {
   override name = 'SnapshotDamaged';
 }
 
-/** @param sha256 its hash, where the log lists it. @throws {SnapshotDamaged} */
+/**
+ * The manifest, with the lists to read where series were withheld.
+ * @param sha256 its hash, where the log lists it. @throws {SnapshotDamaged}
+ */
 export async function readManifest(directory: string, id: string, sha256?: string): Promise<Manifest> {
   const bytes = await readFile(join(directory, manifestPath(id))).catch((error: Error) => {
     throw new SnapshotDamaged(`no manifest: ${error.message}`);
@@ -19,7 +23,10 @@ export async function readManifest(directory: string, id: string, sha256?: strin
   const parsed = manifestSchema.safeParse(parseJson(bytes.toString()));
   if (!parsed.success) throw new SnapshotDamaged(`bad manifest: ${parsed.error.issues[0]?.message}`);
   if (parsed.data.id !== id) throw new SnapshotDamaged(`the manifest is of ${parsed.data.id}`);
-  return parsed.data;
+  const withheld = await readWithheld(directory).catch((error: Error) => {
+    throw new SnapshotDamaged(`bad ${WITHHELD}: ${error.message}`);
+  });
+  return withReplacedLists(parsed.data, withheld);
 }
 
 function parseJson(text: string): unknown {

@@ -1,0 +1,52 @@
+/**
+ * `<SNAPSHOT_DIR>/withheld.json`: series whose published figures were deleted because law forbids to publish them.
+ *
+ * Manifests and the lists that they name never change, because the log holds their hashes. So a list that named withheld
+ * files is read as another one: it lacks them, and names redacted copies of the files that held figures of several series.
+ * The roots of withheld series stay in `proofs/<provider>.json`: every proof of another figure still verifies.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { indicatorId, timestamp } from '../schema/records.ts';
+import { fileRef, type Manifest, providerOf, snapshotId } from '../schema/snapshot.ts';
+
+export const WITHHELD = 'withheld.json';
+
+const withheldRecord = z.object({
+  decisions: z.array(
+    z.object({
+      /** An indicator id, or a provider id for all its series, later ones too. */
+      subject: z.string(),
+      reason: z.string(),
+      withheld_at: timestamp,
+    }),
+  ),
+  /** Which series were deleted from which snapshots. */
+  tombstones: z.array(z.object({ snapshot: snapshotId, indicator: indicatorId })),
+  /** What is read in place of a list, by its hash. */
+  lists: z.record(z.string(), fileRef),
+});
+export type WithheldRecord = z.infer<typeof withheldRecord>;
+
+const NOTHING: WithheldRecord = { decisions: [], tombstones: [], lists: {} };
+
+/** @param directory of the snapshots. @throws {Error} when the file is there and cannot be read. */
+export async function readWithheld(directory: string): Promise<WithheldRecord> {
+  const text = await readFile(join(directory, WITHHELD), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? NOTHING : withheldRecord.parse(JSON.parse(text));
+}
+
+export const isWithheld = ({ decisions }: WithheldRecord, indicator: string): boolean =>
+  decisions.some(({ subject }) => subject === indicator || subject === providerOf(indicator));
+
+/** A manifest that names the lists to read. */
+export const withReplacedLists = (manifest: Manifest, { lists }: WithheldRecord): Manifest => ({
+  ...manifest,
+  providers: Object.fromEntries(
+    Object.entries(manifest.providers).map(([provider, ref]) => [provider, lists[ref.sha256] ?? ref]),
+  ),
+});
