@@ -57,6 +57,9 @@ export interface RevisionFilter {
 const TYPES = { files: LIST(VARCHAR), countries: LIST(VARCHAR), from: INTEGER, to: INTEGER };
 const { files: _, ...FIGURE_TYPES } = TYPES;
 
+/** What revisions are read with. */
+type Parts = Pick<SharedParts, 'objects' | 'queries' | 'onUnreadable'>;
+
 type Cells = readonly unknown[];
 type Series = ReadonlyMap<string, Figure>;
 
@@ -83,7 +86,7 @@ const isSame = (a: Figure, b: Figure): boolean =>
 
 /** The revisions of all steps, by country, year and edition. @throws {SnapshotUnreadable} {QueryTimeout} {QueueFull} */
 export async function readRevisions(
-  shared: SharedParts,
+  shared: Parts,
   steps: readonly Step[],
   filter: RevisionFilter,
 ): Promise<Revision[]> {
@@ -108,7 +111,7 @@ function tellRestored(ordered: readonly Revision[]): Revision[] {
 }
 
 async function readFiles(
-  shared: SharedParts,
+  shared: Parts,
   steps: readonly Step[],
   { countries, from, to }: RevisionFilter,
 ): Promise<Revision[]> {
@@ -139,7 +142,7 @@ async function readFiles(
 }
 
 async function compareFigures(
-  shared: SharedParts,
+  shared: Parts,
   { edition, before, after }: Extract<Step, { before: unknown }>,
   filter: RevisionFilter,
 ): Promise<Revision[]> {
@@ -157,7 +160,7 @@ async function compareFigures(
 }
 
 async function readFigures(
-  shared: SharedParts,
+  shared: Parts,
   ref: FileRef | undefined,
   { countries, from, to }: RevisionFilter,
 ): Promise<Series> {
@@ -177,7 +180,7 @@ async function readFigures(
 
 /** Passes on what is read from objects. @throws {SnapshotUnreadable} when one of them is damaged or not there. */
 async function useObjects<T>(
-  { objects, onUnreadable }: SharedParts,
+  { objects, onUnreadable }: Parts,
   refs: readonly FileRef[],
   reading: () => Promise<T>,
 ): Promise<T> {
