@@ -78,7 +78,7 @@ const entryLines = ({ id, title, updated, summary, link, sections }: FeedEntry):
   element('id', id),
   element('title', title),
   element('updated', updated),
-  `<link rel="alternate" type="application/json" href="${escaped(link)}"/>`,
+  `<link rel="alternate" href="${escaped(link)}"/>`,
   element('summary', summary),
   `<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">${sections.map(sectionMarkup).join('')}</div></content>`,
   '</entry>',
