@@ -1,7 +1,7 @@
 /** What changed between editions, and former ids: over HTTP, on snapshots that the build made. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tellStory } from './edition-story.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 let story: Awaited<ReturnType<typeof tellStory>>;
 let service: Service;
@@ -228,6 +228,20 @@ describe('a former id', () => {
     expect(String(former.headers['access-control-expose-headers'])).toContain('Deprecation');
     expect(today.headers).not.toHaveProperty('deprecation');
     expect(today.headers).not.toHaveProperty('sunset');
+  });
+
+  test('is that of claims, too', async () => {
+    const claim = (id: string) => `/v1/verify?claim=atlas.goats,FRA,2000,54&claim=${id},FRA,2001,52.5`;
+    const [former, today] = [await ask(claim('atlas.cows')), await ask(claim('atlas.cattle'))];
+    expect(former.json.data.map(({ verdict }: Row) => verdict)).toEqual(['exact', 'exact']);
+    const plain = ({ json }: Answer) => json.data.map(({ claim: _, ...row }: Row) => row);
+    expect(plain(former)).toEqual(plain(today));
+    expect(former.headers.link).toBe(`<${claim('atlas.cattle')}>; rel="successor-version"`);
+    const { json } = await ask('/v1/verify?claim=atlas.cattle,FRA,2001,52.0');
+    expect(json.data[0]).toMatchObject({
+      verdict: 'superseded',
+      earlier: { superseded_by: story.served[1] },
+    });
   });
 
   test('has no sunset until one is decided, and answers no more after it', async () => {
