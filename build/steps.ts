@@ -12,6 +12,7 @@ import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlyDependencies, type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { publishedConcepts } from './publish/concept-links.ts';
+import { LogSigner } from './publish/log-signer.ts';
 import { migrateStore } from './publish/migrate.ts';
 import { push } from './publish/push.ts';
 import { DirectoryTarget } from './publish/push-directory.ts';
@@ -226,6 +227,16 @@ const backfillStep: Step = async ({ observer: _, ...context }) => {
   return { result: summary, lines, exitCode: lost.length > 0 ? 1 : 0 };
 };
 
+const rotateKey: Step = async ({ settings }) => {
+  const { id, setting } = await new LogSigner(settings, new SnapshotStorage(settings.SNAPSHOT_DIR)).rotate();
+  const next = setting === undefined ? '' : ` when it is set: SIGNING_KEY=${setting}`;
+  return {
+    result: { id, setting },
+    lines: [`the next edition is signed with the key ${id}${next}`],
+    exitCode: 0,
+  };
+};
+
 const archive: Step = async ({ archive: run }) => {
   if (!run) throw new CommandError('Redis is not configured: nothing can be archived');
   const summary = await run();
@@ -363,6 +374,7 @@ export const STEPS: ReadonlyMap<string, { run: Step; help: string; takesArgument
     'backfill',
     { run: backfillStep, help: 'make editions of the nights in the lake before the first publication' },
   ],
+  ['rotate-key', { run: rotateKey, help: 'make a new key for signing the log of editions' }],
   ['archive', { run: archive, help: 'move old ledger, audit and usage entries from Redis to Parquet' }],
   ['accept', { run: accept, help: 'accept a held run (--provider ID --run ID)' }],
   [

@@ -34,7 +34,12 @@ export async function buildOpenedGapminder(
   await symlink(join(lake, 'gapminder'), join(root, 'lake', 'gapminder'));
   const snapshots = join(root, 'snapshots');
   await buildSnapshot({
-    settings: { LAKE_DIR: join(root, 'lake'), SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+    settings: {
+      LAKE_DIR: join(root, 'lake'),
+      SNAPSHOT_DIR: snapshots,
+      SNAPSHOT_KEEP: 1,
+      SIGNING_DIR: join(root, 'signing'),
+    },
     curated: await loadCurated(curatedDir),
     now: Date.now,
     log: silentLog,

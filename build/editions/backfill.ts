@@ -10,6 +10,7 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { editionChanges, type FileRef, type LogEntry, manifestPath } from '../../data/schema/snapshot.ts';
 import { PastLake, type PastNight } from '../lake/past-lake.ts';
 import { LostRunError } from '../lake/rebuild-run.ts';
+import { LogSigner } from '../publish/log-signer.ts';
 import { SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
@@ -86,6 +87,7 @@ class Backfill {
           LAKE_DIR: this.#lakeDir,
           SNAPSHOT_DIR: this.#scratch.directory,
           SNAPSHOT_KEEP: 1,
+          SIGNING_DIR: join(this.#lakeDir, '..', 'signing'),
         },
         curated,
         log,
@@ -121,7 +123,7 @@ class Backfill {
       entry.edition === first.edition ? { ...entry, base: newest.edition, ...changes } : entry,
     );
     const added = made.map((entry) => ({ ...entry, backfilled: true as const }));
-    await this.#storage.writeLog({ editions: [...linked, ...added], checkpoint: '' });
+    await new LogSigner(this.#deps.settings, this.#storage).commit([...linked, ...added]);
   }
 
   /** What the first publication changed against the night before it. */

@@ -18,13 +18,13 @@ import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records
 import {
   type ConceptLink,
   type FileList,
-  type IndexedIndicator,
   latestFile,
   type Manifest,
   observationsFile,
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
 import { yearOf } from '../lake/projection-rule.ts';
+import { LogSigner, type SigningSettings } from '../publish/log-signer.ts';
 import { migrateSnapshots } from '../publish/migrate.ts';
 import { prune } from '../publish/retention.ts';
 import { type Draft, type EditionFacts, SnapshotStorage } from '../publish/snapshot-storage.ts';
@@ -42,11 +42,13 @@ import { renderKept } from './kept-files.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { contentHash, type PublicData, renderRoutes, routeCount } from './prerender.ts';
+import { type EditionProofs, proveEdition } from './proofs.ts';
 import {
   countryDetails,
   countryRecords,
   coverageRecords,
   freshnessRecords,
+  indexIndicators,
   topicRecords,
 } from './public-records.ts';
 import { findRelations } from './relations.ts';
@@ -65,7 +67,7 @@ const MEMORY_MB = 768;
 export const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
 export interface BuildDependencies {
-  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SNAPSHOT_KEEP'>;
+  settings: Pick<Settings, 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SNAPSHOT_KEEP'> & SigningSettings;
   curated: Curated;
   now: () => number;
   log: Logger;
@@ -171,6 +173,7 @@ interface Prepared extends Written {
   coverage: ReadonlyMap<string, IndicatorCoverage>;
   quality: Findings;
   kept: FileWriter;
+  proofs: EditionProofs;
 }
 
 class Build {
@@ -180,11 +183,13 @@ class Build {
   readonly #startedAt: number;
   /** The id that the pointer names when the build begins. */
   #served: string | null = null;
+  readonly #signer: LogSigner;
 
   constructor(deps: BuildDependencies, storage: SnapshotStorage) {
     this.#deps = deps;
     this.#storage = storage;
     this.#startedAt = deps.now();
+    this.#signer = new LogSigner(deps.settings, storage);
   }
 
   async run(): Promise<BuildSummary> {
@@ -198,6 +203,7 @@ class Build {
     );
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has data that may be published');
+    await this.#signer.assertExtends((await this.#storage.log()).editions);
     const directory = await this.#storage.begin();
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
@@ -235,6 +241,7 @@ class Build {
     );
     const written: Written = { directory, plan, base, linked };
     const { data, coverage, quality, additions } = await this.#collectPublicData(duck, written);
+    const proofs = await this.#prove(duck, written);
     const kept = new FileWriter(directory);
     await this.#step('records', async () => {
       const vanished = await vanishedIndicators(
@@ -244,7 +251,8 @@ class Build {
         overrides,
       );
       const aliases = publicAliases(plan, this.#deps.curated);
-      await kept.writeAll(renderKept({ ...data, additions, vanished, aliases }), () => {});
+      const files = [...renderKept({ ...data, additions, vanished, aliases }), ...proofs.files];
+      await kept.writeAll(files, () => {});
     });
     await this.#step('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
@@ -259,7 +267,17 @@ class Build {
       await kept.adopt([...inputs.keys(), ...providersOf(indicators).map(latestFile)], inputs);
       await kept.flush();
     });
-    return { ...written, data, coverage, quality, kept };
+    return { ...written, data, coverage, quality, kept, proofs };
+  }
+
+  async #prove(duck: DuckSession, { directory, plan, base, linked }: Written): Promise<EditionProofs> {
+    const indicators = plan.indicators.map(({ record: { unit }, ...indicator }) => ({ ...indicator, unit }));
+    const earlier = { directory: base?.directory ?? null, linked };
+    return this.#step('proofs', () =>
+      proveEdition(duck, directory, indicators, earlier, (done) =>
+        this.#progress('proofs', done, indicators.length, 'indicators'),
+      ),
+    );
   }
 
   async #publishIfNew(duck: DuckSession, prepared: Prepared, report: Replacement): Promise<BuildSummary> {
@@ -320,16 +338,16 @@ class Build {
     content: string,
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
-    const { directory, plan, base, coverage, kept, data } = prepared;
+    const { directory, plan, base, coverage, kept, proofs } = prepared;
     const changes = await this.#step('revisions', () => this.#storeChanges(duck, prepared));
     const generatedAt = await this.#timeOfPublication();
-    const prerendered = await this.#prerender(directory, data, plan, formatTimestamp(generatedAt));
+    const prerendered = await this.#prerender(prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
     return this.#step('publish', async () => {
       const draft = { directory, kept: kept.files, prerendered, facts };
       const sealed = await this.#storage.seal(draft);
-      const edition = { root: content, base: base?.id ?? null, ...changes };
-      await this.#storage.publish(sealed, edition, this.#served);
+      const edition = { root: proofs.root, base: base?.id ?? null, ...changes };
+      await this.#storage.publish(sealed, edition, { served: this.#served, commit: this.#signer.commit });
       await report.commit();
       return { manifest: sealed.manifest, removed: await this.#prune() };
     });
@@ -361,15 +379,10 @@ class Build {
     return Math.max(Math.floor(this.#deps.now() / 1000) * 1000, newest + 1000);
   }
 
-  async #prerender(
-    directory: string,
-    data: PublicData,
-    plan: SnapshotPlan,
-    generatedAt: string,
-  ): Promise<FileList> {
+  async #prerender({ directory, data, plan, proofs }: Prepared, generatedAt: string): Promise<FileList> {
     const writer = new FileWriter(directory);
     await this.#step('prerender', () =>
-      writer.writeAll(renderRoutes(data, generatedAt), (done) =>
+      writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
         this.#progress('prerender', done, routeCount(data), 'files'),
       ),
     );
@@ -479,19 +492,4 @@ class Build {
     this.#deps.signal?.throwIfAborted();
     this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
   }
-}
-
-function indexIndicators(plan: SnapshotPlan, records: readonly IndicatorRecord[]): IndexedIndicator[] {
-  return plan.indicators.map(({ topicOrder, original }, index) => {
-    const record = records[index];
-    if (!record) throw new RangeError('a planned indicator without a record');
-    const { yr_max: last, latest_year: observed } = record.coverage ?? { yr_max: null, latest_year: null };
-    const hasProjections = last !== null && (observed === null || last > observed);
-    return {
-      record,
-      topic_order: topicOrder,
-      has_projections: hasProjections,
-      ...(original && { original }),
-    };
-  });
 }

@@ -16,7 +16,7 @@ import {
   type TopicRecord,
   topicRecord,
 } from '../../data/schema/records.ts';
-import { compareByName } from '../../data/schema/snapshot.ts';
+import { compareByName, type IndexedIndicator } from '../../data/schema/snapshot.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
@@ -128,3 +128,19 @@ export function countryDetails(
 
 export const countryRecords = (plan: SnapshotPlan) =>
   plan.countries.map((country) => countryRecord.parse(country));
+
+/** The catalogue, in the order of the plan. */
+export function indexIndicators(plan: SnapshotPlan, records: readonly IndicatorRecord[]): IndexedIndicator[] {
+  return plan.indicators.map(({ topicOrder, original }, index) => {
+    const record = records[index];
+    if (!record) throw new RangeError('a planned indicator without a record');
+    const { yr_max: last, latest_year: observed } = record.coverage ?? { yr_max: null, latest_year: null };
+    const hasProjections = last !== null && (observed === null || last > observed);
+    return {
+      record,
+      topic_order: topicOrder,
+      has_projections: hasProjections,
+      ...(original && { original }),
+    };
+  });
+}

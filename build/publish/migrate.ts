@@ -16,6 +16,7 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { ADDITIONS, type Additions } from '../../data/schema/additions.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
+import { TREE_PATHS } from '../../data/schema/proofs.ts';
 import {
   countryRecord,
   freshnessRecord,
@@ -26,9 +27,11 @@ import {
 import {
   type FileList,
   fileList,
+  type IndexedIndicator,
   indexedIndicator,
   indicatorFile,
   latestFile,
+  observationsFile,
   ROUTE_FILES,
   SNAPSHOT_ID,
   snapshotCounts,
@@ -39,10 +42,12 @@ import { FileWriter } from '../editions/file-writer.ts';
 import { type KeptData, renderKept } from '../editions/kept-files.ts';
 import { planSnapshot, type SnapshotPlan } from '../editions/plan-snapshot.ts';
 import { contentHash } from '../editions/prerender.ts';
+import { type EditionProofs, proveEdition } from '../editions/proofs.ts';
 import { publicAliases, vanishedIndicators } from '../editions/vanished.ts';
 import { yearOf } from '../lake/projection-rule.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type FileDigest, hashFile } from '../runtime/hash-file.ts';
+import { LogSigner, type SigningSettings } from './log-signer.ts';
 import { type Published, SnapshotStorage } from './snapshot-storage.ts';
 
 const SPLIT_LATEST = readSql(import.meta.url, 'sql/split-latest.sql');
@@ -69,7 +74,7 @@ const oldCatalogue = z.object({
 });
 
 export interface MigrationDependencies {
-  settings: { LAKE_DIR: string };
+  settings: { LAKE_DIR: string } & SigningSettings;
   curated: Curated;
   overrides: Overrides;
   now: () => number;
@@ -78,7 +83,7 @@ export interface MigrationDependencies {
 
 /** What an own run of the migration needs. */
 export interface StoreDependencies extends Omit<MigrationDependencies, 'settings' | 'overrides'> {
-  settings: { LAKE_DIR: string; SNAPSHOT_DIR: string };
+  settings: { LAKE_DIR: string; SNAPSHOT_DIR: string } & SigningSettings;
   /** The operators' changes, or a function that reads them. */
   overrides?: Overrides | (() => Promise<Overrides>);
   signal?: AbortSignal;
@@ -144,6 +149,7 @@ class Migration {
   readonly #storage: SnapshotStorage;
   readonly #deps: MigrationDependencies;
   readonly #plan: SnapshotPlan;
+  readonly #signer: LogSigner;
   /** Digests by inode: old snapshots share unchanged files. */
   readonly #digests = new Map<string, FileDigest>();
 
@@ -151,6 +157,7 @@ class Migration {
     this.#storage = storage;
     this.#deps = deps;
     this.#plan = plan;
+    this.#signer = new LogSigner(deps.settings, storage);
   }
 
   async migrate(id: string): Promise<void> {
@@ -161,9 +168,13 @@ class Migration {
     const duck = await DuckSession.open({ scratch: join(directory, '.scratch'), memoryMb: MEMORY_MB });
     try {
       const base = await this.#base();
-      const kept = await this.#convert(duck, old, directory, manifest, base);
-      const prerendered = pick(manifest.files, isPrerendered);
-      await linkFiles(old, directory, prerendered);
+      const { kept, proofs } = await this.#convert(duck, old, directory, manifest, base);
+      const rendered = pick(manifest.files, isPrerendered);
+      await linkFiles(old, directory, rendered);
+      const paths = new FileWriter(directory);
+      await paths.writeAll([proofs.paths], () => {});
+      await paths.flush();
+      const prerendered = { ...rendered, ...paths.files };
       const { id: _, generated_at, counts, runs } = manifest;
       const content = contentHash(kept, { freshness: await freshnessOf(old) });
       const facts = { id, generated_at, counts, runs, content };
@@ -172,7 +183,8 @@ class Migration {
         ? await storeChanges(duck, this.#storage, base, { directory, kept, aliases })
         : { changes: null, changed: {} };
       const sealed = await this.#storage.seal({ directory, kept, prerendered, facts });
-      await this.#storage.enter(sealed, { root: content, base: base?.id ?? null, ...changes });
+      const edition = { root: proofs.root, base: base?.id ?? null, ...changes };
+      await this.#storage.enter(sealed, edition, this.#signer.commit);
     } finally {
       await duck.close();
       await rm(directory, { recursive: true, force: true });
@@ -205,7 +217,7 @@ class Migration {
     directory: string,
     manifest: OldManifest,
     base: Published | null,
-  ): Promise<FileList> {
+  ): Promise<{ kept: FileList; proofs: EditionProofs }> {
     const observations = pick(manifest.files, (name) => name.startsWith('observations/'));
     await linkFiles(old, directory, observations);
     const catalogue = oldCatalogue.parse(await readJson(join(old, CATALOGUE)));
@@ -218,12 +230,35 @@ class Migration {
       vanished: await this.#vanished(ids, base),
       aliases: publicAliases(this.#plan, this.#deps.curated),
     };
-    await writer.writeAll(renderKept(data), () => {});
+    const proofs = await this.#prove(duck, directory, catalogue.indicators, observations, base);
+    await writer.writeAll([...renderKept(data), ...proofs.files], () => {});
     const providers = [...new Set(catalogue.indicators.map(({ record }) => record.provider.id))];
     await splitLatest(duck, old, directory, providers);
     await writer.adopt(providers.map(latestFile), new Map());
     await writer.flush();
-    return { ...observations, ...writer.files };
+    return { kept: { ...observations, ...writer.files }, proofs };
+  }
+
+  /** Which upstream files fed which series is not known of these snapshots. */
+  async #prove(
+    duck: DuckSession,
+    directory: string,
+    indicators: readonly IndexedIndicator[],
+    observations: FileList,
+    base: Published | null,
+  ): Promise<EditionProofs> {
+    const proven = indicators.map(({ record: { id, unit, provider } }) => {
+      return { id, unit, providerId: provider.id, files: [] };
+    });
+    const beside = join(directory, '.proofs');
+    const tables = base ? pick({ ...base.kept, ...(await this.#storage.prerendered(base)) }, isProof) : {};
+    await this.#storage.show(tables, beside);
+    const isShared = ({ id }: { id: string }): boolean => {
+      const name = observationsFile(id);
+      return base?.kept[name] !== undefined && base.kept[name].sha256 === observations[name]?.sha256;
+    };
+    const linked = new Set(proven.filter(isShared).map(({ id }) => id));
+    return proveEdition(duck, directory, proven, { directory: beside, linked }, () => {});
   }
 
   /** Terms of the indicators that earlier editions have, under today's decisions. */
@@ -238,6 +273,8 @@ class Migration {
 const isPrerendered = (name: string): boolean =>
   name.startsWith('routes/') ||
   ['coverage.parquet', 'catalogue.parquet', 'concepts.json', 'statistics.json'].includes(name);
+
+const isProof = (name: string): boolean => name.startsWith('proofs/') || name === TREE_PATHS;
 
 const pick = (files: FileList, isPicked: (name: string) => boolean): FileList =>
   Object.fromEntries(Object.entries(files).filter(([name]) => isPicked(name)));

@@ -62,6 +62,9 @@ export type Sealed = Published & { hash: string };
 /** What the log says of an edition besides what follows from its manifest. */
 export type EditionFacts = Pick<LogEntry, 'root' | 'base' | 'changes' | 'changed'>;
 
+/** Signs and writes a log; see `LogSigner`. */
+export type CommitLog = (editions: readonly LogEntry[]) => Promise<void>;
+
 export class SnapshotStorage {
   readonly directory: string;
 
@@ -246,17 +249,21 @@ export class SnapshotStorage {
    * Enters a sealed snapshot in the log, and serves it in place of the one that was served when it was begun.
    * @throws {CommandError} when another one is served by now: an operator rolled back meanwhile.
    */
-  async publish(sealed: Sealed, facts: EditionFacts, served: string | null): Promise<void> {
+  async publish(
+    sealed: Sealed,
+    facts: EditionFacts,
+    { served, commit }: { served: string | null; commit: CommitLog },
+  ): Promise<void> {
     await this.whilePointerStays(async () => {
       if ((await this.currentId()) !== served)
         throw new CommandError('another snapshot was served during the build: build again');
-      await this.enter(sealed, facts);
+      await this.enter(sealed, facts, commit);
       await this.serve(sealed.manifest.id);
     });
   }
 
   /** Enters a sealed snapshot in the log. */
-  async enter({ manifest, hash }: Sealed, facts: EditionFacts): Promise<void> {
+  async enter({ manifest, hash }: Sealed, facts: EditionFacts, commit: CommitLog): Promise<void> {
     const { editions } = await this.log();
     const entry: LogEntry = {
       edition: manifest.id,
@@ -269,7 +276,7 @@ export class SnapshotStorage {
       changes: facts.changes,
       changed: facts.changed,
     };
-    await this.writeLog({ editions: [...editions, entry], checkpoint: '' });
+    await commit([...editions, entry]);
   }
 
   /** Moves the pointer, or removes what the pointer might be moved to. It takes moments, unlike a build. */

@@ -62,8 +62,12 @@ export class DuckSession {
   }
 
   /** Streams the result of a query as chunks of columns. Doubles stay doubles, which JSON rows would not keep. */
-  async eachChunk(sql: string, onChunk: (columns: DuckDBValue[][], rows: number) => void): Promise<void> {
-    const result = await this.#connection.stream(sql);
+  async eachChunk(
+    sql: string,
+    onChunk: (columns: DuckDBValue[][], rows: number) => void,
+    parameters?: SqlParameters,
+  ): Promise<void> {
+    const result = await this.#connection.stream(sql, parameters);
     for (;;) {
       const chunk = await result.fetchChunk();
       if (chunk === null || chunk.rowCount === 0) return;

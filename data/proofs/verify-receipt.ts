@@ -246,11 +246,11 @@ export function readCheckpoint(note: string, keys: readonly LogKey[]): Checkpoin
     const [, name = '', signature64 = ''] = line.split(' ');
     const bytes = Buffer.from(signature64, 'base64');
     const id = bytes.toString('hex', 0, 4);
-    const key = keys.find((one) => one.name === name && one.id === id);
-    if (!key) continue;
+    const named = keys.filter((one) => one.name === name && one.id === id);
+    if (named.length === 0) continue;
     demand(name === origin, `The key ${id} belongs to another log than ${origin}.`);
-    const counts = Number(size) >= key.from && Number(size) <= (key.to ?? Number.POSITIVE_INFINITY);
-    demand(counts, `The key ${id} does not count for a log of ${size} editions.`);
+    const key = named.find(({ from, to }) => Number(size) >= from && Number(size) <= (to ?? Infinity));
+    demand(key !== undefined, `The key ${id} does not count for a log of ${size} editions.`);
     const der = Buffer.concat([DER_PREFIX, key.publicKey]);
     const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' });
     const isValid = verifySignature(null, Buffer.from(text), publicKey, bytes.subarray(4));

@@ -25,8 +25,8 @@ export async function syncFiles(paths: Iterable<string>): Promise<void> {
 }
 
 /** Writes and flushes a file that nobody reads before a later rename. */
-export async function writeFlushed(path: string, content: string | Uint8Array): Promise<void> {
-  const handle = await open(path, 'w');
+export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
+  const handle = await open(path, 'w', mode);
   try {
     await handle.writeFile(content);
     await handle.sync();

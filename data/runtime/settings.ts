@@ -88,6 +88,13 @@ const schema = z.object({
   SNAPSHOT_KEEP: count
     .default(5)
     .describe('Published snapshots that keep their prerendered files, for rollback'),
+  SIGNING_KEY: z
+    .string()
+    .regex(/^PRIVATE\+KEY\+[^+\s]+\+[0-9a-f]{8}\+\S{44}$/, 'a private key, PRIVATE+KEY+<name>+<id>+<base64>')
+    .optional()
+    .describe(
+      'Private key that signs the log of editions; without it the build makes one in `VAR_DIR/signing/key`',
+    ),
   LAKE_KEEP: count.default(5).describe('Ingestion runs kept per provider'),
   ARCHIVE_DIR: z.string().optional().describe('Archived ledger, usage and audit; default `VAR_DIR/archive`'),
   LEDGER_LIVE_DAYS: count
@@ -185,6 +192,7 @@ export type Settings = Readonly<
     SNAPSHOT_DIR: string;
     ARCHIVE_DIR: string;
     LAKE_DIR: string;
+    SIGNING_DIR: string;
     EXPORT_DIR: string;
     REDIS_DIR: string;
   }
@@ -272,6 +280,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),
     CURATED_DIR: resolve(parsed.data.CURATED_DIR),
     LAKE_DIR: `${varDir}/lake`,
+    SIGNING_DIR: `${varDir}/signing`,
     EXPORT_DIR: `${varDir}/exports`,
     REDIS_DIR: `${varDir}/redis`,
   });

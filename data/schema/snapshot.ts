@@ -4,6 +4,7 @@
  *   <SNAPSHOT_DIR>/objects/<first two digits>/<sha256>   every published file, named by its content; never changes
  *   <SNAPSHOT_DIR>/editions/<id>.json                    the manifest of a snapshot; never changes
  *   <SNAPSHOT_DIR>/log.json                              all snapshots in the order of publication (see `publicationLog`)
+ *   <SNAPSHOT_DIR>/keys.json                            public keys of the log (see proofs.ts)
  *   <SNAPSHOT_DIR>/current                               the id of the served snapshot
  *   <SNAPSHOT_DIR>/withheld.json                         series that were deleted, if any (see data/runtime/withheld.ts)
  *
@@ -18,6 +19,7 @@
  *   catalogue/<provider>.json              IndexedIndicator[] by id
  *   relations/<provider>.json              related indicators by indicator id (see `relationsFile`)
  *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
+ *   proofs/<provider>.json                 roots and descriptors of the trees by indicator id (see proofs.ts)
  *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
  *
  * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids). *Prerendered* files are kept for the newest
@@ -28,6 +30,7 @@
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
  *   coverage.parquet catalogue.parquet                              tables over all indicators
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
+ *   trees.json                             paths in the trees, for the next build (see proofs.ts)
  *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
  *
  * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Parquet uses V1 pages and Snappy, which every reader

@@ -35,6 +35,7 @@ const dependencies = {
     PROVIDER_MIRROR: `${directory}/mirror`,
     SNAPSHOT_DIR: `${directory}/snapshots`,
     SNAPSHOT_KEEP: 3,
+    SIGNING_DIR: `${directory}/signing`,
   },
   curated: await loadCurated(`${directory}/data`),
   findConnector,

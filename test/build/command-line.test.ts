@@ -1,11 +1,12 @@
 /** The command line of the build. Most tests call `run` in process; one starts real processes. */
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../build/cli.ts';
 import { progressLine } from '../../build/runtime/progress.ts';
+import { parseSigningKey } from '../../data/proofs/signing-key.ts';
 import { type Series, World } from './world.ts';
 
 const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
@@ -110,6 +111,13 @@ describe('the command line', () => {
       stderr: expect.stringContaining('inspect needs'),
     });
     await rm(`${world.settings.CURATED_DIR}/providers/novel.yaml`);
+  });
+
+  it('makes a new key that signs the next edition', async () => {
+    const { code, stdout } = await call('rotate-key');
+    const [id] = /[0-9a-f]{8}(?=\n)/.exec(stdout) ?? [];
+    const text = await readFile(`${world.settings.SIGNING_DIR}/key`, 'utf8');
+    expect([code, id]).toEqual([0, parseSigningKey(text).id]);
   });
 
   it.each([

@@ -118,6 +118,7 @@ export class World {
       LAKE_KEEP: 3,
       CURATED_DIR: join(directory, 'data'),
       SNAPSHOT_DIR: join(directory, 'snapshots'),
+      SIGNING_DIR: join(directory, 'signing'),
       SNAPSHOT_KEEP: 3,
       INGEST_PARALLEL: 2,
       PROVIDER_MIRROR: join(directory, 'mirror'),

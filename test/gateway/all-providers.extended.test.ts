@@ -202,7 +202,12 @@ describeWithMirror('all providers of the mirror', (mirror) => {
       await symlink(join(built.lake, 'who-gho'), join(lake, 'who-gho'));
       const snapshots = join(root, 'snapshots');
       await buildSnapshot({
-        settings: { LAKE_DIR: lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+        settings: {
+          LAKE_DIR: lake,
+          SNAPSHOT_DIR: snapshots,
+          SNAPSHOT_KEEP: 1,
+          SIGNING_DIR: join(root, 'signing'),
+        },
         curated: await loadCurated(curatedDir),
         now: Date.now,
         log: silentLog,

@@ -183,7 +183,12 @@ describe('starter data under curated restrictions', () => {
     const withheld = 'rules:\n  - { slug: ^population-total$, set: { redistributable: false } }\n';
     await writeFile(charts, rules.replace('rules:\n', withheld));
     await buildSnapshot({
-      settings: { LAKE_DIR: built.lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+      settings: {
+        LAKE_DIR: built.lake,
+        SNAPSHOT_DIR: snapshots,
+        SNAPSHOT_KEEP: 1,
+        SIGNING_DIR: join(directory, 'signing'),
+      },
       curated: await loadCurated(data),
       now: Date.now,
       log: silentLog,

@@ -122,6 +122,7 @@ async function copiedSite(
       LAKE_KEEP: 2,
       CURATED_DIR: curatedDir,
       SNAPSHOT_DIR: join(directory, 'snapshots'),
+      SIGNING_DIR: join(directory, 'signing'),
       SNAPSHOT_KEEP: 2,
       INGEST_PARALLEL: 2,
       PROVIDER_MIRROR: join(directory, 'mirror'),

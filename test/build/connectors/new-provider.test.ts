@@ -112,7 +112,12 @@ describe('a snapshot of new providers only', () => {
   let service: Service;
   beforeAll(async () => {
     const { dependencies, snapshotDir } = providers;
-    const settings = { ...dependencies.settings, SNAPSHOT_DIR: snapshotDir, SNAPSHOT_KEEP: 2 };
+    const settings = {
+      ...dependencies.settings,
+      SNAPSHOT_DIR: snapshotDir,
+      SNAPSHOT_KEEP: 2,
+      SIGNING_DIR: `${snapshotDir}-signing`,
+    };
     await buildSnapshot({ ...dependencies, settings });
     service = await Service.start({ snapshots: snapshotDir });
   });

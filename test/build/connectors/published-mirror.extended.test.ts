@@ -303,7 +303,12 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     await mkdir(lake);
     await symlink(join(built.lake, 'owid'), join(lake, 'owid'));
     await buildSnapshot({
-      settings: { LAKE_DIR: lake, SNAPSHOT_DIR: snapshots, SNAPSHOT_KEEP: 1 },
+      settings: {
+        LAKE_DIR: lake,
+        SNAPSHOT_DIR: snapshots,
+        SNAPSHOT_KEEP: 1,
+        SIGNING_DIR: join(root, 'signing'),
+      },
       curated: await loadCurated(curatedDir),
       now: Date.now,
       log: silentLog,

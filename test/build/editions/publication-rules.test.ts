@@ -7,6 +7,7 @@ import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
 import { verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
+import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { additionFile } from '../../../data/schema/additions.ts';
 import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
@@ -155,8 +156,13 @@ describe('publication rules', () => {
 describe('two builds', () => {
   it('of equal input at the same time have equal bytes', async () => {
     await publish({ one, two: { cells: one.cells } });
+    Object.assign(world.settings, { SIGNING_KEY: generateSigningKey('almanac.example/log') });
     const first = await world.build();
-    const settings = { ...world.settings, SNAPSHOT_DIR: join(world.directory, 'elsewhere') };
+    const settings = {
+      ...world.settings,
+      SNAPSHOT_DIR: join(world.directory, 'elsewhere'),
+      SIGNING_DIR: join(world.directory, 'signing-elsewhere'),
+    };
     const second = await world.build({ settings });
     expect(second).toMatchObject({ snapshot: first.snapshot, reused: 0 });
     const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);

@@ -61,6 +61,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
   await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
+  await rm(world.settings.SIGNING_DIR, { recursive: true, force: true });
 });
 afterAll(() => world.remove());
 

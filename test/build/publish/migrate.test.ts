@@ -19,6 +19,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
   await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
+  await rm(world.settings.SIGNING_DIR, { recursive: true, force: true });
 });
 afterAll(() => world.remove());
 
@@ -93,6 +94,7 @@ describe('the migration', () => {
     await migrate();
     const { editions, checkpoint } = await world.snapshots.log();
     await world.snapshots.writeLog({ editions: editions.slice(0, 2), checkpoint });
+    await rm(join(world.settings.SIGNING_DIR, 'head'));
     expect(await migrate()).toEqual([THIRD, FOURTH]);
     expect((await world.snapshots.log()).editions).toEqual(editions);
   });

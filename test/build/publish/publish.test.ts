@@ -92,7 +92,11 @@ describe('publication', () => {
     const changed = Object.keys(after.kept).filter(
       (name) => after.kept[name]?.sha256 !== before.kept[name]?.sha256,
     );
-    expect(changed.sort()).toEqual(['latest/atlas.parquet', 'observations/atlas.one.parquet']);
+    expect(changed.sort()).toEqual([
+      'latest/atlas.parquet',
+      'observations/atlas.one.parquet',
+      'proofs/atlas.json',
+    ]);
   });
 
   it('gives each snapshot a later time than the one before, in whole seconds', async () => {
@@ -128,6 +132,7 @@ describe('publication', () => {
     expect((await readdir(world.settings.SNAPSHOT_DIR)).sort()).toEqual([
       'current',
       'editions',
+      'keys.json',
       'log.json',
       'objects',
     ]);

@@ -29,6 +29,7 @@ beforeEach(async () => {
   world.settings.SNAPSHOT_KEEP = 3;
   await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
   await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
+  await rm(join(world.settings.SIGNING_DIR, 'head'), { force: true });
 });
 afterAll(() => world.remove());
 

@@ -181,7 +181,12 @@ async function build(directory: string, curatedDir: string, now: number): Promis
   const [lakeDir, snapshotDir] = [join(directory, 'lake'), join(directory, 'snapshots')];
   await mkdir(snapshotDir, { recursive: true });
   await buildSnapshot({
-    settings: { LAKE_DIR: lakeDir, SNAPSHOT_DIR: snapshotDir, SNAPSHOT_KEEP: 3 },
+    settings: {
+      LAKE_DIR: lakeDir,
+      SNAPSHOT_DIR: snapshotDir,
+      SNAPSHOT_KEEP: 3,
+      SIGNING_DIR: join(directory, 'signing'),
+    },
     curated: await loadCurated(curatedDir),
     now: () => now,
     log: pino({ level: 'error' }),

@@ -1,0 +1,142 @@
+/**
+ * Signs the log of editions. The private key lies outside SNAPSHOT_DIR: only the builder has it.
+ *
+ * It never signs two logs that contradict each other. The last signed head is remembered beside the key, and a log that
+ * does not extend it is refused: it was restored from a copy that lacks signed editions. The head is written after the
+ * log, so that a crash between them leaves a log that extends the head.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { editionLeaf } from '../../data/proofs/leaves.ts';
+import { MerkleTree } from '../../data/proofs/merkle-tree.ts';
+import {
+  generateSigningKey,
+  parseSigningKey,
+  type SigningKey,
+  signCheckpoint,
+} from '../../data/proofs/signing-key.ts';
+import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
+import { replaceFile, syncDirectory, writeFlushed } from '../../data/runtime/durable-files.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/schema/proofs.ts';
+import type { LogEntry } from '../../data/schema/snapshot.ts';
+import { CommandError } from '../runtime/command-error.ts';
+import type { SnapshotStorage } from './snapshot-storage.ts';
+
+export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &
+  Partial<Pick<Settings, 'SIGNING_KEY' | 'PUBLIC_URL'>>;
+
+const treeOf = (editions: readonly LogEntry[]): MerkleTree => MerkleTree.of(editions.map(editionLeaf));
+
+export class LogSigner {
+  readonly #settings: SigningSettings;
+  readonly #storage: SnapshotStorage;
+
+  constructor(settings: SigningSettings, storage: SnapshotStorage) {
+    this.#settings = settings;
+    this.#storage = storage;
+  }
+
+  get #keyFile(): string {
+    return join(this.#settings.SIGNING_DIR, 'key');
+  }
+
+  get #headFile(): string {
+    return join(this.#settings.SIGNING_DIR, 'head');
+  }
+
+  /** @throws {CommandError} when a log with these editions would contradict one that was signed. */
+  async assertExtends(editions: readonly LogEntry[]): Promise<void> {
+    const note = await readFile(this.#headFile, 'utf8').catch(whenAbsent);
+    if (note === null) return;
+    const head = readCheckpoint(note, []);
+    const isLonger = editions.length >= head.size;
+    if (isLonger && treeOf(editions.slice(0, head.size)).root.equals(head.root)) return;
+    const reason = isLonger
+      ? 'others than those that were signed'
+      : `fewer than the ${head.size} that were signed`;
+    throw new CommandError(
+      `the log has ${editions.length} editions, ${reason}: restore the newest copy of ${this.#storage.directory}, ` +
+        'or see "Keys" in docs/receipts.md',
+    );
+  }
+
+  /** Publishes a log: keys, log, then the memory of its head. @throws {CommandError} instead of a fork */
+  readonly commit = async (editions: readonly LogEntry[]): Promise<void> => {
+    await this.assertExtends(editions);
+    const published = await this.#published();
+    const key = await this.#key(published);
+    await this.#publishKeys(published, key, editions.length);
+    const checkpoint = signCheckpoint(key, treeOf(editions));
+    await this.#storage.writeLog({ editions: [...editions], checkpoint });
+    await replaceFile(this.#headFile, checkpoint);
+  };
+
+  /**
+   * Makes a new key of the same name, with which the next publication signs.
+   * @returns its id; and the key itself where it is set as SIGNING_KEY, so that the operator has to replace it.
+   */
+  async rotate(): Promise<{ id: string; setting?: string }> {
+    const text = generateSigningKey((await this.#key(await this.#published())).name);
+    const { id } = parseSigningKey(text);
+    if (this.#settings.SIGNING_KEY !== undefined) return { id, setting: text };
+    await this.#writeKey(text);
+    return { id };
+  }
+
+  async #published(): Promise<PublishedKeys | null> {
+    const text = await readFile(join(this.#storage.directory, PUBLISHED_KEYS), 'utf8').catch(whenAbsent);
+    return text === null ? null : publishedKeys.parse(JSON.parse(text));
+  }
+
+  /** The private key; made when there is none. */
+  async #key(published: PublishedKeys | null): Promise<SigningKey> {
+    await mkdir(this.#settings.SIGNING_DIR, { recursive: true, mode: 0o700 });
+    const { SIGNING_KEY: setting } = this.#settings;
+    const given = setting ?? (await readFile(this.#keyFile, 'utf8').catch(whenAbsent));
+    const text = given ?? generateSigningKey(published?.origin ?? this.#newName());
+    if (given === null) await this.#writeKey(text);
+    const key = parseSigningKey(text);
+    if (published !== null && key.name !== published.origin)
+      throw new CommandError(
+        `the signing key is of the log ${key.name}, but ${published.origin} is published`,
+      );
+    return key;
+  }
+
+  #newName(): string {
+    const { PUBLIC_URL: url } = this.#settings;
+    if (url === undefined) return `almanac/${randomBytes(4).toString('hex')}`;
+    const { host, pathname } = new URL(url);
+    return `${host}${pathname.replace(/\/$/, '')}/log`.replaceAll(/[+\s]/g, '-');
+  }
+
+  async #writeKey(text: string): Promise<void> {
+    const draft = `${this.#keyFile}.tmp`;
+    await rm(draft, { force: true });
+    await writeFlushed(draft, `${text}\n`, 0o600);
+    await rename(draft, this.#keyFile);
+    await syncDirectory(this.#settings.SIGNING_DIR);
+  }
+
+  /** Names the key as the one that counts from `size` on, unless it does already. */
+  async #publishKeys(
+    published: PublishedKeys | null,
+    { name, publicKey }: SigningKey,
+    size: number,
+  ): Promise<void> {
+    // A key that was replaced before it signed anything counts for no size.
+    const used = (published?.keys ?? []).filter(({ from, key }) => from < size || key === publicKey);
+    if (used.at(-1)?.key === publicKey) return;
+    const ended = used.map((one) => (one.to === null ? { ...one, to: size - 1 } : one));
+    const keys = [...ended, { key: publicKey, from: size, to: null }];
+    const list: PublishedKeys = { origin: name, keys };
+    await replaceFile(join(this.#storage.directory, PUBLISHED_KEYS), JSON.stringify(list));
+  }
+}
+
+function whenAbsent(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+  throw error;
+}

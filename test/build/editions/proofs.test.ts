@@ -1,0 +1,94 @@
+/** The trees of published editions, computed again from what another Parquet reader finds in the published files. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { descriptorOf } from '../../../data/proofs/edition-tree.ts';
+import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+import { canonicalJson, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
+import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { readObservations } from '../parquet-readers.ts';
+import { cells, World } from '../world.ts';
+
+let world: World;
+beforeEach(async () => {
+  world = await World.create({ globe: {} });
+});
+afterEach(() => world.remove());
+
+const night = async (factor: number): Promise<void> => {
+  const unit = factor === 1 ? 'kg' : 't';
+  await world.define('atlas', { future_years: 'projected', indicators: { same: { unit }, many: { unit } } });
+  await world.publish('atlas', {
+    many: { cells: cells(9, (place, year) => place / 3 + year) },
+    one: { cells: [['FRA', 2001, -0.25 * factor]] },
+    same: { cells: [...cells(7), ['USA', 2050, 1e21]] },
+  });
+  await world.publish('globe', {
+    other: {
+      cells: [
+        ['DEU', 2000, 3],
+        ['DEU', 2001, ''],
+      ],
+    },
+  });
+  for (const id of ['atlas', 'globe']) {
+    const run = await world.ingest(id);
+    expect(['succeeded', 'unchanged']).toContain(run.status);
+  }
+  await world.build();
+};
+
+/** Roots of the served edition's indicators, from its observations. */
+async function rootsAnew(): Promise<{ indicator: string; rows: number; root: string }[]> {
+  const { directory, kept } = await world.served();
+  const leaves = [];
+  const observed = Object.keys(kept).filter((name) => name.startsWith('observations/'));
+  for (const name of observed.sort()) {
+    const indicator = name.slice('observations/'.length, -'.parquet'.length);
+    const provider = indicator.slice(0, indicator.indexOf('.'));
+    const proofs = providerProofs.parse(
+      JSON.parse(await readFile(join(directory, proofsFile(provider)), 'utf8')),
+    );
+    const descriptor = descriptorOf(provider, proofs, indicator);
+    if (!descriptor) throw new Error(`no proof of ${indicator}`);
+    const rows = await readObservations(join(directory, observationsFile(indicator)));
+    const texts = rows.map(({ iso3, year, value, ci_lo, ci_hi, status, projected }) =>
+      JSON.stringify({ ci_hi, ci_lo, iso3, projected, status, value, year }),
+    );
+    const { root } = MerkleTree.of([canonicalJson(JSON.parse(JSON.stringify(descriptor))), ...texts]);
+    expect(proofs.indicators[indicator]).toMatchObject({ rows: rows.length, root: root.toString('hex') });
+    leaves.push({ indicator, rows: rows.length, root: root.toString('hex') });
+  }
+  return leaves;
+}
+
+describe('the trees of an edition', () => {
+  it('are those of its rows, also where roots and paths are reused, and the log is signed', async () => {
+    // Second night: other figures in one series, another unit in two others. Third: as the first.
+    for (const [count, factor] of [1, 2, 1].entries()) {
+      await night(factor);
+      const { editions, checkpoint } = await world.snapshots.log();
+      expect(editions).toHaveLength(count + 1);
+      const leaves = await rootsAnew();
+      expect(leaves).toHaveLength(4);
+      const root = MerkleTree.of(leaves.map((leaf) => canonicalJson(leaf))).root.toString('hex');
+      expect(editions.at(-1)).toMatchObject({ root, indicators: 4 });
+      const log = MerkleTree.of(
+        editions.map(({ edition, published_at, indicators, root: own, manifest }) =>
+          canonicalJson({ edition, published_at, indicators, root: own, manifest }),
+        ),
+      );
+      const keys = parseKeys(await readFile(join(world.settings.SNAPSHOT_DIR, 'keys.json'), 'utf8'));
+      expect(readCheckpoint(checkpoint, keys)).toMatchObject({ size: count + 1, root: log.root });
+      world.tomorrow();
+    }
+  });
+
+  it('publish nothing new where nothing changed', async () => {
+    await night(1);
+    world.tomorrow();
+    await night(1);
+    expect((await world.snapshots.log()).editions).toHaveLength(1);
+  });
+});
