@@ -125,7 +125,7 @@ export class Simulation {
     const settings = { SNAPSHOT_POLL_MS: '100000000' };
     const service = await Service.start({ snapshots: this.site.settings.SNAPSHOT_DIR, settings });
     const { key } = await service.account({ credits: CREDITS });
-    this.#gateway = { service, caller: new Caller(service.url, key) };
+    this.#gateway = { service, caller: new Caller(service.url, key, this.#renamed) };
   }
 
   async stopGateway(): Promise<void> {
@@ -167,13 +167,19 @@ export class Simulation {
     await this.#changes.revise(this.#extent, time);
   }
 
+  /** The id that an indicator has until it is renamed, and after. */
+  get #renamed(): { from: string; to: string } {
+    const { provider, renamed } = this.#plan.ddf;
+    return { from: `${provider}.${renamed}`, to: `${provider}.${renamed}_2` };
+  }
+
   /** Renames a series upstream, and lists the rename as an operator would. */
   async #rename(time: number): Promise<void> {
-    const { provider, renamed: from } = this.#plan.ddf;
-    const to = `${from}_2`;
-    await this.#series.rename(from, to, time);
+    const { from, to } = this.#renamed;
+    const { renamed } = this.#plan.ddf;
+    await this.#series.rename(renamed, `${renamed}_2`, time);
     const since = new Date(this.site.clock).toISOString().slice(0, 10);
-    const rows = ['old,new,since,until', `${provider}.${from},${provider}.${to},${since},`, ''];
+    const rows = ['old,new,since,until', `${from},${to},${since},`, ''];
     await writeFile(join(this.site.settings.CURATED_DIR, 'aliases.csv'), rows.join('\n'));
   }
 

@@ -3,6 +3,9 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backfill } from '../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { collectGarbage } from '../../build/publish/retention.ts';
+import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { figuresOf, replay } from './replay.ts';
 import { Simulation } from './simulation.ts';
 import { smallSite } from './sites.ts';
 
@@ -30,6 +33,25 @@ describe('eleven nights of three providers', () => {
   it('are answered so after a restart, too', async () => {
     await simulation.startGateway();
     expect(await simulation.differences({ kinds: ['date'] })).toEqual([]);
+  });
+
+  it('are answered so after gc', async () => {
+    const { SNAPSHOT_DIR: directory, SNAPSHOT_KEEP: keep } = simulation.site.settings;
+    await collectGarbage(new SnapshotStorage(directory), keep, true);
+    await simulation.startGateway();
+    expect(await simulation.differences({ kinds: ['date'] })).toEqual([]);
+  });
+
+  it('lead from the first to the last by their revisions', async () => {
+    const { caller, nights } = simulation;
+    const first = nights[0]?.edition ?? '';
+    const then = await caller.ids(`/v1/indicators?as_of=${first}`, 'id');
+    const now = await caller.ids('/v1/indicators', 'id');
+    for (const id of new Set([...then, ...now])) {
+      const figures = await figuresOf(caller, id);
+      expect(Object.keys(figures).length > 0, id).toBe(id !== 'atlas.leaving');
+      expect(await replay(caller, id, first), id).toEqual(figures);
+    }
   });
 
   it('begin with the first', async () => {
