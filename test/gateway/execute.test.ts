@@ -74,6 +74,9 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
     query: 'claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2020,63.5',
     price: 2,
   },
+  listEditions: { price: 0 },
+  listChanges: { price: 0 },
+  getRevisions: { query: 'indicator=alpha.life_expectancy', price: 1 },
   getUsage: { query: 'days=2', price: 0 },
   ping: { price: 0 },
 };
