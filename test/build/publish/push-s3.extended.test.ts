@@ -156,11 +156,13 @@ describe('a pushing process', () => {
     await once(proxy, 'listening');
     return proxy;
   }
-  const environment = () => ({
-    ...process.env,
-    ...server.environment,
-    ...{ VAR_DIR: published.directory, SNAPSHOT_DIR: published.directory, LOG_LEVEL: 'silent' },
-  });
+  /** Arguments of `env`. */
+  function command(to: string, ...more: string[]): string[] {
+    const directories = { VAR_DIR: published.directory, SNAPSHOT_DIR: published.directory };
+    const settings = Object.entries({ ...server.environment, ...directories, LOG_LEVEL: 'silent' });
+    const words = [process.execPath, MAIN, 'push', '--to', to, ...more];
+    return [...settings.map(([name, value]) => `${name}=${value}`), ...words];
+  }
 
   it('that is killed at any upload leaves what is served whole, and goes on when repeated', async () => {
     const first = await published.publish(edition(1));
@@ -173,10 +175,7 @@ describe('a pushing process', () => {
       const proxy = await startProxy((nth) => nth === 1 + (kills % 2) && kill());
       const { port } = proxy.address() as AddressInfo;
       const to = url.replace(String(server.port), String(port));
-      const child = spawn(process.execPath, [MAIN, 'push', '--to', to], {
-        env: environment(),
-        stdio: 'ignore',
-      });
+      const child = spawn('env', command(to), { stdio: 'ignore' });
       kill = () => void child.kill('SIGKILL');
       const [code] = await once(child, 'exit');
       proxy.closeAllConnections();
@@ -195,7 +194,7 @@ describe('a pushing process', () => {
 
   it('prints what it did', async () => {
     const id = await published.publish(edition(1));
-    const child = execFile(process.execPath, [MAIN, 'push', '--to', url, '--json'], { env: environment() });
+    const child = execFile('env', command(url, '--json'));
     let printed = '';
     child.stdout?.on('data', (text: string) => {
       printed += text;
