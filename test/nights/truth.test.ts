@@ -72,6 +72,7 @@ describe('nights before the first publication', () => {
     await simulation.stopGateway();
     const { site } = simulation;
     await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
+    await rm(site.settings.SIGNING_DIR, { recursive: true });
     site.clock += 864_000_000;
     await buildSnapshot(await site.dependencies());
     await backfill(await site.dependencies());

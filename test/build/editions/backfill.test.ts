@@ -39,6 +39,7 @@ beforeAll(async () => {
     served.push({ at: build?.generated_at ?? '', kept });
   }
   await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
+  await rm(site.settings.SIGNING_DIR, { recursive: true });
   site.clock += 10 * DAY_MS;
 });
 afterAll(() => site.remove());
