@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { type Call, type Executor, type Result, UNAVAILABLE } from '../execute.ts';
 import type { Content, Operation } from '../operations/operation.ts';
 import { type ParameterReading, parameterReader, type RawParameters } from '../operations/parameters.ts';
@@ -38,7 +39,7 @@ export class PublicApi {
   readonly #dependencies: PublicApiDependencies;
   readonly #urls: UrlRouteCache;
   readonly #responseBytes: number | undefined;
-  #responses: { snapshot: Snapshot; cache: ResponseCache } | null = null;
+  #responses: { snapshot: Snapshot; log: readonly LogEntry[]; cache: ResponseCache } | null = null;
   #isClosing = false;
 
   constructor(dependencies: PublicApiDependencies) {
@@ -156,11 +157,12 @@ export class PublicApi {
     }
   }
 
-  /** The response cache of the snapshot that is served; null for a request that still uses an older one. */
+  /** The response cache of the snapshot that is served and of its log; null for a request that still uses an older one. */
   responsesOf(snapshot: Snapshot): ResponseCache | null {
-    if (this.#responses?.snapshot === snapshot) return this.#responses.cache;
+    const log = snapshot.editions.all;
+    if (this.#responses?.snapshot === snapshot && this.#responses.log === log) return this.#responses.cache;
     if (snapshot.isRetired) return null;
-    this.#responses = { snapshot, cache: new ResponseCache(this.#responseBytes) };
+    this.#responses = { snapshot, log, cache: new ResponseCache(this.#responseBytes) };
     return this.#responses.cache;
   }
 }

@@ -1,5 +1,8 @@
 /** What changed between editions, and former ids: over HTTP, on snapshots that the build made. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { tellStory } from './edition-story.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
@@ -159,6 +162,26 @@ describe('the list of editions', () => {
       changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2 } },
     });
     expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
+  });
+});
+
+describe('the log', () => {
+  test('may get earlier editions while a snapshot is served: cached answers are made again', async () => {
+    const count = async () => (await service.get('/v1/editions')).json.meta.count;
+    for (let call = 0; call < 3; call += 1) expect(await count()).toBe(6);
+    const file = join(story.world.settings.SNAPSHOT_DIR, PUBLICATION_LOG);
+    const before = await readFile(file, 'utf8');
+    const { editions, ...rest } = JSON.parse(before);
+    const earlier = { edition: '20200101T000000Z-00000000', published_at: '2020-01-01T00:00:00+00:00' };
+    const made = { ...editions[0], ...earlier, backfilled: true };
+    await writeFile(file, JSON.stringify({ editions: [...editions, made], ...rest }));
+    await service.snapshots.check();
+    expect(await count()).toBe(7);
+    const { json } = await service.get('/v1/editions');
+    expect(json.data.at(-1)).toMatchObject({ id: earlier.edition, backfilled: true, rolled_back: false });
+    await writeFile(file, before);
+    await service.snapshots.check();
+    expect(await count()).toBe(6);
   });
 });
 
