@@ -1,9 +1,19 @@
 /** The snapshot being served and the snapshots that can be served. */
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { servedChain } from '../data/schema/editions.ts';
 import type { EditableFacts } from '../data/schema/overrides.ts';
 import type { CountryRecord, IndicatorRecord } from '../data/schema/records.ts';
-import { CURRENT_POINTER, type Manifest, PUBLICATION_LOG, publicationLog } from '../data/schema/snapshot.ts';
+import {
+  CURRENT_POINTER,
+  type LogEntry,
+  type Manifest,
+  manifest,
+  manifestPath,
+  objectPath,
+  PUBLICATION_LOG,
+  publicationLog,
+} from '../data/schema/snapshot.ts';
 
 export interface ServedSnapshot {
   id: string;
@@ -44,9 +54,16 @@ export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: numbe
 export interface ListedSnapshot {
   id: string;
   current: boolean;
+  /** Null for the served one and those that led to it. */
+  mark: 'rolled back' | 'backfilled' | null;
   generated_at_ms: number;
   observations: number;
   indicators: number;
+  /** Indicators that changed since the snapshot that was served before. */
+  added: number;
+  withdrawn: number;
+  renamed: number;
+  revised: number;
 }
 
 /** Published snapshots, newest first; none while the log cannot be read. */
@@ -54,13 +71,45 @@ export async function listSnapshots(directory: string): Promise<ListedSnapshot[]
   const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
   const current = (await read(CURRENT_POINTER)).trim();
   const log = publicationLog.safeParse(JSON.parse((await read(PUBLICATION_LOG)) || 'null'));
-  return (log.data?.editions ?? [])
-    .map(({ edition, published_at, counts: { observations, indicators } }) => ({
-      id: edition,
-      current: edition === current,
-      generated_at_ms: Date.parse(published_at),
-      observations,
-      indicators,
+  const editions = log.data?.editions ?? [];
+  const served = new Set(servedChain(editions, current));
+  return editions
+    .map((entry) => ({
+      id: entry.edition,
+      current: entry.edition === current,
+      mark: markOf(entry, served),
+      generated_at_ms: Date.parse(entry.published_at),
+      observations: entry.counts.observations,
+      indicators: entry.counts.indicators,
+      ...changesOf(entry),
     }))
     .sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+function markOf(entry: LogEntry, served: ReadonlySet<LogEntry>): ListedSnapshot['mark'] {
+  if (entry.backfilled) return 'backfilled';
+  return served.has(entry) ? null : 'rolled back';
+}
+
+function changesOf({ changed }: LogEntry) {
+  const sum = (name: 'added' | 'withdrawn' | 'renamed' | 'revised'): number =>
+    Object.values(changed).reduce((total, counts) => total + counts[name], 0);
+  return {
+    added: sum('added'),
+    withdrawn: sum('withdrawn'),
+    renamed: sum('renamed'),
+    revised: sum('revised'),
+  };
+}
+
+/** Whether a snapshot can be served again: its prerendered files were not removed. */
+export async function isServable(directory: string, id: string): Promise<boolean> {
+  try {
+    const text = await readFile(join(directory, manifestPath(id)), 'utf8');
+    const { prerendered } = manifest.parse(JSON.parse(text));
+    await access(join(directory, objectPath(prerendered.sha256)));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -17,7 +17,7 @@ import { PageError } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
-import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
+import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
 import { findRun } from './runs.ts';
 
@@ -192,6 +192,11 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
     reason: () => REASON,
     async ask(request) {
       const { wanted, served } = await snapshotOf(request);
+      if (!(await isServable(area.snapshotDir, wanted.id)))
+        throw new PageError(
+          409,
+          `Snapshot ${wanted.id} cannot be served again: its prerendered files were removed.`,
+        );
       return rollback(wanted, served);
     },
     async act(request, _reply, { reason }) {
@@ -219,6 +224,7 @@ function rollback(wanted: ListedSnapshot, served: ListedSnapshot | null): Confir
     title: `Serve snapshot ${wanted.id}`,
     effects: [
       'Every reader gets this snapshot within seconds, until the next build publishes another.',
+      'Snapshots that did not lead to it count as rolled back: they answer by their id only. A running build publishes nothing.',
       ...(fewer > 0
         ? [`It has ${counted(fewer, 'indicator', 'indicators')} fewer than the one served now.`]
         : []),

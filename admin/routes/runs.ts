@@ -17,7 +17,7 @@ import {
 import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
-import { type ListedSnapshot, listSnapshots } from '../snapshots.ts';
+import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { type ListedJob, listGivenUpJobs } from './given-up-jobs.ts';
 import { indicatorPath } from './indicator.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
@@ -35,13 +35,19 @@ const PROVIDER_SORT = new TableSort<ProviderFreshness>({
   rows: ({ rows }) => rows,
   year: ({ newest_year }) => newest_year,
 });
-const SNAPSHOT_SORT = new TableSort<ListedSnapshot>({
+interface ShownSnapshot extends ListedSnapshot {
+  isServable: boolean;
+}
+const SNAPSHOT_SORT = new TableSort<ShownSnapshot>({
   id: ({ id }) => id,
   published: ({ generated_at_ms }) => generated_at_ms,
   observations: ({ observations }) => observations,
   indicators: ({ indicators }) => indicators,
 });
+/** Newest snapshots that are shown unless all are asked for. */
+const SHOWN_SNAPSHOTS = 50;
 const listQuery = z.object({
+  all: z.enum(['snapshots', '']).catch(''),
   subject: textField(100),
   follow,
   providers: PROVIDER_SORT.field,
@@ -88,7 +94,10 @@ interface RunsPage {
   sorts: { providers: Record<string, SortLink>; snapshots: Record<string, SortLink> };
   runs: RunSummary[];
   refresh: AutoRefresh;
-  snapshots: ListedSnapshot[];
+  snapshots: ShownSnapshot[];
+  /** Older ones that are not shown. */
+  hiddenSnapshots: number;
+  allSnapshotsPath: string;
   givenUp: ListedJob[];
   pager: Pager;
   csv: string;
@@ -133,7 +142,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/runs', async (request, reply) => {
     const sent = parseFields(listQuery, request.query);
-    const { subject, limit, offset, format, follow } = sent;
+    const { subject, limit, offset, format, follow, all: wanted } = sent;
     const orders = { providers: sent.providers, snapshots: sent.snapshots };
     const filter = subject === '' ? {} : { subject };
     if (format === 'csv') {
@@ -143,6 +152,8 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
     const { total, runs: page } = await runs.list({ ...filter, limit, offset });
     const shown = page.map((run) => summariseRun(run, now()));
+    const published = await listSnapshots(area.snapshotDir);
+    const newest = wanted === 'snapshots' ? published : published.slice(0, SHOWN_SNAPSHOTS);
     const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
       subject,
@@ -156,12 +167,19 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       },
       runs: shown,
       refresh: autoRefresh(reply, withQuery(RUNS_PATH, { subject }), follow, isRunning),
-      snapshots: SNAPSHOT_SORT.sort(await listSnapshots(area.snapshotDir), orders.snapshots),
+      snapshots: SNAPSHOT_SORT.sort(await withServability(newest), orders.snapshots),
+      hiddenSnapshots: published.length - newest.length,
+      allSnapshotsPath: withQuery(RUNS_PATH, { subject, ...orders, all: 'snapshots' }),
       givenUp: await listGivenUpJobs(area),
       pager: createPager(RUNS_PATH, { subject, ...orders }, { total, limit, offset }),
       csv: withQuery(RUNS_PATH, { subject, format: 'csv' }),
     });
   });
+
+  const withServability = (listed: readonly ListedSnapshot[]): Promise<ShownSnapshot[]> =>
+    Promise.all(
+      listed.map(async (one) => ({ ...one, isServable: await isServable(area.snapshotDir, one.id) })),
+    );
 
   function failedSeriesOf({ subject, record }: StoredRun): FailedSeries[] {
     const carried = new Set(record?.carried_indicators);

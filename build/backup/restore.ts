@@ -9,7 +9,8 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { WITHHELD } from '../../data/runtime/withheld.ts';
+import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
@@ -37,6 +38,8 @@ interface TreeCopy {
   draft: string;
 }
 
+/** Files that say what there is come last, in this order. */
+const ORDER = [WITHHELD, PUBLICATION_LOG, CURRENT_POINTER];
 const DRAFT = '.restoring';
 /** The operator area's cache of the previous archive. */
 const RECONCILE_CACHE = 'reconcile';
@@ -77,11 +80,11 @@ async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> 
     const { sha256 } = await hashFile(join(tree.directory, path));
     if (sha256 === files[start + path]?.sha256) same.add(path);
   }
-  const isPointer = (path: string): number => Number(basename(path) === CURRENT_POINTER);
+  const rank = (path: string): number => ORDER.indexOf(basename(path));
   return {
     tree,
     same,
-    paths: paths.filter((path) => !same.has(path)).sort((a, b) => isPointer(a) - isPointer(b)),
+    paths: paths.filter((path) => !same.has(path)).sort((a, b) => rank(a) - rank(b)),
     draft: join(tree.directory, DRAFT),
   };
 }

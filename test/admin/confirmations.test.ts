@@ -1,5 +1,5 @@
 /** Destructive and costly actions ask on a page of their own, say what will happen, and keep the reason. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -34,6 +34,8 @@ async function writeSmallSnapshot(): Promise<void> {
   const counts = { ...entry.counts, indicators: 7, observations: 70 };
   const other = { ...entry, edition: OTHER_SNAPSHOT, counts };
   await storage.writeLog({ ...log, editions: [other, ...log.editions] });
+  const manifest = { ...(await storage.manifest(served)), id: OTHER_SNAPSHOT };
+  await writeFile(join(directory, 'editions', `${OTHER_SNAPSHOT}.json`), JSON.stringify(manifest));
 }
 
 beforeAll(async () => {
