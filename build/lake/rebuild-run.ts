@@ -17,8 +17,7 @@ const REBUILT_ROWS = readSql(import.meta.url, 'sql/rebuilt-rows.sql');
 const DROP_REVISED = readSql(import.meta.url, 'sql/drop-revised.sql');
 const INSERT_REVISED = readSql(import.meta.url, 'sql/insert-revised.sql');
 const WRITE_REBUILT = readSql(import.meta.url, 'sql/write-rebuilt.sql');
-const EACH_ROW =
-  'SELECT indicator, iso3, year, value, ci_lo, ci_hi, projected, status FROM rebuilt ORDER BY indicator, iso3, year';
+const EACH_ROW = readSql(import.meta.url, 'sql/rebuilt-in-order.sql');
 const MEMORY_MB = 768;
 
 /** What the lake no longer holds. */

@@ -9,7 +9,6 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
@@ -22,13 +21,10 @@ import {
   type FileRef,
   indicatorFile,
   type LogEntry,
-  latestFile,
   type Manifest,
   manifestPath,
   manifest as manifestSchema,
-  OBSERVATION_COLUMNS,
   objectPath,
-  observationsFile,
   PUBLICATION_LOG,
   providerOf,
   providerOfFile,
@@ -40,6 +36,7 @@ import {
   type VanishedIndicator,
 } from '../../data/schema/snapshot.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
+import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
 
 export interface FixtureOptions {
@@ -66,12 +63,6 @@ const CACHE = join(ROOT, 'var/test/fixtures');
 
 /** Fast: tests need valid encodings, not small ones. */
 const QUICK_BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 2 };
-
-interface Series {
-  indicator: FixtureIndicator;
-  record: IndicatorRecord;
-  rows: RankedRow[];
-}
 
 /** Writes the snapshot below `root` and makes it the current one. @returns its id */
 export async function publishFixture(root: string, options: FixtureOptions = {}): Promise<string> {
@@ -215,101 +206,6 @@ function toSeries(indicator: FixtureIndicator): Series {
     coverage: coverageOf(rows),
   };
   return { indicator, record, rows };
-}
-
-const LATEST_COLUMNS =
-  'indicator VARCHAR, iso3 VARCHAR, year INTEGER, value DOUBLE, rank INTEGER, rank_delta_1y INTEGER';
-
-async function writeParquet({ directory, all, countries }: Written): Promise<void> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  const columns = Object.entries(OBSERVATION_COLUMNS).map(([name, type]) => `${name} ${type}`);
-  await connection.run(`CREATE TABLE rows (${columns.join(', ')})`);
-  await connection.run(`CREATE TABLE latest (${LATEST_COLUMNS})`);
-  await mkdir(join(directory, 'observations'), { recursive: true });
-  await mkdir(join(directory, 'latest'), { recursive: true });
-  for (const { record, rows } of all) {
-    await appendRows(connection, rows);
-    const path = join(directory, observationsFile(record.id));
-    await connection.run(`COPY (FROM rows ORDER BY iso3, year) TO '${path}' (FORMAT parquet, CODEC snappy)`);
-    await connection.run('DELETE FROM rows');
-  }
-  for (const [provider, own] of byProvider(all)) {
-    await appendLatest(connection, own, countries);
-    const path = join(directory, latestFile(provider));
-    await connection.run(`COPY (FROM latest) TO '${path}' (FORMAT parquet, CODEC snappy)`);
-    await connection.run('DELETE FROM latest');
-  }
-  connection.closeSync();
-  instance.closeSync();
-}
-
-async function appendLatest(
-  connection: DuckDBConnection,
-  own: Series[],
-  countries: CountryRecord[],
-): Promise<void> {
-  const appender = await connection.createAppender('latest');
-  for (const { record, rows } of own) {
-    for (const { iso3 } of countries) {
-      const item = latestItem(record, rows, iso3);
-      if (item === null) continue;
-      appender.appendVarchar(record.id);
-      appender.appendVarchar(iso3);
-      appender.appendInteger(item.year);
-      appendNumber(
-        item.value,
-        (value) => appender.appendDouble(value),
-        () => appender.appendNull(),
-      );
-      appendNumber(
-        item.rank,
-        (value) => appender.appendInteger(value),
-        () => appender.appendNull(),
-      );
-      appendNumber(
-        item.rank_delta_1y,
-        (value) => appender.appendInteger(value),
-        () => appender.appendNull(),
-      );
-      appender.endRow();
-    }
-  }
-  appender.closeSync();
-}
-
-const byProvider = (all: Series[]) => Map.groupBy(all, ({ record }) => record.provider.id);
-
-const SERVED_COLUMNS = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'rank_delta_1y', 'projected'];
-/** Stored and not in any answer. */
-const UNSERVED_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !SERVED_COLUMNS.includes(name));
-
-function appendNumber(
-  value: number | null | undefined,
-  append: (value: number) => void,
-  appendNull: () => void,
-): void {
-  if (value === null || value === undefined) appendNull();
-  else append(value);
-}
-
-async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Promise<void> {
-  const appender = await connection.createAppender('rows');
-  const number = (value: number | null | undefined, append: (value: number) => void): void =>
-    appendNumber(value, append, () => appender.appendNull());
-  for (const row of rows) {
-    appender.appendVarchar(row.iso3);
-    appender.appendInteger(row.year);
-    number(row.value, (value) => appender.appendDouble(value));
-    number(row.ci_lo, (value) => appender.appendDouble(value));
-    number(row.ci_hi, (value) => appender.appendDouble(value));
-    number(row.rank, (value) => appender.appendInteger(value));
-    number(row.rank_delta_1y, (value) => appender.appendInteger(value));
-    appender.appendBoolean(row.projected ?? false);
-    for (const _ of UNSERVED_COLUMNS) appender.appendNull();
-    appender.endRow();
-  }
-  appender.closeSync();
 }
 
 const topicRecords = (all: Series[]) =>
