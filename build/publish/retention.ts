@@ -11,7 +11,7 @@ import { isWithheld } from '../../data/runtime/withheld.ts';
 import { editionChanges, type FileRef, OBJECTS, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { describeError } from '../runtime/machine-fault.ts';
-import type { Published, SnapshotStorage } from './snapshot-storage.ts';
+import type { SnapshotStorage } from './snapshot-storage.ts';
 
 export interface Garbage {
   /** Objects that nothing needs. */
@@ -201,9 +201,3 @@ async function removeOldLayout(storage: SnapshotStorage): Promise<void> {
     await rm(join(storage.directory, name), { recursive: true, force: true });
   }
 }
-
-/** What a snapshot alone needs: the bytes of its kept files that its base does not have. */
-export const ownBytes = ({ kept }: Published, base: Published | null): number => {
-  const shared = new Set(Object.values(base?.kept ?? {}).map(({ sha256 }) => sha256));
-  return bySize(Object.values(kept).filter(({ sha256 }) => !shared.has(sha256)));
-};
