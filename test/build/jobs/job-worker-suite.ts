@@ -226,6 +226,7 @@ export function testJobWorker(name: string, startServer: () => Promise<Server>, 
       await ended(SNAPSHOT_SUBJECT, 'succeeded');
       const first = await world.snapshots.currentId();
       world.clock += 60_000;
+      await world.define('atlas', { attribution: 'Renamed figures' });
       await jobs.rebuild();
       await until(async () => expect(await world.snapshots.currentId()).not.toBe(first));
       await jobs.rollback(null);
