@@ -22,6 +22,8 @@ const PASS_AT_MOST_MS = 60_000;
 const BATCH = 20;
 const STARTS = 5;
 const PASSES = 3;
+/** More than all indicators of all editions need. */
+const ROOMY_CACHE_MB = '2000';
 const EDITIONS = 100;
 const MEGABYTE = 1024 * 1024;
 /** Longer ago than any file is made, so that the file system notes the next reading. */
@@ -197,7 +199,11 @@ async function memoryRows(session: Session, { settings, editions, catalogue }: B
   const { key } = await session.customer();
   session.say('editions: memory');
   const metricsPort = await freePort();
-  await using gateway = await startGateway({ ...settings, METRICS_PORT: String(metricsPort) });
+  await using gateway = await startGateway({
+    ...settings,
+    METRICS_PORT: String(metricsPort),
+    HOT_CACHE_MB: ROOMY_CACHE_MB,
+  });
   const paths = slices(catalogue).map(
     ({ indicator }) => `/v1/data?indicator=${encodeURIComponent(indicator)}`,
   );
