@@ -27,7 +27,7 @@ import { TABLE_FILES } from '../editions/summary-tables.ts';
 import { firstNamed } from '../publish/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';
-import { decideFindings, lastingDoubts, type NightlyFindings } from './decide.ts';
+import { decideFindings, findingId, lastingDoubts, type NightlyFindings } from './decide.ts';
 import { QUALITY_CHECKS } from './registry.ts';
 import { hashInputs } from './report-inputs.ts';
 import { nightOf, QualityReports } from './report-storage.ts';
@@ -172,7 +172,11 @@ export async function runChecks(
   log: Logger,
   same: readonly QualityFinding[] | null = null,
 ): Promise<Checked> {
-  const found: FoundDoubt[] = [];
+  // Two checks may look for one kind.
+  const found = new Map<string, FoundDoubt>();
+  const add = (doubts: readonly FoundDoubt[]): void => {
+    for (const doubt of doubts) if (!found.has(findingId(doubt))) found.set(findingId(doubt), doubt);
+  };
   let failed = false;
   for (const check of checks) {
     const startedAt = performance.now();
@@ -182,15 +186,15 @@ export async function runChecks(
       const doubts = isTakenOver
         ? same.filter(({ kind }) => kinds.includes(kind))
         : await check.find(context);
-      found.push(...doubts.map((doubt) => foundDoubt.parse(doubt)));
+      add(doubts.map((doubt) => foundDoubt.parse(doubt)));
     } catch (error) {
       failed = true;
       log.error({ err: error, kinds }, 'a quality check failed');
-      found.push(...standing(context, kinds));
+      add(standing(context, kinds));
     }
     log.debug({ kinds, ms: Math.round(performance.now() - startedAt) }, 'quality check');
   }
-  return { found, failed };
+  return { found: [...found.values()], failed };
 }
 
 /** What is known of some kinds, on providers and series that are still published. */

@@ -336,3 +336,13 @@ it('keeps what a failing check found the night before, of series that are still 
     failed: true,
   });
 });
+
+it('takes a finding over once that two checks look for', async () => {
+  await night({ share: share(101) });
+  const before = await reported('2026-11-20');
+  const check: QualityCheck = { kinds: ['share_out_of_range'], find: async () => [] };
+  const context = { series: new Map(), known: [] } as unknown as CheckContext;
+  const log = pino({ level: 'silent' });
+  const { found } = await runChecks([check, check], context, log, before);
+  expect(found.filter(({ kind }) => kind === 'share_out_of_range')).toHaveLength(1);
+});
