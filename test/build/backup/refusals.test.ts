@@ -59,7 +59,7 @@ async function changeByte(file: string, at = -20): Promise<void> {
 
 const snapshotFile = async (backup: string): Promise<string> => {
   const names = await readdir(join(backup, 'snapshots'), { recursive: true });
-  return join('snapshots', names.find((name) => name.endsWith('.parquet')) ?? '');
+  return join('snapshots', names.find((name) => /[0-9a-f]{64}$/.test(name)) ?? '');
 };
 
 describe('a damaged backup', () => {
