@@ -11,10 +11,12 @@ import { syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
+import { SIGNED_HEAD } from '../publish/log-signer.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
+import { keepsOwnHead } from './signed-head.ts';
 import { assertSeparate, Copier, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
 
 export interface RestoreDependencies {
@@ -33,7 +35,7 @@ interface TreeCopy {
   tree: Tree;
   /** Files to write. */
   paths: string[];
-  /** Curated files that are already identical; they may be read-only. */
+  /** Files that stay: curated and signing files that are identical, which may be read-only; a newer signed head. */
   same: ReadonlySet<string>;
   draft: string;
 }
@@ -41,13 +43,16 @@ interface TreeCopy {
 /** Files that say what there is come last, in this order. */
 const ORDER = [WITHHELD, PUBLICATION_LOG, CURRENT_POINTER];
 const DRAFT = '.restoring';
+/** Only the owner enters the directory of the private key. */
+const PRIVATE = 0o700;
 /** The operator area's cache of the previous archive. */
 const RECONCILE_CACHE = 'reconcile';
 
 /**
  * Restores everything.
  * @param force empties Redis and removes existing files first.
- * @throws {CommandError} naming the damaged file of the backup or what exists already; nothing has changed then.
+ * @throws {CommandError} naming the damaged file of the backup or what exists already, or when the log would lose signed
+ *   editions, also with `force`. Nothing has changed then.
  */
 export async function restoreBackup(
   { redis, settings }: RestoreDependencies,
@@ -56,7 +61,10 @@ export async function restoreBackup(
 ): Promise<RestoreSummary> {
   assertSeparate(settings, from);
   const manifest = await verifyBackup(from);
-  const copies = await Promise.all(treesOf(settings).map((tree) => copyOf(tree, manifest)));
+  const ownHead = await keepsOwnHead(settings.SIGNING_DIR, from);
+  const copies = await Promise.all(
+    treesOf(settings).map((tree) => copyOf(tree, manifest, tree.name === 'signing' && ownHead)),
+  );
   if (!force) await assertEmpty(redis, copies);
   const copier = new Copier();
   for (const copy of copies) await draft(copy, from, copier);
@@ -70,13 +78,13 @@ export async function restoreBackup(
   return { begun_at: manifest.begun_at, keys: manifest.keys, files: Object.keys(manifest.files).length };
 }
 
-async function copyOf(tree: Tree, { files }: BackupManifest): Promise<TreeCopy> {
+async function copyOf(tree: Tree, { files }: BackupManifest, keepsHead: boolean): Promise<TreeCopy> {
   const start = `${tree.name}/`;
   const paths = Object.keys(files)
     .filter((name) => name.startsWith(start))
     .map((name) => name.slice(start.length));
-  const same = new Set<string>();
-  for (const path of tree.isCurated ? (await listTree(tree)).keys() : []) {
+  const same = new Set<string>(keepsHead ? [SIGNED_HEAD] : []);
+  for (const path of tree.mayExist ? (await listTree(tree)).keys() : []) {
     const { sha256 } = await hashFile(join(tree.directory, path));
     if (sha256 === files[start + path]?.sha256) same.add(path);
   }
@@ -96,7 +104,7 @@ async function assertEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Pro
   for (const { tree, same } of copies) {
     const other = [...(await listTree(tree)).keys()].find((path) => !same.has(path));
     if (other === undefined) continue;
-    const what = tree.isCurated
+    const what = tree.mayExist
       ? `${join(tree.directory, other)} is not as in the backup`
       : `${tree.directory} is not empty`;
     throw new CommandError(`${what}: ${replace}`);
@@ -105,13 +113,19 @@ async function assertEmpty(redis: RedisClient, copies: readonly TreeCopy[]): Pro
 
 async function draft({ tree, paths, draft: beside }: TreeCopy, from: string, copier: Copier): Promise<void> {
   await rm(beside, { recursive: true, force: true });
+  if (tree.name === 'signing' && paths.length > 0)
+    await mkdir(tree.directory, { recursive: true, mode: PRIVATE });
   for (const path of paths) await copier.copy(join(from, tree.name, path), join(beside, path));
   await syncFiles(paths.map((path) => join(beside, path)));
 }
 
-/** Removes existing files: of curated data only what differs, of the others everything, caches included. */
+/**
+ * Removes existing files: of curated data only what differs, of the others everything, caches included. Signing files are
+ * replaced, never removed: a restore that is interrupted here must not forget what was signed.
+ */
 async function clear({ tree, same }: TreeCopy): Promise<void> {
-  const names = tree.isCurated
+  if (tree.name === 'signing') return;
+  const names = tree.mayExist
     ? [...(await listTree(tree)).keys()].filter((path) => !same.has(path))
     : (await readdir(tree.directory).catch(() => [])).filter((name) => name !== DRAFT);
   for (const name of names) await rm(join(tree.directory, name), { recursive: true, force: true });

@@ -14,16 +14,16 @@ import { CommandError } from '../runtime/command-error.ts';
 
 export type TreeSettings = Pick<
   Settings,
-  'ARCHIVE_DIR' | 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'CURATED_DIR' | 'REDIS_DIR' | 'VAR_DIR'
+  'ARCHIVE_DIR' | 'LAKE_DIR' | 'SNAPSHOT_DIR' | 'SIGNING_DIR' | 'CURATED_DIR' | 'REDIS_DIR' | 'VAR_DIR'
 >;
 
 export interface Tree {
-  name: 'archive' | 'lake' | 'snapshots' | 'curated';
+  name: 'archive' | 'lake' | 'snapshots' | 'curated' | 'signing';
   directory: string;
   /** Whether a file, by its path in the tree, is part of it. */
   holds(path: string): boolean;
-  /** Curated data may exist before a restore, when it is identical. */
-  isCurated: boolean;
+  /** Whether its files may exist before a restore, when they are identical. */
+  mayExist: boolean;
 }
 
 const isVisible = (path: string): boolean =>
@@ -31,12 +31,16 @@ const isVisible = (path: string): boolean =>
 /** The directory of the curated data also holds the code that reads it. */
 const isCuratedFile = (path: string): boolean => isVisible(path) && /\.(csv|ya?ml)$/.test(path);
 
-/** Snapshots come last: nothing is served until they are restored. */
+/**
+ * Snapshots come last: nothing is served until they are restored, and the log in a backup extends the signed head in it.
+ * The signing directory holds the head and, unless it is set as SIGNING_KEY, the private key.
+ */
 export const treesOf = (settings: TreeSettings): Tree[] => [
-  { name: 'curated', directory: settings.CURATED_DIR, holds: isCuratedFile, isCurated: true },
-  { name: 'archive', directory: settings.ARCHIVE_DIR, holds: isVisible, isCurated: false },
-  { name: 'lake', directory: settings.LAKE_DIR, holds: isVisible, isCurated: false },
-  { name: 'snapshots', directory: settings.SNAPSHOT_DIR, holds: isVisible, isCurated: false },
+  { name: 'curated', directory: settings.CURATED_DIR, holds: isCuratedFile, mayExist: true },
+  { name: 'archive', directory: settings.ARCHIVE_DIR, holds: isVisible, mayExist: false },
+  { name: 'lake', directory: settings.LAKE_DIR, holds: isVisible, mayExist: false },
+  { name: 'signing', directory: settings.SIGNING_DIR, holds: isVisible, mayExist: true },
+  { name: 'snapshots', directory: settings.SNAPSHOT_DIR, holds: isVisible, mayExist: false },
 ];
 
 /** @throws {CommandError} when the backup and one of the directories contain each other. */

@@ -27,6 +27,20 @@ import type { SnapshotStorage } from './snapshot-storage.ts';
 export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &
   Partial<Pick<Settings, 'SIGNING_KEY' | 'PUBLIC_URL'>>;
 
+export const SIGNED_HEAD = 'head';
+
+/** The last checkpoint that was signed, in a signing directory or a copy of one; null before the first. */
+export const readSignedHead = (directory: string): Promise<string | null> =>
+  readFile(join(directory, SIGNED_HEAD), 'utf8').catch(whenAbsent);
+
+/** How a log with these editions contradicts a signed head; null when it extends or equals it. */
+export function contradiction(editions: readonly LogEntry[], signed: string): string | null {
+  const head = readCheckpoint(signed, []);
+  if (editions.length < head.size) return `fewer than the ${head.size} that were signed`;
+  const isSame = treeOf(editions.slice(0, head.size)).root.equals(head.root);
+  return isSame ? null : 'others than those that were signed';
+}
+
 const treeOf = (editions: readonly LogEntry[]): MerkleTree => MerkleTree.of(editions.map(editionLeaf));
 
 export class LogSigner {
@@ -43,19 +57,14 @@ export class LogSigner {
   }
 
   get #headFile(): string {
-    return join(this.#settings.SIGNING_DIR, 'head');
+    return join(this.#settings.SIGNING_DIR, SIGNED_HEAD);
   }
 
   /** @throws {CommandError} when a log with these editions would contradict one that was signed. */
   async assertExtends(editions: readonly LogEntry[]): Promise<void> {
-    const note = await readFile(this.#headFile, 'utf8').catch(whenAbsent);
-    if (note === null) return;
-    const head = readCheckpoint(note, []);
-    const isLonger = editions.length >= head.size;
-    if (isLonger && treeOf(editions.slice(0, head.size)).root.equals(head.root)) return;
-    const reason = isLonger
-      ? 'others than those that were signed'
-      : `fewer than the ${head.size} that were signed`;
+    const signed = await readSignedHead(this.#settings.SIGNING_DIR);
+    const reason = signed === null ? null : contradiction(editions, signed);
+    if (reason === null) return;
     throw new CommandError(
       `the log has ${editions.length} editions, ${reason}: restore the newest copy of ${this.#storage.directory}, ` +
         'or see "Keys" in docs/receipts.md',

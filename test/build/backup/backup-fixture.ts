@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { listTree, type TreeSettings, treesOf } from '../../../build/backup/trees.ts';
+import { editionLeaf } from '../../../data/proofs/leaves.ts';
+import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
+import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
-import { publishFixture } from '../../gateway/fixture-snapshot.ts';
+import { publishFixture, readLog } from '../../gateway/fixture-snapshot.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 
@@ -22,6 +26,7 @@ export function settingsIn(dir: string): TreeSettings {
     ARCHIVE_DIR: join(dir, 'archive'),
     LAKE_DIR: join(dir, 'lake'),
     SNAPSHOT_DIR: join(dir, 'snapshots'),
+    SIGNING_DIR: join(dir, 'signing'),
     CURATED_DIR: join(dir, 'curated'),
     REDIS_DIR: join(dir, 'redis'),
   };
@@ -54,6 +59,19 @@ export async function contents(settings: TreeSettings): Promise<Map<string, stri
   return found;
 }
 
+const KEY = generateSigningKey('almanac.example/log');
+
+/** The checkpoint of a log with these editions. */
+export const headOf = (editions: readonly LogEntry[]): string =>
+  signCheckpoint(parseSigningKey(KEY), MerkleTree.of(editions.map(editionLeaf)));
+
+/** Writes the private key, and the head of the log as the last that was signed. */
+async function signLog({ SIGNING_DIR, SNAPSHOT_DIR }: TreeSettings): Promise<void> {
+  await mkdir(SIGNING_DIR, { recursive: true, mode: 0o700 });
+  await writeFile(join(SIGNING_DIR, 'key'), `${KEY}\n`, { mode: 0o600 });
+  await writeFile(join(SIGNING_DIR, 'head'), headOf(await readLog(SNAPSHOT_DIR)));
+}
+
 export interface BackupFixture {
   world: World;
   people: Customer[];
@@ -68,6 +86,7 @@ export async function createBackupFixture(
   const now = (): number => world.clock.ms;
   await writeFiles(settings.VAR_DIR, FILES);
   await publishFixture(settings.SNAPSHOT_DIR);
+  await signLog(settings);
   const people = [];
   for (let count = 0; count < 8; count += 1) people.push(await world.customer({ credits: 100_000 }));
   const audit = new AuditLog(redis, now);

@@ -110,7 +110,7 @@ describe('a damaged backup', () => {
     [
       'of a newer format',
       (backup) =>
-        reseal(backup, (manifest) => ({ ...manifest, format: BACKUP_FORMAT + 1 })).then(() => 'has format 2'),
+        reseal(backup, (manifest) => ({ ...manifest, format: BACKUP_FORMAT + 1 })).then(() => 'has format 3'),
     ],
     [
       'with a name that leads elsewhere',
