@@ -6,9 +6,12 @@ import { collectGarbage } from '../../../build/publish/retention.ts';
 import { scrub } from '../../../build/publish/scrub.ts';
 import { rollback } from '../../../build/publish/snapshot-storage.ts';
 import { decideToWithhold, deleteWithheld } from '../../../build/publish/withhold.ts';
+import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';
+import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { query } from '../parquet-readers.ts';
 import { World } from '../world.ts';
+import { storedReceipts } from './stored-receipts.ts';
 
 const SECRET = 'atlas.secret';
 /** A figure that only the withheld series has. */
@@ -17,6 +20,8 @@ const FIGURE = 987654.321;
 let world: World;
 let ids: string[];
 let before: Map<string, string>;
+let proofsBefore: Map<string, string[]>;
+let logBefore: LogEntry[];
 let service: Service;
 let key: string;
 
@@ -62,6 +67,24 @@ async function withhold(subject: string): Promise<void> {
   await deleteWithheld(world.snapshots, world.settings.SNAPSHOT_KEEP);
 }
 
+const REMAINING = ['atlas.open', 'atlas.twinned', 'census.pop'];
+/** Of the remaining series in the three editions: the row with its edition, each verified. */
+async function verifiedRows(indicators = REMAINING): Promise<Map<string, string[]>> {
+  const keys = parseKeys(await readFile(join(world.settings.SNAPSHOT_DIR, 'keys.json'), 'utf8'));
+  const found = new Map<string, string[]>();
+  for (const id of ids) {
+    for (const indicator of indicators) {
+      const receipts = await storedReceipts(world.snapshots, id, indicator);
+      const verified = receipts.map((receipt) => verifyReceipt(receipt, keys));
+      found.set(
+        `${id} ${indicator}`,
+        verified.map(({ row, descriptor, edition }) => JSON.stringify({ row, descriptor, edition })),
+      );
+    }
+  }
+  return found;
+}
+
 const PATHS = ['atlas.open', 'atlas.twin', 'census.pop'].flatMap((id) => [
   `/v1/data?indicator=${id}`,
   `/v1/rankings/${id}`,
@@ -91,6 +114,8 @@ beforeAll(async () => {
   await serve();
   before = await answers(PATHS);
   await service.stop();
+  proofsBefore = await verifiedRows();
+  logBefore = (await world.snapshots.log()).editions;
   await withhold(SECRET);
   await withhold('atlas.twin');
   await serve();
@@ -119,6 +144,26 @@ describe('a withheld series', () => {
     const now = await answers(remaining);
     expect(now.size).toBe(12);
     for (const [url, answer] of now) expect(answer, url).toBe(before.get(url));
+  });
+
+  it('leaves the log and every proof of the others as they were', async () => {
+    const { editions } = await world.snapshots.log();
+    expect(editions.slice(0, logBefore.length)).toEqual(logBefore);
+    expect(editions.length).toBe(5);
+    expect([...proofsBefore.values()].flat()).toHaveLength(15);
+    expect(await verifiedRows()).toEqual(proofsBefore);
+    const served = editions.at(-1)?.edition ?? '';
+    const keys = parseKeys(await readFile(join(world.settings.SNAPSHOT_DIR, 'keys.json'), 'utf8'));
+    for (const receipt of await storedReceipts(world.snapshots, served, 'atlas.open'))
+      expect(verifyReceipt(receipt, keys).edition.edition).toBe(served);
+  });
+
+  it('has no receipt any more', async () => {
+    for (const id of ids)
+      for (const indicator of [SECRET, 'atlas.twin'])
+        await expect(storedReceipts(world.snapshots, id, indicator)).rejects.toThrow(
+          `there is no observations/${indicator}.parquet`,
+        );
   });
 
   it('is answered for no time, and is in no profile or list', async () => {
@@ -161,6 +206,8 @@ describe('a withheld series', () => {
       const names = Object.keys((await world.snapshots.open(id)).kept).join();
       expect(names).not.toContain('observations/census');
     }
+    for (const [place, rows] of await verifiedRows(['atlas.open', 'atlas.twinned']))
+      expect(rows, place).toEqual(proofsBefore.get(place));
     expect((await scrub(world.snapshots, { keep: 3 })).damaged).toEqual([]);
     await expect(decideToWithhold(world.snapshots, 'nobody', 'x', world.clock)).rejects.toThrow(
       'no snapshot has a series of nobody',
