@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { listTree, type TreeSettings, treesOf } from '../../../build/backup/trees.ts';
+import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
 import { editionLeaf } from '../../../data/proofs/leaves.ts';
 import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
-import { publishFixture, readLog } from '../../gateway/fixture-snapshot.ts';
+import { publishFixture } from '../../gateway/fixture-snapshot.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 
@@ -69,7 +70,8 @@ export const headOf = (editions: readonly LogEntry[]): string =>
 async function signLog({ SIGNING_DIR, SNAPSHOT_DIR }: TreeSettings): Promise<void> {
   await mkdir(SIGNING_DIR, { recursive: true, mode: 0o700 });
   await writeFile(join(SIGNING_DIR, 'key'), `${KEY}\n`, { mode: 0o600 });
-  await writeFile(join(SIGNING_DIR, 'head'), headOf(await readLog(SNAPSHOT_DIR)));
+  const { editions } = await new SnapshotStorage(SNAPSHOT_DIR).log();
+  await writeFile(join(SIGNING_DIR, 'head'), headOf(editions));
 }
 
 export interface BackupFixture {

@@ -6,9 +6,9 @@ import { createBackup } from '../../../build/backup/backup.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import type { TreeSettings } from '../../../build/backup/trees.ts';
+import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
-import { readLog, writeLog } from '../../gateway/fixture-snapshot.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import {
   contents,
@@ -48,6 +48,11 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 beforeEach(() => flushRedis(redis));
+
+const readLog = async (directory: string): Promise<LogEntry[]> =>
+  (await new SnapshotStorage(directory).log()).editions;
+const writeLog = (directory: string, editions: LogEntry[]): Promise<void> =>
+  new SnapshotStorage(directory).writeLog({ editions, checkpoint: headOf(editions) });
 
 const target = (): TreeSettings => settingsIn(join(dir, `target-${targets++}`));
 
