@@ -25,7 +25,7 @@ const WINDOW = { limit: 10, remaining: 9, reset_s: 1_700_000_000 };
 const snapshotOf = (id: string): Snapshot =>
   ({
     id,
-    files: {
+    routes: {
       bytes: (path: string) => FILES[path],
       tag: (path: string) => `"tag of ${path}"`,
     },
