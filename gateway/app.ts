@@ -10,6 +10,7 @@ import { installHealth } from './http/health.ts';
 import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
 import { PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
+import { installPublishedLog } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
@@ -58,6 +59,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const templates = PREFIXES.flatMap((prefix) => OPERATIONS.map(({ path }) => prefix + path));
   installErrorHandlers(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
   installHealth(app, snapshots, metering);
+  installPublishedLog(app, snapshots);
   installDocs(app, { current: () => snapshots.current(), log });
   installStylesheet(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);

@@ -18,6 +18,8 @@ export const ERRORS = {
   not_found: { status: 404, message: 'There is nothing at this path.' },
   country_not_found: { status: 404, message: 'No country has this code.' },
   edition_not_found: { status: 404, message: 'There is no snapshot of that time or with that id.' },
+  figure_not_found: { status: 404, message: 'There is no row of this country and year.' },
+  log_size_not_found: { status: 404, message: 'The log has no such size.' },
   indicator_not_found: { status: 404, message: 'No indicator has this id.' },
   method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },
   expectation_failed: { status: 417, message: 'The only expectation that can be met is 100-continue.' },

@@ -65,9 +65,9 @@ export class MerkleTree {
     return hashes.tree();
   }
 
-  /** Size in memory. */
-  get bytes(): number {
-    return this.#levels.reduce((sum, level) => sum + level.length, 0);
+  /** The tree over the first leaves. */
+  first(size: number): MerkleTree {
+    return size === this.size ? this : new MerkleTree((this.#levels[0] ?? NODE).subarray(0, size * WIDTH));
   }
 
   get root(): Buffer {

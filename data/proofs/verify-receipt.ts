@@ -353,7 +353,7 @@ function describe({ row, descriptor, edition, checkpoint }: Verified): string[] 
   return [
     `${descriptor.indicator}, ${row.iso3}, ${row.year}: ${row.value} (unit: ${descriptor.unit})${bounds}${marks}`,
     `in edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
-    `from ${sources.length} upstream files of ${descriptor.provider}:`,
+    `from ${sources.length} upstream ${sources.length === 1 ? 'file' : 'files'} of ${descriptor.provider}:`,
     ...sources.map((source) => `  ${canonicalJson(source)}`),
   ];
 }

@@ -78,6 +78,8 @@ function exampleCalls({
     getIndicator: { indicator_id: indicator.id },
     getRanking: { indicator: indicator.id, year: to },
     getRevisions: { indicator: revised },
+    getReceipt: { indicator: indicator.id, country: country.iso3, year: to },
+    getConsistency: { from: 1 },
     getData: { indicator: indicator.id, countries: countries.map(({ iso3 }) => iso3).join(','), from, to },
     verifyClaims: {
       claim: [to, to - 1].map((year) => [indicator.id, country.iso3, year, value].join(',')),

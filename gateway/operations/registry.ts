@@ -1,5 +1,6 @@
 /** Every public operation. Adapters derive their routes, tools and documentation from this list. */
 import { changes } from './changes.ts';
+import { consistency } from './consistency.ts';
 import { countries } from './countries.ts';
 import { country } from './country.ts';
 import { coverage } from './coverage.ts';
@@ -11,6 +12,7 @@ import { indicators } from './indicators.ts';
 import type { Operation } from './operation.ts';
 import { ping } from './ping.ts';
 import { rankings } from './rankings.ts';
+import { receipts } from './receipts.ts';
 import { revisions } from './revisions.ts';
 import { topics } from './topics.ts';
 import { usage } from './usage.ts';
@@ -29,6 +31,8 @@ export const OPERATIONS: readonly Operation[] = [
   rankings,
   data,
   revisions,
+  receipts,
+  consistency,
   verify,
   usage,
   ping,

@@ -3,6 +3,7 @@
  * when they are wanted. Figures, names and countries are its own; today's decisions govern what is shown.
  */
 import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { CountryRecord, RelatedEntry, TopicItem, TopicRecord } from '../../data/schema/records.ts';
@@ -23,6 +24,7 @@ import type { Edition, Editions, RankingDocument } from './edition.ts';
 import { governedLists } from './governed-lists.ts';
 import { readManifest } from './manifest.ts';
 import { Observations } from './observations.ts';
+import { Receipts } from './receipts.ts';
 import { catalogueEntries, type SharedParts } from './shared-parts.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
 import type { TodaysTerms } from './todays-terms.ts';
@@ -44,6 +46,7 @@ export class ClosedEdition implements Edition {
   readonly #shared: SharedParts;
   readonly #today: TodaysTerms;
   readonly #added: AddedLists;
+  readonly #receipts: Receipts;
   readonly #countryItems: ByteCache<CountryItems>;
   #catalogue: Promise<Catalogue> | null = null;
 
@@ -65,6 +68,7 @@ export class ClosedEdition implements Edition {
     this.#shared = shared;
     this.#today = today;
     this.#added = new AddedLists(files);
+    this.#receipts = new Receipts(files, shared);
     this.#countryItems = new ByteCache(BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
   }
 
@@ -120,6 +124,10 @@ export class ClosedEdition implements Edition {
     const count = counts.reduce((sum, [, items]) => sum + items, 0);
     const meta = { generated_at: this.generatedAt, count, topic_counts: Object.fromEntries(counts) };
     return body({ ...this.countriesByCode.get(iso3), topics }, meta);
+  }
+
+  async receipt(id: string, iso3: string, year: number, notice: Notice): Promise<Receipt> {
+    return this.#receipts.make({ indicator: await this.#heldAs(id), iso3, year }, notice);
   }
 
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {

@@ -3,6 +3,8 @@
  *
  * The served one is a `Snapshot`, which has most answers ready. Any other is a `ClosedEdition`, which computes them.
  */
+
+import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord } from '../../data/schema/records.ts';
@@ -13,6 +15,7 @@ import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
 import type { CountryItems } from './country-items.ts';
 import type { Observations } from './observations.ts';
 import type { AskedRevisions, Revision } from './revisions.ts';
+import type { SignedLog } from './signed-log.ts';
 
 export interface Edition {
   readonly id: string;
@@ -36,6 +39,8 @@ export interface Edition {
   countryBody(iso3: string): Buffer | Promise<Buffer>;
   /** One country's topic items, parsed for filtering. */
   countryItems(iso3: string): CountryItems | Promise<CountryItems>;
+  /** The proof of a row that it has. @param indicator its id of today */
+  receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
   /** What `include` adds to some indicators. */
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists>;
 }
@@ -73,6 +78,8 @@ export interface Editions {
   readonly chain: readonly LogEntry[];
   /** The newest of the chain at a moment, or any by its id. @throws {SnapshotUnreadable} while there is no log. */
   find(query: EditionQuery): LogEntry | undefined;
+  /** What was signed of them. */
+  readonly signedLog: SignedLog;
   /** What they changed. */
   readonly history: History;
   /** The id that an indicator has today, and the alias if another one was asked for. */

@@ -13,6 +13,7 @@ import { EditionHistory } from './edition-history.ts';
 import { SnapshotDamaged } from './manifest.ts';
 import { SnapshotUnreadable } from './objects.ts';
 import type { SharedParts } from './shared-parts.ts';
+import type { SignedLog } from './signed-log.ts';
 import { type ServedEdition, TodaysTerms } from './todays-terms.ts';
 
 /** Editions that stay open beside the served one. */
@@ -39,6 +40,10 @@ export class EditionStore implements Editions {
     this.#today = new TodaysTerms(served);
     this.history = new EditionHistory(shared, this.#today, () => this.#chain);
     this.update(log);
+  }
+
+  get signedLog(): SignedLog {
+    return this.#shared.signedLog;
   }
 
   get all(): readonly LogEntry[] {

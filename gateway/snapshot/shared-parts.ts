@@ -4,11 +4,13 @@ import { catalogueFile, type IndexedIndicator } from '../../data/schema/snapshot
 import { type CatalogueEntry, toEntry } from './catalogue.ts';
 import type { ObservationCache } from './observations.ts';
 import type { QueryRunner } from './query-runner.ts';
+import type { SignedLog } from './signed-log.ts';
 import type { ObjectSource, SnapshotFiles } from './snapshot-files.ts';
 
 export interface SharedParts extends ObjectSource {
   queries: QueryRunner;
   observations: ObservationCache;
+  signedLog: SignedLog;
   /** Number of processes that share the memory budgets equally. */
   processCount: number;
   log: Logger;

@@ -1,4 +1,5 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
+import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord } from '../../data/schema/records.ts';
@@ -19,6 +20,7 @@ import type { RankingDocument } from './edition.ts';
 import { EditionStore } from './editions.ts';
 import { readManifest } from './manifest.ts';
 import { Observations } from './observations.ts';
+import { Receipts } from './receipts.ts';
 import { RouteFiles } from './route-files.ts';
 import { catalogueEntries, type SharedParts } from './shared-parts.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
@@ -47,6 +49,7 @@ export class Snapshot implements ServedEdition {
   readonly aliases: Aliases;
   readonly editions: EditionStore;
   readonly #added: AddedLists;
+  readonly #receipts: Receipts;
   readonly #countries: ByteCache<CountryItems>;
   #wasMissing = false;
   #retired = false;
@@ -60,6 +63,7 @@ export class Snapshot implements ServedEdition {
     this.routes = routes;
     this.observations = new Observations(files, shared.observations);
     this.#added = new AddedLists(files);
+    this.#receipts = new Receipts(files, shared);
     this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.editions = new EditionStore(this, shared, log);
@@ -110,6 +114,10 @@ export class Snapshot implements ServedEdition {
 
   countryBody(iso3: string): Buffer | Promise<Buffer> {
     return this.routes.bytes(countryFile(iso3), 'identity');
+  }
+
+  receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt> {
+    return this.#receipts.make({ indicator, iso3, year }, notice);
   }
 
   countryItems(iso3: string): CountryItems | Promise<CountryItems> {

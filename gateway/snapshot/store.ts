@@ -15,6 +15,7 @@ import { ParsedObjects } from './parsed-objects.ts';
 import { PublicationLogFile } from './publication-log.ts';
 import { QueryRunner } from './query-runner.ts';
 import type { SharedParts } from './shared-parts.ts';
+import { SignedLog } from './signed-log.ts';
 import { Snapshot } from './snapshot.ts';
 
 /** A refused snapshot may be a copy in progress: it is opened again after this many polls. */
@@ -80,6 +81,7 @@ export class SnapshotStore implements Snapshots {
         log.error({ file, object: ref.sha256 }, 'published file cannot be read');
       },
       ...{ queries, observations, processCount, log },
+      signedLog: new SignedLog(directory),
     });
     await store.check();
     store.#follow();

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, observationsFile } from '../../data/schema/snapshot.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
-import { fixturePath, publishFixture, readLog, writeFixture, writeLog } from './fixture-snapshot.ts';
+import { readLog, writeLog } from './fixture-log.ts';
+import { fixturePath, publishFixture, writeFixture } from './fixture-snapshot.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 const NIGHTS = [

@@ -5,9 +5,10 @@ import { countryFile, indicatorFile } from '../../data/schema/snapshot.ts';
 import { ClosedEdition } from '../../gateway/snapshot/closed-edition.ts';
 import { ObservationCache } from '../../gateway/snapshot/observations.ts';
 import { QueryRunner } from '../../gateway/snapshot/query-runner.ts';
+import { SignedLog } from '../../gateway/snapshot/signed-log.ts';
 import { Snapshot } from '../../gateway/snapshot/snapshot.ts';
 import { TodaysTerms } from '../../gateway/snapshot/todays-terms.ts';
-import { readLog } from './fixture-snapshot.ts';
+import { readLog } from './fixture-log.ts';
 import { objectSource } from './object-source.ts';
 
 export interface BothWays {
@@ -21,7 +22,14 @@ export async function openBothWays(root: string, id: string): Promise<BothWays> 
   const queries = await QueryRunner.open(60_000);
   const observations = new ObservationCache(queries, 10_000_000);
   const log = pino({ level: 'silent' });
-  const shared = { ...objectSource(root), queries, observations, processCount: 1, log };
+  const shared = {
+    ...objectSource(root),
+    queries,
+    observations,
+    processCount: 1,
+    log,
+    signedLog: new SignedLog(root),
+  };
   const entries = await readLog(root);
   const served = await Snapshot.open(id, shared, entries);
   const entry = entries.find(({ edition }) => edition === id);

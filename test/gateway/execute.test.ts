@@ -76,6 +76,8 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   },
   listEditions: { price: 0 },
   listChanges: { price: 0 },
+  getReceipt: { query: 'indicator=alpha.life_expectancy&country=KEN&year=2020', price: 1 },
+  getConsistency: { query: 'from=1', price: 0 },
   getRevisions: { query: 'indicator=alpha.life_expectancy', price: 1 },
   getUsage: { query: 'days=2', price: 0 },
   ping: { price: 0 },

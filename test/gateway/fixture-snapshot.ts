@@ -11,6 +11,7 @@ import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { proofsFile } from '../../data/schema/proofs.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
   COUNTRIES as COUNTRIES_FILE,
@@ -20,12 +21,9 @@ import {
   countryFile,
   type FileRef,
   indicatorFile,
-  type LogEntry,
   type Manifest,
   manifestPath,
-  manifest as manifestSchema,
   objectPath,
-  PUBLICATION_LOG,
   providerOf,
   providerOfFile,
   ROUTE_FILES,
@@ -36,6 +34,7 @@ import {
   type VanishedIndicator,
 } from '../../data/schema/snapshot.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
+import { enterInLog, fixtureProofs, readManifest } from './fixture-log.ts';
 import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
 
@@ -93,19 +92,6 @@ export async function writeFixture(root: string, options: FixtureOptions = {}): 
   return id;
 }
 
-/** The entries of the log, in their order. */
-export async function readLog(root: string): Promise<LogEntry[]> {
-  const text = await readFile(join(root, PUBLICATION_LOG), 'utf8').catch(() => null);
-  return text === null ? [] : JSON.parse(text).editions;
-}
-
-export const writeLog = (root: string, editions: readonly LogEntry[]): Promise<void> =>
-  writeFile(join(root, PUBLICATION_LOG), JSON.stringify({ editions, checkpoint: '' }));
-
-export async function readManifest(root: string, id: string): Promise<Manifest> {
-  return manifestSchema.parse(JSON.parse(await readFile(join(root, manifestPath(id)), 'utf8')));
-}
-
 /** Where a file of a snapshot is stored. */
 export async function fixturePath(root: string, name: string, id = FIXTURE_ID): Promise<string> {
   const { kept, prerendered, providers } = await readManifest(root, id);
@@ -116,23 +102,6 @@ export async function fixturePath(root: string, name: string, id = FIXTURE_ID): 
   const found: FileRef | undefined = Object.assign({}, kept, ...files)[name];
   if (found === undefined) throw new Error(`the fixture has no ${name}`);
   return join(root, objectPath(found.sha256));
-}
-
-async function enterInLog(root: string, id: string, base: string | null | undefined): Promise<void> {
-  const before = (await readLog(root)).filter(({ edition }) => edition !== id);
-  const { counts, generated_at } = await readManifest(root, id);
-  const entry: LogEntry = {
-    edition: id,
-    published_at: generated_at,
-    indicators: counts.indicators,
-    root: digestOf(id),
-    manifest: digestOf(await readFile(join(root, manifestPath(id)))),
-    base: base === undefined ? (before.at(-1)?.edition ?? null) : base,
-    counts,
-    changes: null,
-    changed: {},
-  };
-  await writeLog(root, [...before, entry]);
 }
 
 const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
@@ -245,6 +214,7 @@ async function writeKept(written: Written): Promise<void> {
       }))
       .sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
     await writeJson(written, catalogueFile(provider), indicators);
+    await writeJson(written, proofsFile(provider), fixtureProofs(provider, own));
     const related = own.map(({ record }) => [record.id, relatedTo(record, all)] as const);
     await writeJson(written, relationsFile(provider), Object.fromEntries(related));
   }

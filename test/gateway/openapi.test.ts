@@ -81,6 +81,8 @@ const PARAMETERS: Record<string, string[]> = {
   getData: ['indicator', 'countries', 'from', 'to', 'format', 'as_of'],
   listEditions: [],
   listChanges: ['since', 'format'],
+  getReceipt: ['indicator', 'country', 'year', 'as_of'],
+  getConsistency: ['from', 'to'],
   getRevisions: ['indicator', 'countries', 'from', 'to', 'since'],
   verifyClaims: ['claim'],
   getUsage: ['days'],

@@ -70,6 +70,8 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   not_found: () => ask('/v1/nothing'),
   country_not_found: () => ask('/v1/countries/ZZZ'),
   edition_not_found: () => ask('/v1/indicators?as_of=1999-12-31'),
+  figure_not_found: async () => ask('/v1/receipts?indicator=alpha.life_expectancy&country=KEN&year=1066'),
+  log_size_not_found: () => ask('/v1/log/consistency?from=9'),
   indicator_not_found: () => ask('/v1/indicators/none.such'),
   method_not_allowed: async () => codeOf(await service.get('/v1/topics', { method: 'POST' })),
   expectation_failed: () => rawCode('GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'),

@@ -40,6 +40,13 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     key: 'required',
     price: 1,
   },
+  {
+    template: '/v1/receipts',
+    path: '/v1/receipts?indicator=alpha.life_expectancy&country=KEN&year=2020',
+    key: 'required',
+    price: 1,
+  },
+  { template: '/v1/log/consistency', path: '/v1/log/consistency?from=1', key: 'optional', price: 0 },
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
 ];

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, OBJECTS, objectPath, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { INDICATORS } from './fixture-data.ts';
+import { readManifest } from './fixture-log.ts';
 import {
   FIXTURE_ID,
   fixturePath,
   publishFixture,
-  readManifest,
   setCurrentSnapshot,
   writeFixture,
 } from './fixture-snapshot.ts';

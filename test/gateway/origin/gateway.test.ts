@@ -15,11 +15,11 @@ import { ObjectFetcher } from '../../../gateway/origin/object-fetcher.ts';
 import { OriginClient } from '../../../gateway/origin/origin-client.ts';
 import { HttpOrigin } from '../../http-origin.ts';
 import { INDICATORS } from '../fixture-data.ts';
+import { readLog } from '../fixture-log.ts';
 import {
   FIXTURE_ID,
   fixturePath,
   publishFixture,
-  readLog,
   setCurrentSnapshot,
   writeFixture,
 } from '../fixture-snapshot.ts';

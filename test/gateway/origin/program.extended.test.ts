@@ -17,13 +17,8 @@ import { EditionDirectory } from '../../edition-directory.ts';
 import { freePort } from '../../free-ports.ts';
 import { HttpOrigin } from '../../http-origin.ts';
 import { INDICATORS } from '../fixture-data.ts';
-import {
-  FIXTURE_ID,
-  publishFixture,
-  readLog,
-  setCurrentSnapshot,
-  writeFixture,
-} from '../fixture-snapshot.ts';
+import { readLog } from '../fixture-log.ts';
+import { FIXTURE_ID, publishFixture, setCurrentSnapshot, writeFixture } from '../fixture-snapshot.ts';
 import { end, Program } from '../program.ts';
 
 const SECOND = '20261121T020000Z-00000002';

@@ -16,14 +16,8 @@ import {
 } from '../../../data/schema/snapshot.ts';
 import { QueueFull } from '../../../gateway/errors.ts';
 import { INDICATORS } from '../fixture-data.ts';
-import {
-  fixturePath,
-  publishFixture,
-  readLog,
-  readManifest,
-  setCurrentSnapshot,
-  writeLog,
-} from '../fixture-snapshot.ts';
+import { readLog, readManifest, writeLog } from '../fixture-log.ts';
+import { fixturePath, publishFixture, setCurrentSnapshot } from '../fixture-snapshot.ts';
 import { Service, type TestKey } from '../service.ts';
 
 const idOf = (night: number): string => {

@@ -8,7 +8,8 @@ import { ObservationCache, Observations, type RowFormat } from '../../../gateway
 import { Popularity } from '../../../gateway/snapshot/popularity.ts';
 import { QueryRunner } from '../../../gateway/snapshot/query-runner.ts';
 import { SnapshotFiles } from '../../../gateway/snapshot/snapshot-files.ts';
-import { fixturePath, readManifest, writeFixture } from '../fixture-snapshot.ts';
+import { readManifest } from '../fixture-log.ts';
+import { fixturePath, writeFixture } from '../fixture-snapshot.ts';
 import { objectSource } from '../object-source.ts';
 
 describe('Popularity', () => {

@@ -1,0 +1,88 @@
+/** Receipts, the log's proofs and the published keys, over HTTP and verified as a reader would. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseKeys, readCheckpoint, verifyOneLog, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import { INDICATORS } from './fixture-data.ts';
+import { FIXTURE_ID, publishFixture, writeFixture } from './fixture-snapshot.ts';
+import { Service } from './service.ts';
+
+const EARLIER = '20261119T020000Z-00000001';
+let root: string;
+let service: Service;
+let key: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'almanac-receipts-'));
+  await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00' });
+  await publishFixture(root);
+  service = await Service.start({ snapshots: root });
+  ({ key } = await service.account({ credits: 1000 }));
+});
+afterAll(async () => {
+  await service.stop();
+  await rm(root, { recursive: true });
+});
+
+const text = async (path: string): Promise<string> => (await service.get(path)).text;
+const keys = async () => parseKeys(await text('/.well-known/almanac-keys.json'));
+const receiptOf = (indicator: string, country: string, year: number, more = '') =>
+  service.get(`/v1/receipts?indicator=${indicator}&country=${country}&year=${year}${more}`, { key });
+
+describe('a receipt', () => {
+  test('proves every row of the open indicators, in the served edition and an earlier one', async () => {
+    const known = await keys();
+    const open = INDICATORS.filter(({ access_tier: tier = 'open' }) => tier === 'open').slice(0, 6);
+    for (const { id, rows, unit = null } of open) {
+      for (const { iso3, year, value, ci_lo = null, ci_hi = null, projected = false } of rows.slice(0, 12)) {
+        for (const edition of [FIXTURE_ID, EARLIER]) {
+          const as_of = edition === FIXTURE_ID ? '' : `&as_of=${EARLIER}`;
+          const answer = await receiptOf(id, iso3.toLowerCase(), year, as_of);
+          expect([answer.status, answer.headers['x-credits-charged']]).toEqual([200, '1']);
+          const verified = verifyReceipt(answer.text, known);
+          const plain = value === null ? null : value + 0; // -0 is 0
+          expect(verified.row).toEqual({ iso3, year, value: plain, ci_lo, ci_hi, status: null, projected });
+          expect(verified.descriptor).toMatchObject({ indicator: id, unit });
+          expect(verified.edition.edition).toBe(edition);
+        }
+      }
+    }
+  });
+
+  test('is refused without charge where there is no row, no indicator or no right to export', async () => {
+    const before = (await service.get('/v1/ping', { key })).json.data.credits;
+    const codes = await Promise.all([
+      receiptOf('alpha.life_expectancy', 'KEN', 1066),
+      receiptOf('alpha.life_expectancy', 'ZZZ', 2020),
+      receiptOf('none.such', 'KEN', 2020),
+      receiptOf('gamma.reserves', 'KEN', 2020),
+      receiptOf('alpha.life_expectancy', 'KEN', 2020, '&as_of=1999-01-01'),
+    ]);
+    expect(codes.map(({ status, json }) => [status, json.error.code])).toEqual([
+      [404, 'figure_not_found'],
+      [404, 'figure_not_found'],
+      [404, 'indicator_not_found'],
+      [403, 'export_restricted'],
+      [404, 'edition_not_found'],
+    ]);
+    expect((await receiptOf('alpha.life_expectancy', 'Kenya', 2020)).status).toBe(422);
+    expect((await service.get('/v1/ping', { key })).json.data.credits).toEqual(before);
+  });
+});
+
+describe('the log', () => {
+  test('has a signed head under both prefixes, and proofs that it only grew', async () => {
+    const known = await keys();
+    const note = await text('/v1/log/checkpoint');
+    expect(await text('/data/api/v1/log/checkpoint')).toBe(note);
+    const head = readCheckpoint(note, known);
+    expect(head).toMatchObject({ size: 2, origin: 'almanac.example/log' });
+    verifyOneLog(head, head, undefined);
+    const { json } = await service.get('/v1/log/consistency?from=1');
+    expect(json.data).toMatchObject({ from: 1, to: 2 });
+    const first = await service.get('/v1/log/consistency?from=1&to=1');
+    expect(first.json.data).toEqual({ from: 1, to: 1, path: [] });
+    for (const sizes of ['from=0', 'from=3', 'from=2&to=1', 'from=1&to=3'])
+      expect((await service.get(`/v1/log/consistency?${sizes}`)).json.error.code).toBe('log_size_not_found');
+  });
+});
