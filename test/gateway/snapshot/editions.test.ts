@@ -3,12 +3,14 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { proofsFile } from '../../../data/schema/proofs.ts';
 import {
   COUNTRIES,
   catalogueFile,
   ENCODING_SUFFIX,
   type FileRef,
   type LogEntry,
+  latestFile,
   OBJECTS,
   objectPath,
   observationsFile,
@@ -158,7 +160,8 @@ describe('editions share', () => {
     const kept = added.filter((name) => !rendered.includes(name) && name !== prerendered.sha256);
     const names = Object.entries(providers.alpha ? await list(providers.alpha) : {});
     const told = names.filter(([, { sha256 }]) => kept.includes(sha256)).map(([name]) => name);
-    expect(told.sort()).toEqual([observationsFile(CHANGED), 'latest/alpha.parquet'].sort());
+    const changed = [observationsFile(CHANGED), latestFile('alpha'), proofsFile('alpha')];
+    expect(told.sort()).toEqual(changed.sort());
     expect(kept).toHaveLength(told.length + 1);
   });
 });
