@@ -1,0 +1,164 @@
+/**
+ * An independent verifier, in Python and written from docs/receipts.md alone, on the starter data: it accepts every value
+ * of ten indicators and refuses what is made from their receipts.
+ */
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LogSigner } from '../../../build/publish/log-signer.ts';
+import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
+import { descriptorOf, editionTreeOf } from '../../../data/proofs/edition-tree.ts';
+import {
+  descriptorLeaf,
+  editionLeaf,
+  type ObservationLeaf,
+  observationLeaf,
+} from '../../../data/proofs/leaves.ts';
+import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+import { hexPath, type Receipt, receiptOf } from '../../../data/proofs/receipt.ts';
+import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
+import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { query } from '../../build/parquet-readers.ts';
+import { Service } from '../../gateway/service.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
+import { showSnapshot } from '../../shown-snapshot.ts';
+import { installPython, verifyInPython } from './python.ts';
+import { type Genuine, tampered } from './tampering.ts';
+import { GENUINE, VECTORS } from './vectors.ts';
+
+const INDICATORS = 10;
+/** Receipts per run of the verifier. */
+const AT_ONCE = 5_000;
+const [KEY, STRANGER] = ['almanac.example/log', 'almanac.example/log'].map((name) =>
+  generateSigningKey(name),
+);
+
+let root: string;
+let service: Service;
+let key: string;
+/** Receipts of every row, by indicator. */
+const receipts = new Map<string, Receipt[]>();
+let log: Pick<Genuine, 'keys' | 'earlier' | 'consistency'>;
+
+beforeAll(async () => {
+  await installPython();
+  const built = await buildStarter();
+  root = await mkdtemp(join(tmpdir(), 'almanac-python-'));
+  const snapshots = join(root, 'snapshots');
+  await cp(built.snapshots, snapshots, { recursive: true });
+  await rm(join(snapshots, 'keys.json'));
+  const storage = new SnapshotStorage(snapshots);
+  const signer = new LogSigner({ SIGNING_DIR: join(root, 'signing'), SIGNING_KEY: KEY }, storage);
+  const [entry] = (await storage.log()).editions;
+  if (!entry) throw new Error('nothing is published');
+  // Two editions that nobody can read, so that paths have hashes.
+  const others = ['20200101T000000Z-00000001', '20200102T000000Z-00000002'].map((edition) => ({
+    ...entry,
+    edition,
+  }));
+  await signer.commit(others);
+  const earlier = (await storage.log()).checkpoint;
+  await signer.commit([...others, entry]);
+  const { editions, checkpoint } = await storage.log();
+  const tree = MerkleTree.of(editions.map(editionLeaf));
+  const keys = JSON.parse(await readFile(join(snapshots, 'keys.json'), 'utf8'));
+  log = { keys, earlier, consistency: { from: 2, to: 3, path: hexPath(tree.consistency(2)) } };
+  service = await Service.start({ snapshots });
+  ({ key } = await service.account({ credits: 1_000 }));
+  await readReceipts(snapshots, entry, checkpoint, tree);
+}, BUILD_WITHIN_MS);
+afterAll(async () => {
+  await service?.stop();
+  await rm(root, { recursive: true, force: true });
+});
+
+/** Assembles the receipts of every row, of ten indicators that lie apart. */
+async function readReceipts(
+  snapshots: string,
+  edition: Parameters<typeof receiptOf>[0]['edition'],
+  checkpoint: string,
+  tree: MerkleTree,
+): Promise<void> {
+  const { directory, manifest } = await showSnapshot(snapshots);
+  const read = async (provider: string) =>
+    providerProofs.parse(JSON.parse(await readFile(join(directory, proofsFile(provider)), 'utf8')));
+  const proofs = new Map(
+    await Promise.all(Object.keys(manifest.providers).map(async (one) => [one, await read(one)] as const)),
+  );
+  const all = editionTreeOf([...proofs.values()]);
+  const { json } = await service.get('/v1/indicators');
+  const open = json.data.filter(({ access_tier }: { access_tier: string }) => access_tier === 'open');
+  for (let at = 0; receipts.size < INDICATORS; at += Math.floor(open.length / INDICATORS)) {
+    const { id, provider, licence, licence_url, attribution } = open[at];
+    const own = proofs.get(provider.id);
+    const descriptor = own && descriptorOf(provider.id, own, id);
+    if (!descriptor) throw new Error(`no proof of ${id}`);
+    const rows = (await query(
+      `SELECT iso3, year, value, ci_lo, ci_hi, status, projected FROM '${join(directory, observationsFile(id))}'`,
+    )) as unknown as ObservationLeaf[];
+    const rowTree = MerkleTree.of([descriptorLeaf(descriptor), ...rows.map(observationLeaf)]);
+    const notice = { licence, licence_url, attribution };
+    const indicator = { tree: all.tree, index: all.indicators.indexOf(id) };
+    const list = rows.map((row, index) => {
+      const places = { row: { tree: rowTree, index: index + 1 }, indicator, edition: { tree, index: 2 } };
+      return receiptOf({ row, descriptor, edition, checkpoint, notice, places });
+    });
+    receipts.set(id, list);
+  }
+}
+
+const genuine = (receipt: Receipt): Genuine => ({
+  ...{ receipt, ...log },
+  ...{ key: parseSigningKey(KEY ?? ''), stranger: parseSigningKey(STRANGER ?? '') },
+});
+
+describe('the verifier in Python', () => {
+  it('accepts what the gateway answers, which is what the published files give', async () => {
+    for (const [id, list] of receipts) {
+      const expected = list[Math.floor(list.length / 2)];
+      const { iso3, year } = expected?.row ?? expect.fail(`${id} has no rows`);
+      const answer = await service.get(`/v1/receipts?indicator=${id}&country=${iso3}&year=${year}`, { key });
+      expect(answer.json.data).toEqual(expected);
+      const keys = (await service.get('/.well-known/almanac-keys.json')).text;
+      expect(verifyInPython([{ receipt: answer.text, keys }])).toEqual(['accepted']);
+    }
+  });
+
+  it('accepts every value of ten indicators, and that the log extends an earlier one', () => {
+    expect(receipts.size).toBe(INDICATORS);
+    const shared = {
+      keys: JSON.stringify(log.keys),
+      since: log.earlier,
+      consistency: JSON.stringify(log.consistency),
+    };
+    const all = [...receipts.values()].flat();
+    expect(all.length).toBeGreaterThan(10_000);
+    for (let at = 0; at < all.length; at += AT_ONCE) {
+      const some = all.slice(at, at + AT_ONCE).map((one) => ({ receipt: JSON.stringify(one), ...shared }));
+      expect(new Set(verifyInPython(some))).toEqual(new Set(['accepted']));
+    }
+  });
+
+  it('refuses everything that is made from them', () => {
+    for (const list of receipts.values()) {
+      for (const receipt of [list[0], list[Math.floor(list.length / 3)], list.at(-1)]) {
+        const cases = Object.entries(tampered(genuine(receipt ?? expect.fail('no rows'))));
+        const outcomes = verifyInPython(cases.map(([, evidence]) => evidence));
+        expect(
+          cases.filter((_, at) => outcomes[at]?.startsWith('refused: ') !== true).map(([name]) => name),
+        ).toEqual([]);
+      }
+    }
+  });
+
+  it('agrees with the test vectors of the page', () => {
+    const keys = JSON.stringify(VECTORS.keys);
+    const sound = VECTORS.receipts.map((receipt) => ({ receipt: JSON.stringify(receipt), keys }));
+    expect(new Set(verifyInPython(sound))).toEqual(new Set(['accepted']));
+    const cases = GENUINE.flatMap((one) => Object.entries(tampered(one)));
+    const outcomes = verifyInPython(cases.map(([, evidence]) => evidence));
+    expect(cases.filter((_, at) => outcomes[at] === 'accepted').map(([name]) => name)).toEqual([]);
+  });
+});
