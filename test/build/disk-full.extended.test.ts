@@ -28,6 +28,9 @@ const figures = (edition: number) => ({
 });
 const ROUTES = ['/v1/indicators', '/v1/countries/FRA', '/v1/data?indicator=atlas.one'];
 
+/** Six hundred years of figures from 2000. */
+const DEFINITION = { gates: { max_row_drop: 1, max_country_drop: 1 }, future_years: 'observed' };
+
 const probe = mountSmallDisk(join(tmpdir(), `almanac-probe-${process.pid}`), SIZE_BYTES);
 probe?.unmount();
 
@@ -53,9 +56,7 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
   const checkState = () => checkStoredState(world.settings.LAKE_DIR, world.settings.SNAPSHOT_DIR);
 
   beforeAll(async () => {
-    const gates = { max_row_drop: 1, max_country_drop: 1 };
-    // Six hundred years of figures from 2000.
-    world = await World.create({ atlas: { gates, future_years: 'observed' } });
+    world = await World.create({ atlas: DEFINITION });
     lake = mount(world.settings.LAKE_DIR);
     snapshots = mount(world.settings.SNAPSHOT_DIR);
     await world.publish('atlas', figures(1));
@@ -71,6 +72,12 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
     snapshots?.unmount();
     await world?.remove();
   });
+
+  /** Changes what the next build publishes. */
+  async function prepareNews(): Promise<void> {
+    world.tomorrow();
+    await world.define('atlas', { ...DEFINITION, attribution: `Figures of ${new Date(world.clock)}` });
+  }
 
   it('fails the ingestion of a provider', async () => {
     const outcomes: string[] = [];
@@ -165,7 +172,7 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
   it('fails a build at any step and keeps the served snapshot', async () => {
     const failedAt: (string | null)[] = [];
     for (const free of FREE) {
-      world.tomorrow();
+      await prepareNews();
       snapshots.fill(free);
       failedAt.push(await buildOnFullDisk());
       if (failedAt.at(-1) === null) break;
@@ -174,17 +181,14 @@ describe.skipIf(probe === null)('a disk that fills up (skipped where tmpfs canno
     expect(failedAt).toEqual(expect.arrayContaining(['materialise', 'prerender']));
     await service.snapshots.check();
     before = await answers();
-    // The manifest, then the pointer: the disk fills up just before each is written.
-    for (const nth of [1, 2]) {
-      let left = nth;
-      world.tomorrow();
-      const step = await buildOnFullDisk((name) => {
-        if (name !== 'publish') return;
-        left -= 1;
-        if (left === 0) snapshots.fill(0);
-      });
+    // Objects, manifest, log and pointer: the disk fills up just before they are written, and between them.
+    const PAGE = 4096;
+    for (let pages = 0; ; pages += 1) {
+      await prepareNews();
+      const step = await buildOnFullDisk((name) => name === 'publish' && snapshots.fill(pages * PAGE));
+      if (step === null) break;
       expect(step).toBe('publish');
+      expect(pages).toBeLessThan(100);
     }
-    expect(await buildOnFullDisk()).toBeNull();
   });
 });

@@ -304,7 +304,8 @@ export async function copyAsFirstNight(
   for (const id of providers) {
     const run = await new ProviderLake(lakeDir, id).current();
     if (!run) continue;
-    const { base_run: _base, revisions: _revisions, ...record } = run.record;
+    // The list of upstream files is of a run that is not copied.
+    const { base_run: _base, revisions: _revisions, sources: _sources, ...record } = run.record;
     const directory = join(target, id, record.run_id);
     await mkdir(directory, { recursive: true });
     for (const file of RUN_DATA)
