@@ -92,8 +92,8 @@ const hostileValue: fc.Arbitrary<string> = fc.oneof(
   fc.double().map((value) => encoded(String(value))),
 );
 
-function validValue({ name, schema }: Parameter, known: KnownValues): fc.Arbitrary<string> {
-  const values = schema.enum ?? known[name];
+function validValue({ name, schema }: Parameter, known: KnownValues, template: string): fc.Arbitrary<string> {
+  const values = schema.enum ?? known[`${template} ${name}`] ?? known[name];
   if (values) return fc.constantFrom(...values.map(encoded));
   if (schema.type === 'boolean') return fc.constantFrom('true', 'false', '1', '0', 'YES', 'off');
   if (schema.type === 'integer')
@@ -164,7 +164,7 @@ export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   return fc.constantFrom(...OPERATIONS).chain((operation) => {
     const values = operation.parameters.map((parameter) => {
       const value = fc.oneof(
-        { arbitrary: validValue(parameter, known), weight: 2 },
+        { arbitrary: validValue(parameter, known, operation.template), weight: 2 },
         { arbitrary: hostileValue, weight: 1 },
       );
       return parameter.in === 'path' ? value.map(asSegment) : fc.option(value);
@@ -198,7 +198,7 @@ export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
 export function validCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   return fc.constantFrom(...OPERATIONS).chain((operation) => {
     const values = operation.parameters.map((parameter) => {
-      const value = validValue(parameter, known);
+      const value = validValue(parameter, known, operation.template);
       return parameter.required ? value : fc.option(value);
     });
     return fc.tuple(PREFIX, fc.tuple(...values)).map(

@@ -21,6 +21,13 @@ export const KNOWN: KnownValues = {
   to: ['2000', '2030'],
   claim: ['alpha.life_expectancy,KEN,2020,62.5', 'gamma.reserves,BRA,2019,1e1', 'none.x,ZZZ,-1,.5'],
   q: ['life', 'LIFE expectancy', 'é'],
+  as_of: ['2099-01-01', '2030-06-01T12:00:00Z', '2030-06-01T12:00:00+05:30'],
+  since: ['2020-01-01', '2099-01-01'],
+  // A figure and sizes of the log that are there.
+  '/data/api/v1/receipts country': ['KEN', 'ken'],
+  '/data/api/v1/receipts year': ['2020'],
+  '/data/api/v1/log/consistency from': ['1'],
+  '/data/api/v1/log/consistency to': ['1'],
 };
 
 const OTHER = 'alm_live_0123456789ab_0000000000000000000000000000000000000000';
