@@ -16,14 +16,8 @@ import { SnapshotError } from './publish/verify.ts';
 import { CommandError } from './runtime/command-error.ts';
 import { combineObservers, loggedProgress, type Terminal, terminalProgress } from './runtime/progress.ts';
 import { loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
-import {
-  REDIS_STEPS,
-  SNAPSHOT_STEPS,
-  STEPS,
-  type StepContext,
-  type StepOptions,
-  UsageError,
-} from './steps.ts';
+import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';
+import { STEPS } from './steps.ts';
 
 /** What a command line needs of its process. */
 export interface CommandIo {
@@ -68,8 +62,8 @@ export async function run(argv: readonly string[], io: CommandIo): Promise<numbe
     }
     const step = STEPS.get(name);
     if (!step) throw new UsageError(name === '' ? 'which step?' : `there is no step "${name}"`);
-    const { context, close } = await openContext(name, io);
-    const { result, lines, exitCode } = await migrateFirst(name, context)
+    const { context, close } = await openContext(step, io);
+    const { result, lines, exitCode } = await migrateFirst(step, context)
       .then(() => step.run(context, options))
       .finally(close);
     io.stdout.write(`${json ? JSON.stringify(result) : lines.join('\n')}\n`);
@@ -80,8 +74,8 @@ export async function run(argv: readonly string[], io: CommandIo): Promise<numbe
 }
 
 /** Steps that read or change published snapshots see those of an earlier version, too. */
-async function migrateFirst(step: string, context: StepContext): Promise<void> {
-  if (SNAPSHOT_STEPS.has(step)) await migrateStore(context);
+async function migrateFirst(step: Step, context: StepContext): Promise<void> {
+  if (step.migratesFirst) await migrateStore(context);
 }
 
 function parse(argv: readonly string[]): {
@@ -102,14 +96,14 @@ function parse(argv: readonly string[]): {
   }
 }
 
-async function openContext(step: string, io: CommandIo) {
+async function openContext(step: Step, io: CommandIo) {
   const { stderr, signal } = io;
   const settings = readSettings(io.env);
   // A terminal shows progress bars, which log lines would overwrite: only warnings are logged there.
   const isQuiet = stderr.isTTY && settings.LOG_LEVEL === 'info';
   const level = isQuiet ? { ...settings, LOG_LEVEL: 'warn' as const } : settings;
   const curated = await loadCurated(settings.CURATED_DIR);
-  const connection = REDIS_STEPS.has(step) ? await tryOpenRedis(settings, createLog(level)) : null;
+  const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(level)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);
   const log = reporter ? createLog(level, reporter) : createLog(level);
   const display = stderr.isTTY ? terminalProgress(stderr, Date.now) : loggedProgress(log);
