@@ -20,7 +20,7 @@ const BYTES_PER_MS = 2 * 1024;
 const FILE_BYTES = 4 * 1024;
 /** Read without a pause. */
 const BURST_BYTES = 256 * 1024;
-/** Between two passes, and until a first snapshot is looked for again. */
+/** Before each pass, also the first: a start reads no file that nobody asks for. */
 const REST_MS = 60_000;
 
 const waitUnlessStopped = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -33,7 +33,7 @@ export class Scrub {
   /** Bytes read since the last pause. */
   #read = 0;
 
-  /** Starts at once. */
+  /** The first pass begins after a rest. */
   constructor(options: ScrubOptions) {
     this.#options = { wait: waitUnlessStopped, ...options };
     this.#running = this.#run();
@@ -47,10 +47,11 @@ export class Scrub {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    while (!signal.aborted) {
+    for (;;) {
+      await this.#options.wait(REST_MS, signal);
+      if (signal.aborted) return;
       const snapshot = this.#options.snapshots.current();
       if (snapshot !== null) await this.#pass(snapshot);
-      await this.#options.wait(REST_MS, signal);
     }
   }
 

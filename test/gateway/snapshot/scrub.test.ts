@@ -27,9 +27,10 @@ afterEach(async () => {
 });
 const ask = (path: string) => service.get(path, { key: owner.key });
 
-/** Runs one pass. */
-async function scrub(): Promise<{ damaged: string[]; waited_ms: number; waits: number }> {
+/** Runs some passes. */
+async function scrub(passes = 1): Promise<{ damaged: string[]; waited_ms: number; waits: number }> {
   const damaged: string[] = [];
+  let rests = 0;
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
   let [waited_ms, waits] = [0, 0];
   const running = new Scrub({
@@ -41,6 +42,8 @@ async function scrub(): Promise<{ damaged: string[]; waited_ms: number; waits: n
         waits += 1;
         return;
       }
+      rests += 1;
+      if (rests <= passes) return;
       end();
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     },
@@ -69,6 +72,13 @@ test('finds nothing in whole files, and reads them at a bounded rate', async () 
   // At most two megabytes a second, but for the last burst.
   expect(waited_ms).toBeGreaterThan((bytes - 256 * 1024) / (2 * 1024));
   expect((await service.get('/readyz')).status).toBe(200);
+});
+
+test('rests before the first pass, so that a start reads no file for it', async () => {
+  await damage();
+  expect(await scrub(0)).toEqual({ damaged: [], waited_ms: 0, waits: 0 });
+  expect((await ask(DATA)).status).toBe(200);
+  expect((await scrub()).damaged).toEqual([FILE]);
 });
 
 test('a damaged file is named, no answer is made from it, not even from memory, until it is whole again', async () => {
