@@ -12,6 +12,7 @@ import { PastLake, type PastNight } from '../lake/past-lake.ts';
 import { LostRunError } from '../lake/rebuild-run.ts';
 import { LogSigner } from '../publish/log-signer.ts';
 import { SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { withoutWithheld } from '../publish/withhold.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';
@@ -40,7 +41,8 @@ export async function backfill(dependencies: BuildDependencies): Promise<Backfil
   const scratch = join(storage.directory, SCRATCH);
   try {
     await storage.clean();
-    return await new Backfill({ ...dependencies, signal: lock.signal }, storage, scratch).run();
+    const curated = withoutWithheld(dependencies.curated, await storage.withheld());
+    return await new Backfill({ ...dependencies, curated, signal: lock.signal }, storage, scratch).run();
   } finally {
     await rm(scratch, { recursive: true, force: true });
     await lock.release();

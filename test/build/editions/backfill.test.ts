@@ -7,10 +7,12 @@ import { backfill } from '../../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
 import { nightly } from '../../../build/nightly.ts';
 import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
+import { decideToWithhold, deleteWithheld } from '../../../build/publish/withhold.ts';
 import { editionChanges, type FileList } from '../../../data/schema/snapshot.ts';
 import { type Site, smallSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';
 import { checkStoredState } from '../stored-state.ts';
+import { World } from '../world.ts';
 
 const NIGHTS = 6;
 const DAY_MS = 86_400_000;
@@ -116,4 +118,23 @@ describe('backfill', () => {
     const { snapshot, is_new: isNew } = await buildSnapshot(await site.dependencies());
     expect([snapshot, isNew]).toEqual([(await storage.log()).editions[0]?.edition, false]);
   });
+});
+
+it('makes no edition with a series that is withheld', async () => {
+  const world = await World.create();
+  await world.publish('atlas', { cows: { cells: [['FRA', 2000, 1]] }, goats: { cells: [['FRA', 2000, 2]] } });
+  await world.ingest('atlas');
+  world.tomorrow();
+  await world.build();
+  await decideToWithhold(world.snapshots, 'atlas.cows', 'a court said so', world.clock);
+  world.tomorrow();
+  await world.build();
+  await deleteWithheld(world.snapshots, world.settings.SNAPSHOT_KEEP);
+  const { editions } = await backfill(await world.dependencies());
+  expect(editions).toHaveLength(1);
+  const names = Object.keys((await world.snapshots.open(editions[0] ?? '')).kept);
+  expect(names.filter((name) => name.startsWith('observations/'))).toEqual([
+    'observations/atlas.goats.parquet',
+  ]);
+  await world.remove();
 });
