@@ -1,7 +1,9 @@
-/** CSV (RFC 4180): UTF-8, CRLF, a header record, an empty field for null. Ids, codes and numbers never need quotes. */
+/** CSV (RFC 4180): UTF-8, CRLF, a header record, an empty field for null. */
 import { formatDouble, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { RowFormat } from '../snapshot/observations.ts';
-import type { Encoder } from './encoder.ts';
+import type { CachedEncoder } from './encoder.ts';
+import type { Column } from './table.ts';
+import { type RowSyntax, rowText } from './text-rows.ts';
 
 const HEADER = 'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n';
 
@@ -10,6 +12,7 @@ const orEmpty = (value: number | undefined): string =>
 
 const NAME = 'csv';
 
+/** Ids, codes and numbers never need quotes. */
 const ROWS: RowFormat = {
   name: NAME,
   separator: '',
@@ -24,14 +27,32 @@ const ROWS: RowFormat = {
 
 const START = Buffer.from(HEADER);
 
-export const csv: Encoder = {
+const NEEDS_QUOTES = /[",\r\n]/;
+
+export const csvField = (text: string): string =>
+  NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
+const syntaxOf = (columns: readonly Column[]): RowSyntax => ({
+  before: columns.map((_, at) => (at === 0 ? '' : ',')),
+  end: '\r\n',
+  separator: '',
+  text: csvField,
+  missing: '',
+});
+
+export const csv: CachedEncoder = {
   name: NAME,
   mediaType: 'text/csv; charset=utf-8',
   extension: 'csv',
   isCompressible: true,
   documentation:
     'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
-  async encode({ rows }) {
+  namesIndicator: true,
+  async *stream(table) {
+    yield Buffer.from(`${table.columns.map(({ name }) => csvField(name)).join(',')}\r\n`);
+    yield* rowText(table, syntaxOf(table.columns));
+  },
+  async encodeCached({ rows }) {
     return [START, ...(await rows.text(ROWS))];
   },
 };

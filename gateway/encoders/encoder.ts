@@ -2,7 +2,7 @@
  * The contract of an output format. A new format is one file that implements it and one line in `registry.ts`;
  * the `format` parameter, OpenAPI, `Content-Type`, file name and compression follow from it.
  */
-import type { DataTable } from '../operations/operation.ts';
+import type { IndicatorRows, Table } from './table.ts';
 
 export interface Encoder {
   /** The value of the `format` parameter. */
@@ -15,6 +15,21 @@ export interface Encoder {
   isCompressible: boolean;
   /** For OpenAPI; null where the operation's own schema describes the body. */
   documentation: string | null;
-  /** The whole body, in one or more pieces. Pieces may be views of cached text: do not write to them. */
-  encode(table: DataTable): Buffer[] | Promise<Buffer[]>;
+  /**
+   * Whether rows of figures have the column `indicator` also where there is only one indicator: in formats for files that
+   * are kept without their `meta`.
+   */
+  namesIndicator: boolean;
+  /** The most rows that the format takes; absent where the bound of all answers holds. */
+  rowsMax?: number;
+  /** The body, piece by piece, so that a long one is never held whole. A piece belongs to the reader. */
+  stream(table: Table): AsyncIterable<Buffer>;
 }
+
+/** A format that is asked for so often that the rows of an indicator are kept as text. */
+export interface CachedEncoder extends Encoder {
+  /** The whole body, in one or more pieces. Pieces may be views of cached text: do not write to them. */
+  encodeCached(table: IndicatorRows): Promise<Buffer[]>;
+}
+
+export const isCached = (encoder: Encoder): encoder is CachedEncoder => 'encodeCached' in encoder;

@@ -1,7 +1,9 @@
-/** JSON: `{ "data": [rows], "meta": {…} }`. Rows come from cached text; only `meta` is written per request. */
+/** JSON: `{ "data": [rows], "meta": {…} }`. */
 import { formatDouble, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { RowFormat } from '../snapshot/observations.ts';
-import type { Encoder } from './encoder.ts';
+import type { CachedEncoder } from './encoder.ts';
+import type { Column } from './table.ts';
+import { type RowSyntax, rowText } from './text-rows.ts';
 
 const orNull = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? 'null' : formatDouble(value);
@@ -22,15 +24,31 @@ const ROWS: RowFormat = {
 };
 
 const START = Buffer.from('{"data":[');
+const end = (meta: Readonly<Record<string, unknown>>): Buffer =>
+  Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
 
-export const json: Encoder = {
+/** Each row as a JSON object. */
+export const objectSyntax = (columns: readonly Column[], separator: string): RowSyntax => ({
+  before: columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+  end: '}',
+  separator,
+  text: JSON.stringify,
+  missing: 'null',
+});
+
+export const json: CachedEncoder = {
   name: NAME,
   mediaType: 'application/json; charset=utf-8',
   extension: null,
   isCompressible: true,
   documentation: null,
-  async encode({ rows, meta }) {
-    const pieces = await rows.text(ROWS);
-    return [START, ...pieces, Buffer.from(`],"meta":${JSON.stringify(meta)}}`)];
+  namesIndicator: false,
+  async *stream(table) {
+    yield START;
+    yield* rowText(table, objectSyntax(table.columns, ','));
+    yield end(table.meta);
+  },
+  async encodeCached({ rows, meta }) {
+    return [START, ...(await rows.text(ROWS)), end(meta)];
   },
 };

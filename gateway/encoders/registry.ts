@@ -1,9 +1,10 @@
-/** The output formats. The first is the default. */
+/** The output formats of rows. The first is the default. */
 import { csv } from './csv.ts';
 import type { Encoder } from './encoder.ts';
 import { json } from './json.ts';
+import { ndjson } from './ndjson.ts';
 
-export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv];
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson];
 
 const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */

@@ -8,6 +8,7 @@ import { parameterReader, parseQueryString } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { type ExampleValues, exampleValues } from '../snapshot/example-values.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { piecesOf } from './row-content.ts';
 
 type ParameterExample = string | number | readonly string[];
 
@@ -94,12 +95,21 @@ async function answersOf(
 ): Promise<Record<string, unknown>> {
   const content = await contentOf(operation, call, snapshot);
   if (content === null) return {};
-  const others = (operation.otherFormats ?? []).map(async ({ name }) => {
+  const json = shortJson(await bodyOf(content, snapshot));
+  const others = otherTextFormats(operation).map(async (name) => {
     const other = await contentOf(operation, { ...call, format: name }, snapshot);
-    return other?.kind === 'document' ? [[name, shortText(other.json)] as const] : [];
+    return other === null ? [] : [[name, shortText(await bodyOf(other, snapshot))] as const];
   });
-  return { ...(await bodies(content, snapshot)), ...Object.fromEntries((await Promise.all(others)).flat()) };
+  return { json, ...Object.fromEntries((await Promise.all(others)).flat()) };
 }
+
+/** The formats of an operation besides JSON that can be shown as text. */
+function otherTextFormats({ formats = [], otherFormats = [] }: Operation): string[] {
+  const encoded = ENCODERS.filter(({ name, mediaType }) => formats.includes(name) && TEXT.test(mediaType));
+  return [...encoded, ...otherFormats].map(({ name }) => name);
+}
+
+const TEXT = /^(text\/|application\/x-ndjson)/;
 
 /** Null for a call that is refused. */
 async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): Promise<Content | null> {
@@ -115,14 +125,10 @@ async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): 
   return planned.kind === 'refused' ? null : planned.produce(CALLER);
 }
 
-async function bodies(content: Content, { routes }: Snapshot): Promise<Record<string, unknown>> {
-  if (content.kind === 'file') return { json: shortJson(await routes.bytes(content.path, 'identity')) };
-  if (content.kind === 'document') return { json: shortJson(content.json) };
-  const encoded = ENCODERS.map(async ({ name, documentation, encode }) => {
-    const body = Buffer.concat(await encode(content.table));
-    return [name, documentation === null ? shortJson(body) : shortText(body)] as const;
-  });
-  return Object.fromEntries(await Promise.all(encoded));
+async function bodyOf(content: Content, { routes }: Snapshot): Promise<Buffer> {
+  if (content.kind === 'file') return routes.bytes(content.path, 'identity');
+  if (content.kind === 'document') return content.json;
+  return Buffer.concat(await piecesOf(content));
 }
 
 const shortJson = (body: Buffer): unknown => shortened(JSON.parse(body.toString()));

@@ -3,17 +3,16 @@
  */
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { encoderFor } from '../encoders/registry.ts';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import type { QuotaStatus, Result } from '../execute.ts';
-import type { Content, DataTable } from '../operations/operation.ts';
+import type { Content } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { chooseEncoding, compress } from './compression.ts';
-import { headerAddress, headerText } from './header-text.ts';
 import { renameHeaders } from './rename-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
+import { downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -68,23 +67,11 @@ export function represent(
     const { json, mediaType: type = JSON_TYPE } = content;
     return representBytes([json], { type, headers: renamed, isCompressible: true, edition: id }, preferences);
   }
-  const { table, format } = content;
-  const encoder = encoderFor(format);
-  const { mediaType: type, extension, isCompressible } = encoder;
-  const headers = [...renamed, ...(extension === null ? [] : downloadHeaders(table, extension))];
-  const chunks = encoder.encode(table);
+  const { mediaType: type, isCompressible } = content.encoder;
+  const headers = [...renamed, ...downloadHeaders(content)];
   const finish = (made: Buffer[]) =>
     representBytes(made, { type, headers, isCompressible, edition: id }, preferences);
-  return chunks instanceof Promise ? chunks.then(finish) : finish(chunks);
-}
-
-/** A download states its licence in headers, because its body may have no place for it. */
-function downloadHeaders({ indicator }: DataTable, extension: string): string[] {
-  const { id, attribution, licence_url } = indicator;
-  const headers = ['Content-Disposition', `attachment; filename="${id}.${extension}"`];
-  headers.push('X-Attribution', headerText(attribution));
-  if (licence_url !== null) headers.push('Link', `<${headerAddress(licence_url)}>; rel="license"`);
-  return headers;
+  return piecesOf(content).then(finish);
 }
 
 function representFile(

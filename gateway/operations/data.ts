@@ -1,7 +1,9 @@
 /** GET /data: raw observations of one indicator, as JSON or CSV. */
 import { z } from 'zod';
 import { indicatorId, iso3, observationRow } from '../../data/schema/records.ts';
-import { DEFAULT_FORMAT, FORMATS } from '../encoders/registry.ts';
+import { csv } from '../encoders/csv.ts';
+import type { CachedEncoder } from '../encoders/encoder.ts';
+import { json } from '../encoders/json.ts';
 import { asOf, asOfEcho } from './as-of.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
@@ -9,10 +11,13 @@ import { type Content, defineOperation, type Planned, refused, sentOnly, underAl
 import { oneOf } from './parameters.ts';
 import { checkYears, selection } from './selection.ts';
 
+const ENCODERS: readonly CachedEncoder[] = [json, csv];
+const FORMATS = [json.name, csv.name] as const;
+
 const query = z
   .object({
     ...selection,
-    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: json.name }),
     as_of: asOf().optional(),
   })
   .superRefine(checkYears);
@@ -69,9 +74,9 @@ export const data = defineOperation({
       ...sentOnly({ countries, from, to, format, as_of: as_of?.sent }),
     };
     const content: Content = {
-      kind: 'table',
+      kind: 'observations',
       table: { indicator, rows, meta },
-      format: format ?? DEFAULT_FORMAT,
+      encoder: ENCODERS.find(({ name }) => name === format) ?? json,
     };
     const price = Math.max(1, rows.count);
     return underAlias({ kind: 'plan', price, rows: rows.count, produce: () => content }, alias);

@@ -7,10 +7,10 @@
  */
 import type { z } from 'zod';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { CachedEncoder, Encoder } from '../encoders/encoder.ts';
+import type { IndicatorRows, Table } from '../encoders/table.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Edition, EditionQuery } from '../snapshot/edition.ts';
-import type { ObservationTable } from '../snapshot/observations.ts';
 
 /** What an operation may know of its caller. */
 export interface Caller {
@@ -33,17 +33,10 @@ export type Content = {
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
   /** A finished document, JSON unless `mediaType` says otherwise. */
   | { kind: 'document'; json: Buffer; mediaType?: string }
-  /** Rows for the encoder named `format`. */
-  | { kind: 'table'; table: DataTable; format: string }
+  /** The usual columns of one indicator, out of cached text. */
+  | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
+  | { kind: 'table'; table: Table; encoder: Encoder }
 );
-
-/** Observations of one indicator with what every format says about them. */
-export interface DataTable {
-  indicator: IndicatorRecord;
-  rows: ObservationTable;
-  /** The `meta` member of the JSON form. */
-  meta: Record<string, unknown>;
-}
 
 /** A success that costs `price` credits and serves `rows` rows. `caller` is null without a key. */
 export interface Plan {

@@ -1,7 +1,6 @@
 /** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { encoderFor } from '../../gateway/encoders/registry.ts';
 import { type Call, Executor, type Result } from '../../gateway/execute.ts';
 import type { Content, Operation } from '../../gateway/operations/operation.ts';
 import { parameterReader, parseQueryString } from '../../gateway/operations/parameters.ts';
@@ -24,7 +23,11 @@ afterAll(() => service.stop());
 async function renderText(content: Content, snapshot: Snapshot): Promise<string> {
   if (content.kind === 'document') return content.json.toString();
   if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
-  return Buffer.concat(await encoderFor(content.format).encode(content.table)).toString();
+  if (content.kind === 'observations')
+    return Buffer.concat(await content.encoder.encodeCached(content.table)).toString();
+  let text = '';
+  for await (const piece of content.encoder.stream(content.table)) text += piece.toString();
+  return text;
 }
 
 interface Options {

@@ -1,0 +1,91 @@
+/**
+ * The table that every output format can write: typed columns, in batches, so that memory does not grow with the length
+ * of an answer. An operation makes it, an encoder reads it; neither knows the other.
+ */
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { ObservationTable } from '../snapshot/observations.ts';
+
+export type ColumnType = 'text' | 'integer' | 'double' | 'boolean';
+
+export interface Column {
+  name: string;
+  type: ColumnType;
+}
+
+/** A missing text. */
+export const NO_WORD = -1;
+/** A missing boolean. */
+export const NO_FLAG = 255;
+
+/** Text as indices into a list of distinct words. */
+export interface TextVector {
+  type: 'text';
+  words: readonly string[];
+  /** `NO_WORD` where there is none. */
+  codes: Int32Array;
+}
+
+export interface IntegerVector {
+  type: 'integer';
+  values: Int32Array;
+  /** The value that stands for a missing one; null where none is missing. */
+  nullAs: number | null;
+}
+
+export interface DoubleVector {
+  type: 'double';
+  /** NaN where there is none. */
+  values: Float64Array;
+}
+
+export interface BooleanVector {
+  type: 'boolean';
+  /** 1, 0, or `NO_FLAG`. */
+  values: Uint8Array;
+}
+
+export type Vector = TextVector | IntegerVector | DoubleVector | BooleanVector;
+
+/** Consecutive rows: a vector for each column, each at least `rows` long. */
+export interface Batch {
+  rows: number;
+  vectors: readonly Vector[];
+}
+
+/** The most rows in a batch. */
+export const BATCH_ROWS = 16_384;
+
+export interface Table {
+  columns: readonly Column[];
+  /** Of all batches together. */
+  rows: number;
+  /** In order, none empty; a vector belongs to the encoder until it asks for the next batch. May be called again. */
+  batches(): AsyncIterable<Batch>;
+  /** Whose figures they are: licence, credit line and unit of each. Empty for a table without figures. */
+  indicators: readonly IndicatorRecord[];
+  /** The `meta` member of the JSON form. */
+  meta: Readonly<Record<string, unknown>>;
+  /** Id of the snapshot that answers. */
+  edition: string;
+  /** File name of a download, without extension. */
+  name: string;
+}
+
+/** Observations of one indicator, in its usual columns. */
+export interface IndicatorRows {
+  indicator: IndicatorRecord;
+  rows: ObservationTable;
+  /** The `meta` member of the JSON form. */
+  meta: Readonly<Record<string, unknown>>;
+}
+
+export type Cell = string | number | boolean | null;
+
+/** One cell as a JSON value. */
+export function cellAt(vector: Vector, row: number): Cell {
+  if (vector.type === 'text') return vector.words[vector.codes[row] ?? NO_WORD] ?? null;
+  const value = vector.values[row] ?? Number.NaN;
+  if (vector.type === 'double') return Number.isNaN(value) ? null : value;
+  if (vector.type === 'integer') return value === vector.nullAs ? null : value;
+  return value === NO_FLAG ? null : value === 1;
+}

@@ -1,0 +1,62 @@
+/** JSON, NDJSON and CSV of any table, read back by parsers of others. */
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { csv } from '../../../gateway/encoders/csv.ts';
+import type { Encoder } from '../../../gateway/encoders/encoder.ts';
+import { json } from '../../../gateway/encoders/json.ts';
+import { ndjson } from '../../../gateway/encoders/ndjson.ts';
+import { cellAt, type Table } from '../../../gateway/encoders/table.ts';
+import { expectedRow, tableOf } from './tables.ts';
+
+/** In one batch, in several, longer than a piece, and without rows. */
+const SHAPES: [string, number[]][] = [
+  ['one batch', [50]],
+  ['batches of several sizes', [1, 30, 2]],
+  ['a batch of several pieces', [9_001, 3]],
+  ['no batch', []],
+];
+
+async function textOf(encoder: Encoder, table: Table): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of encoder.stream(table)) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+const expectedRows = ({ rows }: Table) => Array.from({ length: rows }, (_, row) => expectedRow(row));
+
+describe.each(SHAPES)('%s', (_name, sizes) => {
+  const table = tableOf(sizes);
+
+  test('JSON', async () => {
+    const parsed = JSON.parse(await textOf(json, table));
+    expect(parsed).toEqual({ data: expectedRows(table), meta: table.meta });
+  });
+
+  test('NDJSON', async () => {
+    const text = await textOf(ndjson, table);
+    expect(text === '' || text.endsWith('}\n')).toBe(true);
+    const lines = text.split('\n').slice(0, -1);
+    expect(lines.map((line) => JSON.parse(line))).toEqual(expectedRows(table));
+  });
+
+  test('CSV', async () => {
+    const records = parse(await textOf(csv, table), { record_delimiter: '\r\n' });
+    const names = table.columns.map(({ name }) => name);
+    const cells = expectedRows(table).map((row) =>
+      names.map((name) => (Object.is(row[name], -0) ? '-0.0' : String(row[name] ?? ''))),
+    );
+    expect(records).toEqual([names, ...cells]);
+  });
+
+  test('the cells one by one', async () => {
+    const rows: unknown[] = [];
+    for await (const { rows: count, vectors } of table.batches())
+      for (let row = 0; row < count; row += 1)
+        rows.push(
+          Object.fromEntries(
+            table.columns.map(({ name }, at) => [name, vectors[at] && cellAt(vectors[at], row)]),
+          ),
+        );
+    expect(rows).toEqual(expectedRows(table));
+  });
+});
