@@ -44,8 +44,11 @@ export class EditionDirectory {
     return new EditionDirectory(await mkdtemp(join(tmpdir(), 'alm-editions-')), key);
   }
 
-  /** Publishes an edition with these files by name, those below `routes/` prerendered. @returns its id */
-  async publish(files: Files): Promise<string> {
+  /**
+   * Publishes an edition with these files by name, those below `routes/` prerendered.
+   * @param change of the manifest, for one that an earlier version wrote. @returns its id
+   */
+  async publish(files: Files, change: (manifest: Manifest) => Manifest = (same) => same): Promise<string> {
     this.#published += 1;
     const minute = String(this.#published).padStart(2, '0');
     const id = `20261120T02${minute}00Z-${sha256(JSON.stringify(files)).slice(0, 8)}`;
@@ -59,23 +62,19 @@ export class EditionDirectory {
     for (const [provider, list] of byProvider)
       if (provider !== null)
         providers[provider] = await this.putObject(JSON.stringify(Object.fromEntries(list)));
-    const manifest: Manifest = {
+    const lineage = { base: await this.current(), changes: null, changed: {} };
+    const manifest = change({
       format: SNAPSHOT_FORMAT,
       ...{ id, generated_at: `2026-11-20T02:${minute}:00+00:00`, counts: NO_COUNTS, runs: {} },
       ...{ content: sha256(id), providers, kept: Object.fromEntries(byProvider.get(null) ?? []) },
       prerendered: await this.putObject(JSON.stringify(Object.fromEntries(prerendered))),
-    };
+      lineage,
+    });
     const text = JSON.stringify(manifest);
     await this.write(manifestPath(id), text);
     await this.#enter({
       ...{ edition: id, published_at: manifest.generated_at, indicators: 1, root: sha256(`root ${id}`) },
-      ...{
-        manifest: sha256(text),
-        base: await this.current(),
-        counts: NO_COUNTS,
-        changes: null,
-        changed: {},
-      },
+      ...{ manifest: sha256(text), counts: NO_COUNTS, ...lineage },
     });
     await this.serve(id);
     return id;

@@ -5,9 +5,16 @@
  */
 import { link, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
+import { syncDirectory } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
-import { editionChanges, type FileRef, type LogEntry, manifestPath } from '../../data/schema/snapshot.ts';
+import {
+  type EditionLineage,
+  editionChanges,
+  editionLineage,
+  type FileRef,
+  type LogEntry,
+  type Manifest,
+} from '../../data/schema/snapshot.ts';
 import { PastLake, type PastNight } from '../lake/past-lake.ts';
 import { LostRunError } from '../lake/rebuild-run.ts';
 import { LogSigner } from '../publish/log-signer.ts';
@@ -108,28 +115,30 @@ class Backfill {
   async #publish(made: readonly LogEntry[], first: LogEntry): Promise<void> {
     const newest = made.at(-1);
     if (newest === undefined) return;
-    for (const { edition, changes } of made) {
-      const { manifest, kept } = await this.#scratch.open(edition);
-      await this.#adopt([...Object.values(manifest.providers), ...Object.values(kept)]);
-      await this.#adoptChanges(changes);
-      const path = manifestPath(edition);
-      await replaceFile(
-        join(this.#storage.directory, path),
-        await readFile(join(this.#scratch.directory, path)),
-      );
-    }
     const changes = await this.#compare(newest.edition, first.edition);
     await this.#adoptChanges(changes.changes);
+    const successor = { edition: first.edition, ...changes };
+    const added: LogEntry[] = [];
+    for (const entry of made) added.push(await this.#takeOver(entry, entry === newest ? { successor } : {}));
     const { editions } = await this.#storage.log();
     const linked = editions.map((entry) =>
       entry.edition === first.edition ? { ...entry, base: newest.edition, ...changes } : entry,
     );
-    const added = made.map((entry) => ({ ...entry, backfilled: true as const }));
     await new LogSigner(this.#deps.settings, this.#storage).commit([...linked, ...added]);
   }
 
+  /** Takes over the objects and the manifest of an edition, marked as backfilled. @returns its entry in the log. */
+  async #takeOver(entry: LogEntry, more: Pick<Manifest, 'successor'>): Promise<LogEntry> {
+    const { manifest, kept } = await this.#scratch.open(entry.edition);
+    await this.#adopt([...Object.values(manifest.providers), ...Object.values(kept)]);
+    await this.#adoptChanges(entry.changes);
+    const lineage = { ...editionLineage.parse(entry), backfilled: true as const };
+    const hash = await this.#storage.putManifest({ ...manifest, lineage, ...more });
+    return { ...entry, ...lineage, manifest: hash };
+  }
+
   /** What the first publication changed against the night before it. */
-  async #compare(base: string, first: string): Promise<Pick<LogEntry, 'changes' | 'changed'>> {
+  async #compare(base: string, first: string): Promise<Omit<EditionLineage, 'base'>> {
     const directory = join(this.#lakeDir, '..', 'first');
     const { kept } = await this.#storage.open(first);
     await this.#storage.show(kept, directory);

@@ -17,6 +17,7 @@ import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import {
   type ConceptLink,
+  type EditionLineage,
   type FileList,
   latestFile,
   type Manifest,
@@ -27,7 +28,7 @@ import { yearOf } from '../lake/projection-rule.ts';
 import { LogSigner, type SigningSettings } from '../publish/log-signer.ts';
 import { migrateSnapshots } from '../publish/migrate.ts';
 import { prune } from '../publish/retention.ts';
-import { type Draft, type EditionFacts, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { type Draft, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { withoutWithheld } from '../publish/withhold.ts';
 import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
@@ -344,10 +345,10 @@ class Build {
     const prerendered = await this.#prerender(prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
     return this.#step('publish', async () => {
-      const draft = { directory, kept: kept.files, prerendered, facts };
-      const sealed = await this.#storage.seal(draft);
-      const edition = { root: proofs.root, base: base?.id ?? null, ...changes };
-      await this.#storage.publish(sealed, edition, { served: this.#served, commit: this.#signer.commit });
+      const lineage = { base: base?.id ?? null, ...changes };
+      const sealed = await this.#storage.seal({ directory, kept: kept.files, prerendered, facts, lineage });
+      const { commit } = this.#signer;
+      await this.#storage.publish(sealed, proofs.root, { served: this.#served, commit });
       await report.commit();
       return { manifest: sealed.manifest, removed: await this.#prune() };
     });
@@ -356,7 +357,7 @@ class Build {
   async #storeChanges(
     duck: DuckSession,
     { base, directory, kept }: Prepared,
-  ): Promise<Pick<EditionFacts, 'changes' | 'changed'>> {
+  ): Promise<Omit<EditionLineage, 'base'>> {
     if (base === null) return { changes: null, changed: {} };
     const { aliases } = this.#deps.curated;
     return storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases });

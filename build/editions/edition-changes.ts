@@ -5,13 +5,14 @@ import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import { servedChain } from '../../data/schema/editions.ts';
 import {
   type EditionChanges,
+  type EditionLineage,
   editionChanges,
   type FileList,
   type LogEntry,
   observationsFile,
   providerOf,
 } from '../../data/schema/snapshot.ts';
-import type { EditionFacts, Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import {
   compareEditions,
@@ -34,7 +35,7 @@ export async function storeChanges(
   storage: SnapshotStorage,
   base: Published,
   { directory, kept, aliases }: FinishedBuild,
-): Promise<Pick<EditionFacts, 'changes' | 'changed'>> {
+): Promise<Omit<EditionLineage, 'base'>> {
   const withdrawals = await Withdrawals.read(storage, base.id);
   const changes = await compareEditions(duck, {
     base: observationFiles(base.kept, (name) => storage.pathOf(base.kept[name] ?? { sha256: '' })),

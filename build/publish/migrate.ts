@@ -182,9 +182,9 @@ class Migration {
       const changes = base
         ? await storeChanges(duck, this.#storage, base, { directory, kept, aliases })
         : { changes: null, changed: {} };
-      const sealed = await this.#storage.seal({ directory, kept, prerendered, facts });
-      const edition = { root: proofs.root, base: base?.id ?? null, ...changes };
-      await this.#storage.enter(sealed, edition, this.#signer.commit);
+      const lineage = { base: base?.id ?? null, ...changes };
+      const sealed = await this.#storage.seal({ directory, kept, prerendered, facts, lineage });
+      await this.#storage.enter(sealed, proofs.root, this.#signer.commit);
     } finally {
       await duck.close();
       await rm(directory, { recursive: true, force: true });

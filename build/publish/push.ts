@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
+import { editionLeaf } from '../../data/proofs/leaves.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import {
   CURRENT_POINTER,
@@ -88,7 +88,8 @@ async function refuseOtherLog(target: PushTarget, editions: readonly LogEntry[])
   const text = await target.read(PUBLICATION_LOG);
   if (text === null) return;
   const there = publicationLog.parse(JSON.parse(text.toString())).editions;
-  const isExtended = there.every((entry, index) => isDeepStrictEqual(entry, editions[index]));
+  const here = editions.map(editionLeaf);
+  const isExtended = there.every((entry, index) => editionLeaf(entry) === here[index]);
   if (isExtended) return;
   throw new CommandError(
     `${target.name} holds another log: its ${there.length} editions are not the first of the ${editions.length} here`,

@@ -63,6 +63,8 @@ class NamedObjects {
 
   /** What changed in an edition, and its revisions. */
   async addChanges(ref: FileRef, what: string, snapshot: string): Promise<void> {
+    if (this.#read.has(ref.sha256)) return;
+    this.#read.add(ref.sha256);
     this.add(ref, what);
     const withheld = await this.#storage.withheld();
     const text = await readFile(this.#storage.pathOf(ref), 'utf8');
@@ -93,6 +95,9 @@ export async function neededObjects(storage: SnapshotStorage, keep: number): Pro
     for (const [provider, ref] of Object.entries((await storage.publishedManifest(id)).providers)) {
       named.add(ref, `the published list of ${provider} of ${id}`);
     }
+    const { lineage, successor } = manifest;
+    for (const changes of [lineage?.changes, successor?.changes])
+      if (changes) await read(`what changed in ${id}`, (what) => named.addChanges(changes, what, id));
     const isRendered = rendered.has(id) && (await storage.prerendered({ manifest })) !== null;
     if (isRendered) await named.addList(manifest.prerendered, `the list of prerendered files of ${id}`, id);
   }

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
-import { manifestPath } from '../../data/schema/snapshot.ts';
+import { contradictedEntry, type ManifestFacts } from '../../data/schema/editions.ts';
+import { manifestPath, manifest as manifestSchema, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { neededObjects } from './retention.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
@@ -61,12 +62,18 @@ export async function scrub(
 
 async function damagedManifests(storage: SnapshotStorage): Promise<string[]> {
   const damaged: string[] = [];
-  for (const { edition, manifest } of (await storage.log()).editions) {
+  const manifests = new Map<string, ManifestFacts>();
+  const { editions } = await storage.log();
+  for (const { edition, manifest } of editions) {
     const path = join(storage.directory, manifestPath(edition));
     const bytes = await readFile(path).catch(() => null);
     const hash = bytes && createHash('sha256').update(bytes).digest('hex');
-    if (hash !== manifest)
-      damaged.push(`the manifest of ${edition} is ${hash ? 'damaged' : 'missing'}: ${path}`);
+    if (bytes && hash === manifest)
+      manifests.set(edition, manifestSchema.parse(JSON.parse(bytes.toString())));
+    else damaged.push(`the manifest of ${edition} is ${hash ? 'damaged' : 'missing'}: ${path}`);
   }
+  const entry = damaged.length === 0 ? contradictedEntry(editions, manifests) : undefined;
+  if (entry)
+    damaged.push(`${PUBLICATION_LOG} is damaged: it says of ${entry.edition} what its manifest does not`);
   return damaged;
 }

@@ -14,6 +14,7 @@ import { readWithheld, type WithheldRecord, withReplacedLists } from '../../data
 import {
   CURRENT_POINTER,
   EDITIONS,
+  type EditionLineage,
   type FileList,
   type FileRef,
   fileList,
@@ -54,13 +55,11 @@ export interface Draft {
   kept: FileList;
   prerendered: FileList;
   facts: Pick<Manifest, 'id' | 'generated_at' | 'counts' | 'runs' | 'content'>;
+  lineage: EditionLineage;
 }
 
-/** A complete snapshot, and the SHA-256 of its manifest. */
-export type Sealed = Published & { hash: string };
-
-/** What the log says of an edition besides what follows from its manifest. */
-export type EditionFacts = Pick<LogEntry, 'root' | 'base' | 'changes' | 'changed'>;
+/** A complete snapshot, the SHA-256 of its manifest, and how it follows from the others. */
+export type Sealed = Published & { hash: string; lineage: EditionLineage };
 
 /** Signs and writes a log; see `LogSigner`. */
 export type CommitLog = (editions: readonly LogEntry[]) => Promise<void>;
@@ -225,7 +224,7 @@ export class SnapshotStorage {
   }
 
   /** Stores the files and the manifest of a snapshot. It is complete then, but neither in the log nor served. */
-  async seal({ directory, kept, prerendered, facts }: Draft): Promise<Sealed> {
+  async seal({ directory, kept, prerendered, facts, lineage }: Draft): Promise<Sealed> {
     await this.adopt(directory, { ...kept, ...prerendered });
     const byProvider = Map.groupBy(Object.entries(kept), ([name]) => providerOfFile(name));
     const providers: Record<string, FileRef> = {};
@@ -238,43 +237,47 @@ export class SnapshotStorage {
       providers,
       kept: sortedList(byProvider.get(null) ?? []),
       prerendered: await this.put(JSON.stringify(sortedList(Object.entries(prerendered)))),
+      lineage,
     };
+    return { id: facts.id, manifest, kept, lineage, hash: await this.putManifest(manifest) };
+  }
+
+  /** @returns its SHA-256. */
+  async putManifest(manifest: Manifest): Promise<string> {
     const text = JSON.stringify(manifest);
-    const path = join(this.directory, manifestPath(facts.id));
-    await replaceFile(path, text);
-    return { id: facts.id, manifest, kept, hash: createHash('sha256').update(text).digest('hex') };
+    await replaceFile(join(this.directory, manifestPath(manifest.id)), text);
+    return createHash('sha256').update(text).digest('hex');
   }
 
   /**
    * Enters a sealed snapshot in the log, and serves it in place of the one that was served when it was begun.
+   * @param root of the tree over its indicators.
    * @throws {CommandError} when another one is served by now: an operator rolled back meanwhile.
    */
   async publish(
     sealed: Sealed,
-    facts: EditionFacts,
+    root: string,
     { served, commit }: { served: string | null; commit: CommitLog },
   ): Promise<void> {
     await this.whilePointerStays(async () => {
       if ((await this.currentId()) !== served)
         throw new CommandError('another snapshot was served during the build: build again');
-      await this.enter(sealed, facts, commit);
+      await this.enter(sealed, root, commit);
       await this.serve(sealed.manifest.id);
     });
   }
 
   /** Enters a sealed snapshot in the log. */
-  async enter({ manifest, hash }: Sealed, facts: EditionFacts, commit: CommitLog): Promise<void> {
+  async enter({ manifest, lineage, hash }: Sealed, root: string, commit: CommitLog): Promise<void> {
     const { editions } = await this.log();
     const entry: LogEntry = {
       edition: manifest.id,
       published_at: manifest.generated_at,
       indicators: manifest.counts.indicators,
-      root: facts.root,
+      root,
       manifest: hash,
-      base: facts.base,
       counts: manifest.counts,
-      changes: facts.changes,
-      changed: facts.changed,
+      ...lineage,
     };
     await commit([...editions, entry]);
   }

@@ -1,5 +1,6 @@
-/** Which edition was served when, by the publication log. */
-import type { LogEntry } from './snapshot.ts';
+/** Which edition was served when, by the publication log, and whether manifests prove what it says. */
+import { isDeepStrictEqual } from 'node:util';
+import { type EditionLineage, editionLineage, type LogEntry, type Manifest } from './snapshot.ts';
 
 /**
  * The served edition and those before it, oldest first. Rolled-back ones are left out. Editions that were made from the
@@ -20,5 +21,36 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
 /** The newest edition of a chain that was published at or before a moment; undefined before the first. */
 export const editionAt = (chain: readonly LogEntry[], moment_ms: number): LogEntry | undefined =>
   chain.findLast((entry) => publishedMs(entry) <= moment_ms);
+
+/** What a manifest says of an edition, of which the log holds a copy. */
+export type ManifestFacts = Pick<Manifest, 'counts' | 'lineage' | 'successor'>;
+
+/** The lineage of each edition by all manifests. Those of a version that did not note it are left out. */
+export function provenLineages(manifests: ReadonlyMap<string, ManifestFacts>): Map<string, EditionLineage> {
+  const lineages = new Map<string, EditionLineage>();
+  for (const [edition, { lineage }] of manifests) if (lineage) lineages.set(edition, lineage);
+  for (const [base, { successor }] of manifests) {
+    if (successor === undefined) continue;
+    const { edition, changes, changed } = successor;
+    lineages.set(edition, { ...lineages.get(edition), base, changes, changed });
+  }
+  return lineages;
+}
+
+/**
+ * The first entry of a log that says something else than the manifests.
+ * @param manifests of all its editions, by id; each is the one that its entry names by hash.
+ */
+export function contradictedEntry(
+  editions: readonly LogEntry[],
+  manifests: ReadonlyMap<string, ManifestFacts>,
+): LogEntry | undefined {
+  const lineages = provenLineages(manifests);
+  return editions.find((entry) => {
+    const lineage = lineages.get(entry.edition);
+    const isSame = lineage === undefined || isDeepStrictEqual(lineage, editionLineage.parse(entry));
+    return !isSame || !isDeepStrictEqual(entry.counts, manifests.get(entry.edition)?.counts);
+  });
+}
 
 export const publishedMs = ({ published_at }: LogEntry): number => Date.parse(published_at);

@@ -145,6 +145,28 @@ export const snapshotCounts = z.object({
   observations: z.int(),
 });
 
+/** What changed in an edition, by provider. */
+export const editionCounts = z.object({
+  /** Indicators. */
+  added: z.int(),
+  withdrawn: z.int(),
+  renamed: z.int(),
+  revised: z.int(),
+});
+
+/** How an edition follows from the others. */
+export const editionLineage = z.object({
+  /** The edition that was served before, with which `changes` compares it; null for the first. */
+  base: snapshotId.nullable(),
+  /** What changed, as an object: `editionChanges`. Null for an edition without a base. */
+  changes: fileRef.nullable(),
+  /** By provider, only those with a change. */
+  changed: z.record(z.string(), editionCounts),
+  /** Made from the lake afterwards, of a time before the first publication. */
+  backfilled: z.literal(true).optional(),
+});
+export type EditionLineage = z.infer<typeof editionLineage>;
+
 export const manifest = z.object({
   format: z.literal(SNAPSHOT_FORMAT),
   id: snapshotId,
@@ -161,19 +183,17 @@ export const manifest = z.object({
   kept: fileList,
   /** The list of prerendered files, as an object: a `fileList`. */
   prerendered: fileRef,
+  /** Manifests of earlier versions have none, so nothing proves what the log says of it. */
+  lineage: editionLineage.optional(),
+  /** Of the last backfilled edition: the first publication, which follows from it since it was made. */
+  successor: editionLineage.pick({ changes: true, changed: true }).extend({ edition: snapshotId }).optional(),
 });
 export type Manifest = z.infer<typeof manifest>;
 
-/** What changed in an edition, by provider. */
-export const editionCounts = z.object({
-  /** Indicators. */
-  added: z.int(),
-  withdrawn: z.int(),
-  renamed: z.int(),
-  revised: z.int(),
-});
-
-/** One published snapshot, as the log lists it. The first five members are its leaf in the tree of the log. */
+/**
+ * One published snapshot, as the log lists it. The first five members are its leaf in the tree of the log; the others
+ * are copies of what manifests say (see `contradictedEntry`).
+ */
 export const logEntry = z.object({
   edition: snapshotId,
   published_at: timestamp,
@@ -182,15 +202,8 @@ export const logEntry = z.object({
   root: sha256,
   /** SHA-256 of its manifest. */
   manifest: sha256,
-  /** The edition that was served before, with which `changes` compares it; null for the first. */
-  base: snapshotId.nullable(),
   counts: snapshotCounts,
-  /** What changed, as an object: `editionChanges`. Null for an edition without a base. */
-  changes: fileRef.nullable(),
-  /** By provider, only those with a change. */
-  changed: z.record(z.string(), editionCounts),
-  /** Made from the lake afterwards, of a time before the first publication. */
-  backfilled: z.literal(true).optional(),
+  ...editionLineage.shape,
 });
 export type LogEntry = z.infer<typeof logEntry>;
 

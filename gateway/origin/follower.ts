@@ -6,12 +6,13 @@
  * rename, so whatever fails leaves the served edition as it is. The next poll goes on with what is still missing.
  */
 import { hash } from 'node:crypto';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import type { LogKey } from '../../data/proofs/verify-receipt.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import type { ManifestFacts } from '../../data/schema/editions.ts';
 import {
   CURRENT_POINTER,
   type FileRef,
@@ -28,7 +29,7 @@ import {
 import type { ObjectCache } from './object-cache.ts';
 import type { ObjectFetcher } from './object-fetcher.ts';
 import { type OriginClient, OriginError, type Validators } from './origin-client.ts';
-import { proveLog } from './proven-log.ts';
+import { proveEntries, proveLog } from './proven-log.ts';
 
 const POINTER_BYTES_MAX = 256;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
@@ -62,6 +63,8 @@ export class OriginFollower {
   #mirrored = '';
   /** Editions of the log that was proven last. */
   #seen: readonly LogEntry[] | null = null;
+  /** By the hash of the manifest. */
+  readonly #manifests = new Map<string, ManifestFacts>();
   #fault: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
@@ -127,10 +130,10 @@ export class OriginFollower {
     const { directory, keys, log, fetcher, cache, onPublish } = this.#options;
     const before = this.#seen ?? (await this.#localLog());
     const { editions } = proveLog(this.#log.text, keys, before);
-    this.#seen = editions;
     const served = editions.find(({ edition }) => edition === id);
     if (!served) throw new OriginError(`${CURRENT_POINTER}: ${id} is not in the log`);
-    await inParallel(editions, MANIFESTS_AT_ONCE, (entry) => this.#ensureManifest(entry));
+    proveEntries(editions, await this.#factsOf(editions), before);
+    this.#seen = editions;
     const manifest = await this.#manifest(served);
     const objects = await this.#ensureObjects(manifest);
     cache.protect(objects);
@@ -155,23 +158,28 @@ export class OriginFollower {
     return validators === null ? known : { text: Buffer.concat(blocks).toString(), validators };
   }
 
-  async #ensureManifest(entry: LogEntry): Promise<void> {
-    const path = manifestPath(entry.edition);
-    const file = join(this.#options.directory, path);
-    const isThere = await access(file).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return;
-    const { text } = await this.#read(path, MANIFEST_BYTES_MAX, { text: '', validators: {} });
-    if (hash('sha256', text) !== entry.manifest)
-      throw new OriginError(`${path}: not the manifest of the log`);
-    await mkdir(dirname(file), { recursive: true });
-    await replaceFile(file, text);
+  /** Fetches the manifests that are not here. @returns what they say, by edition. */
+  async #factsOf(editions: readonly LogEntry[]): Promise<Map<string, ManifestFacts>> {
+    const facts = new Map<string, ManifestFacts>();
+    await inParallel(editions, MANIFESTS_AT_ONCE, async (entry) => {
+      const known = this.#manifests.get(entry.manifest) ?? pickFacts(await this.#manifest(entry));
+      this.#manifests.set(entry.manifest, known);
+      facts.set(entry.edition, known);
+    });
+    return facts;
   }
 
-  async #manifest({ edition }: LogEntry): Promise<Manifest> {
-    const text = await readFile(join(this.#options.directory, manifestPath(edition)), 'utf8');
+  /** The manifest of an entry, fetched unless it is here. */
+  async #manifest(entry: LogEntry): Promise<Manifest> {
+    const path = manifestPath(entry.edition);
+    const file = join(this.#options.directory, path);
+    const isProven = (text: string): boolean => hash('sha256', text) === entry.manifest;
+    const here = await readFile(file, 'utf8').catch(() => '');
+    if (isProven(here)) return manifestSchema.parse(JSON.parse(here));
+    const { text } = await this.#read(path, MANIFEST_BYTES_MAX, { text: '', validators: {} });
+    if (!isProven(text)) throw new OriginError(`${path}: not the manifest of the log`);
+    await mkdir(dirname(file), { recursive: true });
+    await replaceFile(file, text);
     return manifestSchema.parse(JSON.parse(text));
   }
 
@@ -201,3 +209,9 @@ export class OriginFollower {
     return text?.trim() ?? null;
   }
 }
+
+const pickFacts = ({ counts, lineage, successor }: Manifest): ManifestFacts => ({
+  counts,
+  lineage,
+  successor,
+});

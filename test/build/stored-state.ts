@@ -6,7 +6,8 @@ import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts'
 import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { verifyFiles } from '../../build/publish/verify.ts';
 import { hashFile } from '../../build/runtime/hash-file.ts';
-import { editionChanges, type FileRef, manifestPath } from '../../data/schema/snapshot.ts';
+import { contradictedEntry } from '../../data/schema/editions.ts';
+import { editionChanges, type FileRef, type Manifest, manifestPath } from '../../data/schema/snapshot.ts';
 import { query } from './parquet-readers.ts';
 
 const HAS_DATA = ['succeeded', 'suspicious'];
@@ -90,10 +91,14 @@ async function checkChanges(storage: SnapshotStorage, ref: FileRef): Promise<voi
   await verifyFiles(storage, Object.fromEntries(files));
 }
 
-/** Each entry of the log names a manifest and an earlier base, and the pointer names an entry. */
+/** Each entry of the log names a manifest that says the same and an earlier base, and the pointer names an entry. */
 async function checkLog(storage: SnapshotStorage): Promise<void> {
   const { editions } = await storage.log();
   const known = new Map(editions.map((entry) => [entry.edition, entry]));
+  const manifests = new Map<string, Manifest>();
+  for (const id of known.keys()) manifests.set(id, await storage.publishedManifest(id));
+  const contradicted = contradictedEntry(editions, manifests);
+  if (contradicted) throw new Error(`the manifest of ${contradicted.edition} says something else`);
   for (const { edition, manifest, base, changes, published_at: at } of editions) {
     if (changes !== null) await checkChanges(storage, changes);
     const { sha256 } = await hashFile(join(storage.directory, manifestPath(edition)));

@@ -1,6 +1,7 @@
 /** What the log says of each edition's changes, over nights of a small world. */
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { scrub } from '../../../build/publish/scrub.ts';
 import { rollback } from '../../../build/publish/snapshot-storage.ts';
 import { type EditionChanges, editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';
 import { query } from '../parquet-readers.ts';
@@ -71,6 +72,18 @@ describe('the log', () => {
     const { revised } = await changesOf(bad);
     const file = revised['atlas.cows']?.file;
     expect(file && existsSync(world.snapshots.pathOf(file))).toBe(true);
+  });
+
+  it('is found damaged when it says something else than the manifests', async () => {
+    const first = await night({ cows: herd(1, 2) });
+    const second = await night({ cows: herd(1, 3) });
+    const log = await world.snapshots.log();
+    expect((await scrub(world.snapshots, { keep: 3 })).damaged).toEqual([]);
+    const editions = [first, { ...second, changed: {} }];
+    await world.snapshots.writeLog({ ...log, editions });
+    expect((await scrub(world.snapshots, { keep: 3 })).damaged).toEqual([
+      `log.json is damaged: it says of ${second.edition} what its manifest does not`,
+    ]);
   });
 
   it('follows a series that data/aliases.csv renames', async () => {
