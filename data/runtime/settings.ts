@@ -228,9 +228,9 @@ function originFault({
   SNAPSHOT_ORIGIN_TOKEN: token,
 }: z.infer<typeof schema>): string | null {
   if (origin === undefined) return null;
-  if (keys === undefined)
+  if (splitList(keys ?? '').length === 0)
     return 'SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN: what is followed must be signed';
-  for (const key of splitList(keys)) {
+  for (const key of splitList(keys ?? '')) {
     try {
       parseKey(key);
     } catch (error) {

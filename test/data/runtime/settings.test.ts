@@ -35,6 +35,9 @@ describe('the origin', () => {
     expect(() => readSettings({ SNAPSHOT_ORIGIN: 'https://storage.example' })).toThrow(
       /SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN/,
     );
+    expect(() => readSettings(settings('https://storage.example', { SNAPSHOT_ORIGIN_KEY: ',' }))).toThrow(
+      /SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN/,
+    );
     const keys = `${KEY},almanac.test+00000000+${KEY.split('+')[2]}`;
     expect(() => readSettings(settings('https://storage.example', { SNAPSHOT_ORIGIN_KEY: keys }))).toThrow(
       /SNAPSHOT_ORIGIN_KEY: .+ is not a key of a log/,
