@@ -23,5 +23,5 @@ export async function keepsOwnHead(signingDir: string, backup: string): Promise<
         'restore a newer backup, or see "Keys" in docs/receipts.md',
     );
   const copied = await readSignedHead(join(backup, 'signing'));
-  return copied === null || readCheckpoint(own, []).size >= readCheckpoint(copied, []).size;
+  return copied === null || readCheckpoint(own, null).size >= readCheckpoint(copied, null).size;
 }

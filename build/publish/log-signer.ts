@@ -35,7 +35,7 @@ export const readSignedHead = (directory: string): Promise<string | null> =>
 
 /** How a log with these editions contradicts a signed head; null when it extends or equals it. */
 export function contradiction(editions: readonly LogEntry[], signed: string): string | null {
-  const head = readCheckpoint(signed, []);
+  const head = readCheckpoint(signed, null);
   if (editions.length < head.size) return `fewer than the ${head.size} that were signed`;
   const isSame = treeOf(editions.slice(0, head.size)).root.equals(head.root);
   return isSame ? null : 'others than those that were signed';

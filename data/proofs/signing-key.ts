@@ -3,9 +3,9 @@
  * name of the log, the id of the key, and the byte 1 with 32 bytes of Ed25519 seed.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { type Head, keyId } from './verify-receipt.ts';
+import { type Head, keyId, NAME } from './verify-receipt.ts';
 
-const PRIVATE_KEY = /^PRIVATE\+KEY\+([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
+const PRIVATE_KEY = new RegExp(`^PRIVATE\\+KEY\\+(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})$`);
 const ED25519 = Buffer.of(1);
 /** What precedes the 32 bytes of an Ed25519 seed in DER. */
 const DER_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');

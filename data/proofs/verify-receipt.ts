@@ -27,7 +27,19 @@ type Members = { [name: string]: Json };
 /** Strings (with the colon that makes one a name) and numbers of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Parses JSON. Refuses repeated names, and numbers that a double cannot tell from another number. */
+/** Lists and objects within each other. Deeper ones would only exhaust the stack. */
+const MOST_LEVELS = 64;
+
+/** Decodes UTF-8. Bytes that are not UTF-8 must not read as the replacement character, which is a text, too. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Refused('This is not UTF-8.');
+  }
+}
+
+/** Parses JSON. Refuses repeated names, numbers that a double cannot tell from another, and lone surrogates. */
 export function parseJson(text: string): Json {
   let value: Json;
   try {
@@ -38,7 +50,8 @@ export function parseJson(text: string): Json {
   let names = 0;
   for (const [token, colon] of text.matchAll(TOKENS)) {
     if (colon !== undefined) names += 1;
-    else if (!token.startsWith('"'))
+    if (token.startsWith('"')) demand(isUnicode(token, colon), 'A text is not valid Unicode.');
+    else
       demand(
         decimal(token) === decimal(String(Number(token))),
         `The number ${token} is not equal to its double.`,
@@ -48,11 +61,16 @@ export function parseJson(text: string): Json {
   return value;
 }
 
-const countMembers = (value: Json): number =>
-  typeof value === 'object' && value !== null
-    ? Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 0) +
-      (Array.isArray(value) ? 0 : Object.keys(value).length)
-    : 0;
+/** Whether a string has no lone surrogate, given its token in the text. */
+const isUnicode = (token: string, colon = ''): boolean =>
+  String(JSON.parse(token.slice(0, token.length - colon.length))).isWellFormed();
+
+function countMembers(value: Json, level = 1): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  demand(level <= MOST_LEVELS, `Lists and objects lie in each other more than ${MOST_LEVELS} deep.`);
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, member) => sum + countMembers(member, level + 1), own);
+}
 
 /** A decimal number in one form: `-1.50e3` and `-1500` are both `-15e2`. Not a number: the text itself. */
 function decimal(text: string): string {
@@ -201,7 +219,7 @@ export interface LogKey {
 export interface Checkpoint extends Head {
   /** The name of the log. */
   origin: string;
-  /** The keys whose signatures were verified; none when none is known. */
+  /** The keys whose signatures were verified; none when no keys were given. */
   signedBy: string[];
 }
 
@@ -209,7 +227,17 @@ const ED25519 = 1;
 /** What precedes the 32 bytes of an Ed25519 key in DER. */
 const DER_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-const KEY = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})$/;
+/** Name of a log and its keys: printable ASCII without space and `+`. */
+export const NAME = '[!-*,-~]+';
+
+const KEY = new RegExp(`^(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})$`);
+const NOTE = new RegExp(`^(${NAME}\n[1-9][0-9]{0,14}\n[^\n]+\n)\n((?:— ${NAME} [^ \n]+\n)+)$`);
+
+/** Decodes base64 in the one form that encodes these bytes; null when it is not. */
+function decodeBase64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.toString('base64') === text ? bytes : null;
+}
 
 export const keyId = (name: string, publicKey: Uint8Array): string =>
   sha256(`${name}\n`, Uint8Array.of(ED25519), publicKey).toString('hex', 0, 4);
@@ -226,39 +254,52 @@ export function parseKey(text: string, from = 1, to: number | null = null): LogK
 /** Reads a list of keys as it stands at `/.well-known/almanac-keys.json`. */
 export function parseKeys(text: string): LogKey[] {
   const { keys } = membersOf(parseJson(text), 'The list of keys', 'origin keys');
-  demand(Array.isArray(keys), 'The list of keys holds no keys.');
+  demand(Array.isArray(keys) && keys.length > 0, 'The list of keys holds no keys.');
   return keys.map((entry) => {
     const { key, from, to } = membersOf(entry, 'A key', 'key from to');
-    const last = to === null ? null : countOf(to, 'The last size of a key', 0);
+    const last = to === null ? null : countOf(to, 'The last size of a key', 1);
     return parseKey(textOf(key, 'A key'), countOf(from, 'The first size of a key', 1), last);
   });
 }
 
-/** Reads a checkpoint, and verifies every signature by one of `keys`. */
-export function readCheckpoint(note: string, keys: readonly LogKey[]): Checkpoint {
-  const [, text = '', signatures = ''] = /^([^\n]+\n[^\n]+\n[^\n]+\n)\n((?:— \S+ \S+\n)+)$/.exec(note) ?? [];
+/**
+ * Reads a checkpoint, and verifies every signature by one of `keys` that counts.
+ * @param keys null: no signature is verified
+ */
+export function readCheckpoint(note: string, keys: readonly LogKey[] | null): Checkpoint {
+  const [, text = '', lines = ''] = NOTE.exec(note) ?? [];
   const [origin = '', size = '', root64 = ''] = text.split('\n');
-  const root = Buffer.from(root64, 'base64');
-  const isHead = /^[1-9]\d{0,14}$/.test(size) && root.length === 32 && root.toString('base64') === root64;
-  demand(isHead, 'The checkpoint is not in the form of a checkpoint.');
+  const root = decodeBase64(root64);
+  demand(root?.length === 32, 'The checkpoint is not in the form of a checkpoint.');
+  const head = { origin, size: Number(size), root };
+  const counting = (keys ?? []).filter(
+    ({ name, from, to }) => name === origin && from <= head.size && head.size <= (to ?? Infinity),
+  );
   const signedBy: string[] = [];
-  for (const line of signatures.trimEnd().split('\n')) {
-    const [, name = '', signature64 = ''] = line.split(' ');
-    const bytes = Buffer.from(signature64, 'base64');
+  for (const line of lines.slice(0, -1).split('\n')) {
+    const [, name, signature64 = ''] = line.split(' ');
+    const bytes = decodeBase64(signature64);
+    demand(bytes !== null && bytes.length > 4, 'A signature of the checkpoint is not in base64.');
     const id = bytes.toString('hex', 0, 4);
-    const named = keys.filter((one) => one.name === name && one.id === id);
-    if (named.length === 0) continue;
-    demand(name === origin, `The key ${id} belongs to another log than ${origin}.`);
-    const key = named.find(({ from, to }) => Number(size) >= from && Number(size) <= (to ?? Infinity));
-    demand(key !== undefined, `The key ${id} does not count for a log of ${size} editions.`);
-    const der = Buffer.concat([DER_PREFIX, key.publicKey]);
-    const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' });
-    const isValid = verifySignature(null, Buffer.from(text), publicKey, bytes.subarray(4));
+    const key = counting.find((one) => one.name === name && one.id === id);
+    if (!key) continue;
+    const isValid = isSignedBy(key, text, bytes.subarray(4));
     demand(isValid, `The signature of the checkpoint by the key ${id} is wrong.`);
     signedBy.push(id);
   }
-  demand(keys.length === 0 || signedBy.length > 0, 'No known key has signed the checkpoint.');
-  return { origin, size: Number(size), root, signedBy };
+  const isSigned = keys === null || signedBy.length > 0;
+  demand(isSigned, `No known key has signed the checkpoint for ${size} editions of ${origin}.`);
+  return { ...head, signedBy };
+}
+
+function isSignedBy({ publicKey }: LogKey, text: string, signature: Uint8Array): boolean {
+  const der = Buffer.concat([DER_PREFIX, publicKey]);
+  return verifySignature(
+    null,
+    Buffer.from(text),
+    createPublicKey({ key: der, format: 'der', type: 'spki' }),
+    signature,
+  );
 }
 
 // --- Receipts -------------------------------------------------------------------------------------------------------
@@ -278,10 +319,10 @@ export interface Verified {
 
 /**
  * Verifies a receipt: each leaf leads by its path to the root that the next leaf holds, the last to the checkpoint.
- * @param keys none: the signature is not verified
+ * @param keys null: the signature is not verified
  * @throws {Refused}
  */
-export function verifyReceipt(text: string, keys: readonly LogKey[]): Verified {
+export function verifyReceipt(text: string, keys: readonly LogKey[] | null): Verified {
   const receipt = membersOf(dataOf(parseJson(text)), 'The receipt', RECEIPT);
   demand(receipt.format === FORMAT, `The format of the receipt is not ${FORMAT}.`);
   const row = membersOf(receipt.row, 'The row', ROW);
@@ -363,16 +404,17 @@ function main(args: string[]): number {
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw new TypeError('one receipt is expected');
-    const read = (path: string): string => readFileSync(path, 'utf8');
+    const read = (path: string): string => decodeUtf8(readFileSync(path));
     const { key, since, consistency } = values;
-    const keys = key === undefined ? [] : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
+    if (since === undefined && consistency !== undefined) throw new TypeError('--consistency needs --since');
+    const keys = key === undefined ? null : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
     const verified = verifyReceipt(read(file), keys);
     const proof = consistency === undefined ? undefined : read(consistency);
     if (since !== undefined) verifyOneLog(readCheckpoint(read(since), keys), verified.checkpoint, proof);
     const verdict = `Verified. This was published, signed by the key ${verified.checkpoint.signedBy.join(' and ')}:`;
     const open = 'The proofs are sound, but without --key nobody has vouched for them:';
-    console.log([keys.length > 0 ? verdict : open, ...describe(verified)].join('\n'));
-    return keys.length > 0 ? 0 : 3;
+    console.log([keys === null ? open : verdict, ...describe(verified)].join('\n'));
+    return keys === null ? 3 : 0;
   } catch (error) {
     if (error instanceof Refused) console.error(`Refused. ${error.message}`);
     else console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);

@@ -42,7 +42,7 @@ export class SignedLog {
 
 async function readHead(path: string): Promise<SignedHead> {
   const { editions, checkpoint } = publicationLog.parse(JSON.parse(await readFile(path, 'utf8')));
-  const { size, root } = readCheckpoint(checkpoint, []);
+  const { size, root } = readCheckpoint(checkpoint, null);
   const entries = editions.slice(0, size);
   const tree = MerkleTree.of(entries.map(editionLeaf));
   if (!tree.root.equals(root)) throw new Error('the log is not the one that was signed');

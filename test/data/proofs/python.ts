@@ -22,10 +22,15 @@ export async function installPython(): Promise<void> {
   });
 }
 
+const inBase64 = (evidence: Evidence): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(evidence).map(([name, file]) => [name, Buffer.from(file).toString('base64')]),
+  );
+
 /** @returns for each what the verifier says */
 export function verifyInPython(all: readonly Evidence[]): string[] {
   const { status, stdout, stderr } = spawnSync('env', [`PYTHONPATH=${INSTALLED}`, 'python3', VERIFIER], {
-    input: all.map((one) => `${JSON.stringify(one)}\n`).join(''),
+    input: all.map((one) => `${JSON.stringify(inBase64(one))}\n`).join(''),
     encoding: 'utf8',
     maxBuffer: OUTPUT_BYTES,
   });

@@ -82,8 +82,8 @@ const LOG = MerkleTree.of(EDITIONS.map(editionLeaf));
 
 const NOTICE = { licence: 'CC BY 4.0', licence_url: null, attribution: 'Example' };
 
-/** The receipt for one row of rain, in the second edition of the log of three. */
-function receiptFor(index: number) {
+/** The receipt for one row of rain in the second edition, under a log that the second key signed. */
+function receiptFor(index: number, log: MerkleTree) {
   const [rain] = INDICATORS;
   const [row, edition] = [RAIN[index], EDITIONS[1]];
   if (!rain || !row || !edition) throw new RangeError('no such row');
@@ -93,12 +93,12 @@ function receiptFor(index: number) {
       descriptor: rain.descriptor,
       edition,
       notice: NOTICE,
-      checkpoint: signCheckpoint(SECOND_KEY, LOG),
+      checkpoint: signCheckpoint(SECOND_KEY, log),
     },
     places: {
       row: { tree: indicatorTree(rain), index: index + 1 },
       indicator: { tree: editionTree(indicatorsOf(1)), index: 0 },
-      edition: { tree: LOG, index: 1 },
+      edition: { tree: log, index: 1 },
     },
   });
 }
@@ -113,17 +113,37 @@ export const VECTORS = {
       { key: SECOND_KEY.publicKey, from: 3, to: null },
     ],
   },
-  receipts: RAIN.map((_, index) => receiptFor(index)),
+  receipts: RAIN.map((_, index) => receiptFor(index, LOG)),
   /** Of the log of two editions. */
   earlier: signCheckpoint(FIRST_KEY, firstTwo),
   consistency: { from: 2, to: 3, path: hexPath(LOG.consistency(2)) },
 };
 
-/** What `tampered` needs, for each of the receipts. The first key may sign the earlier checkpoint, the second any. */
+/** What forgeries are made from, for each of the receipts. */
 export const GENUINE = VECTORS.receipts.map((receipt) => ({
   ...{ receipt, keys: VECTORS.keys, earlier: VECTORS.earlier, consistency: VECTORS.consistency },
-  ...{ key: SECOND_KEY, stranger: STRANGER },
+  ...{ key: SECOND_KEY, earlierKey: FIRST_KEY, stranger: STRANGER },
 }));
+
+/** One figure under logs of 2 to 17 editions, which begin alike. */
+export const GROWN = Array.from({ length: 16 }, (_, index) => {
+  const later = Array.from({ length: index }, (_, number) => `edition ${number}`);
+  const log = MerkleTree.of([...EDITIONS.slice(0, 2).map(editionLeaf), ...later]);
+  return { log, receipt: receiptFor(1, log) };
+});
+type Grown = (typeof GROWN)[number];
+
+/** A receipt, and the checkpoint of another one as that which was kept. */
+export function evidenceOfGrowth({ log, receipt }: Grown, kept: Grown) {
+  const [earlier, later] = log.size < kept.log.size ? [log, kept.log] : [kept.log, log];
+  const { size: from } = earlier;
+  return {
+    receipt: JSON.stringify(receipt),
+    keys: JSON.stringify({ origin: ORIGIN, keys: [{ key: SECOND_KEY.publicKey, from: 1, to: null }] }),
+    since: kept.receipt.checkpoint,
+    consistency: JSON.stringify({ from, to: later.size, path: hexPath(later.consistency(from)) }),
+  };
+}
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
