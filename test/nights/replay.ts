@@ -32,9 +32,9 @@ const textOf = (...cells: (number | boolean | null)[]): string => cells.join(' '
 /** The figures of an indicator; none where it is not there. */
 export async function figuresOf(caller: Caller, indicator: string, asOf?: string): Promise<Figures> {
   const query = asOf === undefined ? '' : `&as_of=${asOf}`;
-  const { status, text } = await caller.get(`/v1/data?indicator=${indicator}${query}`);
+  const { status, bytes } = await caller.get(`/v1/data?indicator=${indicator}${query}`);
   if (status === 404) return {};
-  const { data } = observations.parse(JSON.parse(text));
+  const { data } = observations.parse(JSON.parse(bytes.toString()));
   const held = data.filter(({ value }) => value !== null);
   return Object.fromEntries(
     held.map(({ iso3, year, value, ci_lo, ci_hi, projected }) => [
@@ -47,9 +47,9 @@ export async function figuresOf(caller: Caller, indicator: string, asOf?: string
 /** The figures of an edition with all later revisions carried out. */
 export async function replay(caller: Caller, indicator: string, since: string): Promise<Figures> {
   const figures = await figuresOf(caller, indicator, since);
-  const { status, text } = await caller.get(`/v1/revisions?indicator=${indicator}&since=${since}`);
-  if (status !== 200) throw new Error(`the revisions of ${indicator} are ${status}: ${text}`);
-  for (const row of revisions.parse(JSON.parse(text)).data) {
+  const { status, bytes } = await caller.get(`/v1/revisions?indicator=${indicator}&since=${since}`);
+  if (status !== 200) throw new Error(`the revisions of ${indicator} are ${status}: ${bytes}`);
+  for (const row of revisions.parse(JSON.parse(bytes.toString())).data) {
     const key = `${row.iso3} ${row.year}`;
     const { new_value: value, new_ci_lo: low, new_ci_hi: high, new_projected: projected } = row;
     if (value === null) delete figures[key];

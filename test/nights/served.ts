@@ -1,5 +1,5 @@
 /** What a gateway serves of every indicator and country, taken over its public interface alone. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 
@@ -12,13 +12,16 @@ export interface Answer {
   status: number;
   /** `X-Snapshot`. */
   edition: string;
-  text: string;
+  bytes: Buffer;
 }
 
+const DATA = Buffer.from('{"data":');
+const META = Buffer.from(',"meta":{');
+
 /** The `data` member of a body byte for byte; the whole body when there is none. */
-export function dataMember(text: string): string {
-  const [start, end] = ['{"data":', ',"meta":{'];
-  return text.startsWith(start) ? text.slice(start.length, text.lastIndexOf(end)) : text;
+export function dataMember(body: Buffer): Buffer {
+  const isAnswer = body.subarray(0, DATA.length).equals(DATA);
+  return isAnswer ? body.subarray(DATA.length, body.lastIndexOf(META)) : body;
 }
 
 /** Today's id of an indicator stands in the answers of every edition. */
@@ -36,10 +39,10 @@ export class Caller {
   readonly #key: string;
   readonly #agent = new Agent({ connections: PARALLEL });
 
-  readonly #rename: Rename | undefined;
+  readonly #rename: Rename;
 
   /** @param rename that is recorded under the id that the indicator will have */
-  constructor(url: string, key: string, rename?: Rename) {
+  constructor(url: string, key: string, rename: Rename) {
     this.#url = url;
     this.#key = key;
     this.#rename = rename;
@@ -50,7 +53,8 @@ export class Caller {
       dispatcher: this.#agent,
       headers: { authorization: `Bearer ${this.#key}` },
     });
-    return { status: statusCode, edition: String(headers['x-snapshot']), text: await body.text() };
+    const bytes = Buffer.from(await body.arrayBuffer());
+    return { status: statusCode, edition: String(headers['x-snapshot']), bytes };
   }
 
   /** Every answer about indicators and countries that is served now. */
@@ -79,10 +83,14 @@ export class Caller {
     return found.sort();
   }
 
-  #digest({ status, text }: Answer): string {
-    const { from, to } = this.#rename ?? { from: '', to: '' };
-    const data = dataMember(text).replaceAll(`"${from}"`, `"${to}"`);
-    return `${status} ${createHash('sha256').update(data).digest('hex')}`;
+  #digest({ status, bytes }: Answer): string {
+    const data = this.#renamed(dataMember(bytes));
+    return `${status} ${hash('sha256', data)}`;
+  }
+
+  #renamed(data: Buffer): Buffer | string {
+    const { from, to } = this.#rename;
+    return data.includes(`"${from}"`) ? data.toString().replaceAll(`"${from}"`, `"${to}"`) : data;
   }
 
   async close(): Promise<void> {
@@ -104,7 +112,9 @@ export class Caller {
   }
 
   async ids(path: string, member: string): Promise<string[]> {
-    const { data } = JSON.parse((await this.get(path)).text) as { data: Record<string, string>[] };
+    const { data } = JSON.parse((await this.get(path)).bytes.toString()) as {
+      data: Record<string, string>[];
+    };
     return data.map((one) => one[member] ?? '');
   }
 }

@@ -7,16 +7,14 @@ import { join } from 'node:path';
 import { acceptRun } from '../../build/ingest/accept-run.ts';
 import { type NightlySummary, nightly } from '../../build/nightly.ts';
 import { rollback, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
-import { Service } from '../gateway/service.ts';
 import { DdfSeries } from './ddf-series.ts';
-import { type Answers, Caller } from './served.ts';
+import { CalledGateway, startFollowing, startRestored } from './gateways.ts';
+import type { Answers, Caller, Rename } from './served.ts';
 import type { Nights, Site } from './sites.ts';
 import { type Extent, UpstreamChanges } from './upstream-changes.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** More than all calls cost. */
-const CREDITS = 1e12;
 
 /** What a gateway served on one day. */
 export interface Night {
@@ -77,7 +75,7 @@ export class Simulation {
   readonly #series: DdfSeries;
   readonly #extent: Extent;
   readonly #events: Readonly<Record<number, Event>>;
-  #gateway: { service: Service; caller: Caller } | null = null;
+  #gateway: CalledGateway | null = null;
 
   constructor(plan: Nights, { seed, extent, events = EVENTS }: SimulationOptions) {
     const mirror = String(plan.site.settings.PROVIDER_MIRROR);
@@ -114,7 +112,7 @@ export class Simulation {
     return this.#running.caller;
   }
 
-  get #running(): { service: Service; caller: Caller } {
+  get #running(): CalledGateway {
     if (this.#gateway === null) throw new Error('no gateway runs');
     return this.#gateway;
   }
@@ -122,17 +120,29 @@ export class Simulation {
   /** Starts a gateway on the snapshots; stops the one that ran. */
   async startGateway(): Promise<void> {
     await this.stopGateway();
-    const settings = { SNAPSHOT_POLL_MS: '100000000' };
-    const service = await Service.start({ snapshots: this.site.settings.SNAPSHOT_DIR, settings });
-    const { key } = await service.account({ credits: CREDITS });
-    this.#gateway = { service, caller: new Caller(service.url, key, this.#renamed) };
+    this.#gateway = await CalledGateway.start(
+      { snapshots: this.site.settings.SNAPSHOT_DIR },
+      { rename: this.#renamed },
+    );
   }
 
   async stopGateway(): Promise<void> {
     const running = this.#gateway;
     this.#gateway = null;
-    await running?.caller.close();
-    await running?.service.stop();
+    await running?.stop();
+  }
+
+  /** Replaces the gateway by one on a backup of everything that was restored elsewhere. */
+  async restoreGateway(): Promise<void> {
+    const restored = await startRestored(this.site, this.#running, this.#renamed);
+    await this.stopGateway();
+    this.#gateway = restored;
+  }
+
+  /** Replaces the gateway by one that follows an origin to which the snapshots were pushed. */
+  async followGateway(): Promise<void> {
+    await this.stopGateway();
+    this.#gateway = await startFollowing(this.site, this.#renamed);
   }
 
   /** Every answer as of a date, a moment and an edition that is not the one recorded. */
@@ -168,7 +178,7 @@ export class Simulation {
   }
 
   /** The id that an indicator has until it is renamed, and after. */
-  get #renamed(): { from: string; to: string } {
+  get #renamed(): Rename {
     const { provider, renamed } = this.#plan.ddf;
     return { from: `${provider}.${renamed}`, to: `${provider}.${renamed}_2` };
   }
