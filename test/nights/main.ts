@@ -1,10 +1,11 @@
 /**
  * `npm run nights [-- options]` simulates thirty nights over the whole provider mirror, and compares what `as_of` answers
- * of each with what was served then.
+ * of each, after gc and a restart, with what was served then.
  *
- *   --nights N    default 30
- *   --seed N      default 2026
- *   --starter     the starter data instead of the mirror
+ *   --nights N     default 30
+ *   --seed N       default 2026
+ *   --starter      the starter data instead of the mirror
+ *   --everywhere   compares on a restored backup and on a gateway that follows an origin, too
  *
  * The mirror is that of the tests (see test/mirror.ts). Everything is written to a temporary directory.
  */
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     nights: { type: 'string', default: '30' },
     seed: { type: 'string', default: '2026' },
     starter: { type: 'boolean', default: false },
+    everywhere: { type: 'boolean', default: false },
   },
 });
 const SHOWN = 20;
@@ -32,7 +34,7 @@ async function openSite(): Promise<Nights> {
 
 const simulation = new Simulation(await openSite(), {
   seed: Number(values.seed),
-  extent: { files: 20, figures: 25 },
+  extent: { files: 20, figures: 25, folders: 1 },
 });
 try {
   await simulation.run(Number(values.nights), say);
@@ -40,8 +42,17 @@ try {
   const answers = nights.reduce((sum, night) => sum + night.answers.size, 0);
   const editions = new Set(nights.map(({ edition }) => edition)).size;
   say(`${answers} answers recorded in ${nights.length} nights, ${editions} editions`);
+  await simulation.collectGarbage();
   await simulation.startGateway();
   const found = await simulation.differences({ kinds: ['date'], onNight: say });
+  if (values.everywhere) {
+    say('on a restored backup');
+    await simulation.restoreGateway();
+    found.push(...(await simulation.differences({ kinds: ['date'], onNight: say })));
+    say('following an origin');
+    await simulation.followGateway();
+    found.push(...(await simulation.differences({ kinds: ['date'], onNight: say })));
+  }
   for (const line of found.slice(0, SHOWN)) console.log(line);
   console.log(
     `${answers} answers of ${nights.length} nights and ${editions} editions: ${found.length} differ`,

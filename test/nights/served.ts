@@ -4,6 +4,9 @@ import { Agent, request } from 'undici';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 
 const PARALLEL = 4;
+const PROFILE = '/v1/countries/';
+/** Of an edition that is served again, one answer in so many is asked for again. */
+const ASKED_AGAIN = 10;
 
 /** The `data` member of each answer as it stands in the body, hashed, with its status; by path and query. */
 export type Answers = ReadonlyMap<string, string>;
@@ -28,6 +31,13 @@ export function dataMember(body: Buffer): Buffer {
 export interface Rename {
   from: string;
   to: string;
+}
+
+/** All answers about indicators, and the profile of one country in so many. @param from the first of those */
+export function withSomeCountries(answers: Answers, oneIn: number, from: number): Answers {
+  const profiles = [...answers.keys()].filter((path) => path.startsWith(PROFILE));
+  const left = new Set(profiles.filter((_, at) => (at + from) % oneIn !== 0));
+  return new Map([...answers].filter(([path]) => !left.has(path)));
 }
 
 const withAsOf = (path: string, asOf: string): string =>
@@ -57,8 +67,19 @@ export class Caller {
     return { status: statusCode, edition: String(headers['x-snapshot']), bytes };
   }
 
-  /** Every answer about indicators and countries that is served now. */
-  async record(): Promise<Answers> {
+  /**
+   * Every answer about indicators and countries that is served now.
+   * @param before those of the edition when it was served first: some are asked for again, and must be the same
+   */
+  async record(before?: Answers): Promise<Answers> {
+    if (before === undefined) return this.#recordAll();
+    const some = new Map([...before].filter((_, at) => at % ASKED_AGAIN === 0));
+    const found = await this.differences(some, null, null);
+    if (found.length > 0) throw new Error(`not served as before: ${found.join('; ')}`);
+    return before;
+  }
+
+  async #recordAll(): Promise<Answers> {
     const answers = new Map<string, string>();
     const paths = await this.#paths();
     await inParallel(paths, PARALLEL, async (path) => {
@@ -69,16 +90,18 @@ export class Caller {
 
   /**
    * The paths whose answers as of a moment are not those that were recorded, with what differs.
+   * @param asOf null for what is served now
    * @param edition that must answer; null for any
    */
-  async differences(recorded: Answers, asOf: string, edition: string | null): Promise<string[]> {
+  async differences(recorded: Answers, asOf: string | null, edition: string | null): Promise<string[]> {
     const found: string[] = [];
-    await inParallel([...recorded], PARALLEL, async ([path, digest]) => {
-      const answer = await this.get(withAsOf(path, asOf));
+    await inParallel(recorded, PARALLEL, async ([plain, digest]) => {
+      const path = asOf === null ? plain : withAsOf(plain, asOf);
+      const answer = await this.get(path);
       if (this.#digest(answer) !== digest)
-        found.push(`${withAsOf(path, asOf)}: ${answer.status}, recorded ${digest.slice(0, 3)}`);
+        found.push(`${path}: ${answer.status}, recorded ${digest.slice(0, 3)}`);
       else if (edition !== null && answer.edition !== edition)
-        found.push(`${withAsOf(path, asOf)}: edition ${answer.edition} instead of ${edition}`);
+        found.push(`${path}: edition ${answer.edition} instead of ${edition}`);
     });
     return found.sort();
   }
@@ -107,7 +130,7 @@ export class Caller {
         `/v1/rankings/${id}`,
         `/v1/indicators/${id}`,
       ]),
-      ...countries.map((iso3) => `/v1/countries/${iso3}`),
+      ...countries.map((iso3) => PROFILE + iso3),
     ];
   }
 

@@ -3,8 +3,6 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backfill } from '../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
-import { collectGarbage } from '../../build/publish/retention.ts';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { figuresOf, replay } from './replay.ts';
 import { Simulation } from './simulation.ts';
 import { smallSite } from './sites.ts';
@@ -36,8 +34,7 @@ describe('eleven nights of three providers', () => {
   });
 
   it('are answered so after gc', async () => {
-    const { SNAPSHOT_DIR: directory, SNAPSHOT_KEEP: keep } = simulation.site.settings;
-    await collectGarbage(new SnapshotStorage(directory), keep, true);
+    await simulation.collectGarbage();
     await simulation.startGateway();
     expect(await simulation.differences({ kinds: ['date'] })).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** Seeded changes of the files in a mirror directory, as statistical offices make them from one night to the next. */
 import { existsSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { type Random, seededRandom } from '../build/quality/faults/random.ts';
 import { FigureTable } from './figure-table.ts';
 
@@ -24,6 +24,8 @@ interface Withdrawn {
 export interface Extent {
   files: number;
   figures: number;
+  /** Folders of the mirror that the files are in; what other providers have is read again for nothing. Default: all. */
+  folders?: number;
 }
 
 export class UpstreamChanges {
@@ -39,9 +41,10 @@ export class UpstreamChanges {
   }
 
   /** Changes values, bounds and statuses, and withdraws and restores figures. */
-  async revise({ files, figures }: Extent, time_ms: number): Promise<void> {
-    await this.#restore(Math.ceil(figures / 3), time_ms);
-    for (const table of await this.#pick(files)) {
+  async revise({ files, figures, folders }: Extent, time_ms: number): Promise<void> {
+    const names = await this.#filesIn(folders);
+    await this.#restore(Math.ceil(figures / 3), new Set(names), time_ms);
+    for (const table of await this.#pick(names, files)) {
       for (let count = 0; count < figures; count += 1) {
         const withdraws = this.#random.next() < 0.25;
         if (withdraws) this.#withdraw(table);
@@ -60,12 +63,20 @@ export class UpstreamChanges {
     await rename(join(this.#mirror, folder + AWAY), join(this.#mirror, folder));
   }
 
-  async #pick(count: number): Promise<FigureTable[]> {
+  /** The files with figures, in some of the folders. */
+  async #filesIn(folders: number | undefined): Promise<string[]> {
     this.#files ??= (await readdir(this.#mirror, { recursive: true }))
       .filter((name) => FIGURE_FILE.test(name) && !OTHER_DDF.test(name))
       .sort();
+    if (folders === undefined) return this.#files;
+    const all = [...new Set(this.#files.map(folderOf))];
+    const picked = this.#random.shuffle(all).slice(0, folders);
+    return this.#files.filter((name) => picked.includes(folderOf(name)));
+  }
+
+  async #pick(names: readonly string[], count: number): Promise<FigureTable[]> {
     const picked: FigureTable[] = [];
-    for (const name of this.#random.shuffle(this.#files)) {
+    for (const name of this.#random.shuffle(names)) {
       if (picked.length === count) break;
       const file = join(this.#mirror, name);
       if (!existsSync(file)) continue;
@@ -105,9 +116,12 @@ export class UpstreamChanges {
     else row[column] = '';
   }
 
-  /** Restores figures that earlier nights withdrew, oldest first; half of them as they were. */
-  async #restore(count: number, time_ms: number): Promise<void> {
-    for (const { file, key, column, cells } of this.#withdrawn.splice(0, count)) {
+  /** Restores figures of these files that earlier nights withdrew, oldest first; half of them as they were. */
+  async #restore(count: number, names: ReadonlySet<string>, time_ms: number): Promise<void> {
+    const isRestored = ({ file }: Withdrawn): boolean => names.has(relative(this.#mirror, file));
+    for (const one of this.#withdrawn.filter(isRestored).slice(0, count)) {
+      this.#withdrawn.splice(this.#withdrawn.indexOf(one), 1);
+      const { file, key, column, cells } = one;
       if (!existsSync(file)) continue;
       const table = await FigureTable.read(file);
       const row = table.rows.find((one) => table.keyOf(one) === key);
@@ -120,3 +134,5 @@ export class UpstreamChanges {
     }
   }
 }
+
+const folderOf = (name: string): string => name.split(sep)[0] ?? '';
