@@ -2,12 +2,14 @@
  * The terms of indicators that earlier snapshots have and upstream no longer has. Their figures stay in those snapshots;
  * today's decisions govern them, too: the narrower of the terms that they had last and of their provider's terms today.
  */
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../data/schema/curated.ts';
+import { servedChain } from '../../data/schema/editions.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import {
+  editionChanges,
+  type LogEntry,
   providerCatalogue,
   providerOf,
   type VanishedIndicator,
@@ -33,37 +35,63 @@ export async function vanishedIndicators(
     curated.decisions.filter(({ decision }) => decision === 'withhold').map(({ subject }) => subject),
   );
   for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
-  const governed = (await termsBefore(storage, base)).flatMap((terms) => {
+  const isDisabled = (id: string): boolean =>
+    overrides.get(id)?.enabled === false || withheld.has(id) || curated.withheld.has(id);
+  const governed = await lastTerms(
+    { storage, base },
+    (id) => publicProviders.has(providerOf(id)) && !known.has(id) && !isDisabled(id),
+  );
+  const narrowed = governed.flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
-    const isDisabled =
-      overrides.get(terms.id)?.enabled === false || withheld.has(terms.id) || curated.withheld.has(terms.id);
-    return definition === undefined || known.has(terms.id) || isDisabled ? [] : [narrower(terms, definition)];
+    return definition === undefined ? [] : [narrower(terms, definition)];
   });
   return Map.groupBy(
-    governed.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    narrowed.sort((a, b) => (a.id < b.id ? -1 : 1)),
     ({ id }) => providerOf(id),
   );
 }
 
 /**
- * Terms under which the base edition publishes its indicators, and those that had vanished before. What vanished before the
- * first publication stands in the editions that were made of the lake afterwards.
+ * The terms that indicators had last, as the base edition publishes or remembers them. Where it does neither, they are
+ * those under which an earlier edition was the last to publish them: no later one remembers an indicator that was
+ * disabled meanwhile, or that vanished before the first publication.
  */
-async function termsBefore(storage: SnapshotStorage, base: Published): Promise<VanishedIndicator[]> {
+async function lastTerms(
+  { storage, base }: { storage: SnapshotStorage; base: Published },
+  isWanted: (id: string) => boolean,
+): Promise<VanishedIndicator[]> {
+  const found = new Map((await termsOf(storage, base)).map((terms) => [terms.id, terms]));
   const { editions } = await storage.log();
-  const backfilled = editions.findLast((entry) => entry.backfilled);
-  const all = [
-    ...(await termsOf(storage, base)),
-    ...(backfilled ? await termsOf(storage, await storage.open(backfilled.edition)) : []),
-  ];
-  return [...Map.groupBy(all, ({ id }) => id).values()].flatMap(([newest]) => newest ?? []);
+  for (const entry of servedChain(editions, base.id).toReversed()) {
+    const gone = (await goneIn(storage, entry)).filter((id) => isWanted(id) && !found.has(id));
+    if (gone.length === 0 || entry.base === null) continue;
+    const before = new Map(
+      (await termsOf(storage, await storage.open(entry.base))).map((terms) => [terms.id, terms]),
+    );
+    for (const id of gone) {
+      const terms = before.get(id);
+      if (terms) found.set(id, terms);
+    }
+  }
+  return [...found.values()].filter(({ id }) => isWanted(id));
 }
 
+const departures = editionChanges.pick({ withdrawn: true, renamed: true });
+
+/** The ids that the edition before has and this one no longer has. */
+async function goneIn(storage: SnapshotStorage, { changes, changed }: LogEntry): Promise<string[]> {
+  const isAnyGone = Object.values(changed).some((counts) => counts.withdrawn > 0 || counts.renamed > 0);
+  if (changes === null || !isAnyGone) return [];
+  const { withdrawn, renamed } = departures.parse(JSON.parse(await storage.readText(changes)));
+  return [...withdrawn, ...renamed.map(({ from }) => from)];
+}
+
+/** The terms of all indicators that an edition publishes or remembers. */
 async function termsOf(storage: SnapshotStorage, { kept }: Published): Promise<VanishedIndicator[]> {
   const lists = Object.entries(kept).filter(([name]) => /^(catalogue|terms)\//.test(name));
   const terms = await Promise.all(
     lists.map(async ([name, ref]) => {
-      const list = JSON.parse(await readFile(storage.pathOf(ref), 'utf8'));
+      const list = JSON.parse(await storage.readText(ref));
       return name.startsWith('terms/')
         ? z.array(vanishedIndicator).parse(list)
         : providerCatalogue.parse(list).map(({ record }) => vanishedIndicator.parse(record));

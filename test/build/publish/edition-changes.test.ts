@@ -1,6 +1,7 @@
 /** What the log says of each edition's changes, over nights of a small world. */
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NightlyDependencies } from '../../../build/nightly.ts';
 import { scrub } from '../../../build/publish/scrub.ts';
 import { rollback } from '../../../build/publish/snapshot-storage.ts';
 import { type EditionChanges, editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';
@@ -21,10 +22,13 @@ const herd = (...values: number[]): Series => ({
 });
 
 /** Publishes a night, and returns what the log says of it. */
-async function night(series: Record<string, Series>): Promise<LogEntry> {
+async function night(
+  series: Record<string, Series>,
+  more: Partial<NightlyDependencies> = {},
+): Promise<LogEntry> {
   await world.publish('atlas', series);
   await world.ingest('atlas');
-  const { snapshot } = await world.build();
+  const { snapshot } = await world.build(more);
   world.tomorrow();
   const { editions } = await world.snapshots.log();
   const entry = editions.find(({ edition }) => edition === snapshot);
@@ -112,5 +116,26 @@ describe('the log', () => {
     const terms = kept['terms/atlas.json'];
     const vanished = terms ? JSON.parse(await world.snapshots.readText(terms)) : [];
     expect(vanished.map(({ id }: { id: string }) => id)).toEqual(['atlas.cows']);
+  });
+});
+
+describe('the terms of an indicator that upstream no longer has', () => {
+  const remembered = async ({ edition }: LogEntry): Promise<string[]> => {
+    const terms = (await world.snapshots.open(edition)).kept['terms/atlas.json'];
+    const list = terms ? JSON.parse(await world.snapshots.readText(terms)) : [];
+    return list.map(({ id }: { id: string }) => id);
+  };
+  const disabled = { overrides: new Map([['atlas.goats', { enabled: false }]]) };
+
+  it.each([
+    ['vanished before it was disabled', [{}, disabled]],
+    ['vanished while it was disabled', [disabled, disabled]],
+  ])('are there again when it is enabled again: it %s', async (_, [then = {}, later = {}]) => {
+    await night({ cows: herd(1), goats: herd(2) });
+    await night({ cows: herd(3), goats: herd(2) }, then);
+    const away = await night({ cows: herd(4) }, then);
+    expect(await remembered(away)).toEqual(then === disabled ? [] : ['atlas.goats']);
+    expect(await remembered(await night({ cows: herd(5) }, later))).toEqual([]);
+    expect(await remembered(await night({ cows: herd(6) }))).toEqual(['atlas.goats']);
   });
 });
