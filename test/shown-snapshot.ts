@@ -2,6 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Published, SnapshotStorage } from '../build/publish/snapshot-storage.ts';
+import { unpackJson } from '../data/runtime/kept-json.ts';
 import {
   type CatalogueIndex,
   COUNTRIES,
@@ -29,8 +30,12 @@ export async function showSnapshot(snapshots: string, id?: string): Promise<Show
   return { ...published, files, directory };
 }
 
+/** A kept file of JSON. */
+export const readKept = async ({ directory }: Pick<Shown, 'directory'>, name: string) =>
+  JSON.parse(unpackJson(await readFile(join(directory, name))));
+
 export async function readCatalogue({ directory, manifest }: Shown): Promise<CatalogueIndex> {
-  const read = async (name: string) => JSON.parse(await readFile(join(directory, name), 'utf8'));
+  const read = (name: string) => readKept({ directory }, name);
   const names = await readdir(join(directory, 'catalogue'));
   const lists = await Promise.all(names.map((name) => read(`catalogue/${name}`)));
   return {

@@ -2,6 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { unpackJson } from '../../data/runtime/kept-json.ts';
 import { type FileList, type IndexedIndicator, providerCatalogue } from '../../data/schema/snapshot.ts';
 import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 
@@ -33,6 +34,6 @@ export const baseCatalogue = ({ directory }: BaseEdition): Promise<IndexedIndica
 /** The lists of all files in a folder, joined. */
 async function readLists<Item>(folder: string, schema: z.ZodType<Item[]>): Promise<Item[]> {
   const names = await readdir(folder).catch(() => []);
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
-  return texts.flatMap((text) => schema.parse(JSON.parse(text)));
+  const files = await Promise.all(names.map((name) => readFile(join(folder, name))));
+  return files.flatMap((bytes) => schema.parse(JSON.parse(unpackJson(bytes))));
 }

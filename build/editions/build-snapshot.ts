@@ -19,7 +19,6 @@ import {
   type ConceptLink,
   type EditionLineage,
   type FileList,
-  latestFile,
   type Manifest,
   observationsFile,
 } from '../../data/schema/snapshot.ts';
@@ -40,6 +39,7 @@ import { type BaseEdition, showBase } from './base-edition.ts';
 import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
+import { latestParts } from './latest-files.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { contentHash, type PublicData, renderRoutes, routeCount } from './prerender.ts';
@@ -243,7 +243,7 @@ class Build {
     const written: Written = { directory, plan, base, linked };
     const { data, coverage, quality, additions } = await this.#collectPublicData(duck, written);
     const proofs = await this.#prove(duck, written);
-    const kept = new FileWriter(directory);
+    const kept = new FileWriter(directory, base?.directory);
     await this.#step('records', async () => {
       const vanished = await vanishedIndicators(
         plan,
@@ -265,7 +265,7 @@ class Build {
     });
     await this.#step('flush', async () => {
       const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
-      await kept.adopt([...inputs.keys(), ...providersOf(indicators).map(latestFile)], inputs);
+      await kept.adopt([...inputs.keys(), ...latestParts(indicators).keys()], inputs);
       await kept.flush();
     });
     return { ...written, data, coverage, quality, kept, proofs };

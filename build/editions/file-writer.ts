@@ -1,14 +1,15 @@
 /**
- * Writes the files of a snapshot: hashed, with compressed variants where clients receive them. Compression runs on the
- * thread pool, a few files at a time. `flush` syncs all files at the end.
+ * Writes the files of a snapshot: hashed, with compressed variants where clients receive them, kept JSON compressed.
+ * Compression runs on the thread pool, a few files at a time. `flush` syncs all files at the end.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
 import { syncFiles } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import { packJson, unpackJson } from '../../data/runtime/kept-json.ts';
 import { ENCODING_SUFFIX, type FileList } from '../../data/schema/snapshot.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 
@@ -29,8 +30,19 @@ const LEVELS = {
 export interface SnapshotFile {
   path: string;
   content: string;
-  /** Absent for files that clients never receive: they are not compressed. */
+  /** Absent for files that clients never receive: they have no compressed variants. */
   effort?: Effort;
+  /** JSON that is kept for ever: the file itself is compressed. */
+  isKept?: true;
+}
+
+/** Null for a damaged file. */
+function textOf(bytes: Buffer): string | null {
+  try {
+    return unpackJson(bytes);
+  } catch {
+    return null;
+  }
 }
 
 const digest = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
@@ -59,9 +71,12 @@ async function encodings(content: Buffer, effort: Effort): Promise<[suffix: stri
 export class FileWriter {
   readonly files: FileList = {};
   readonly #directory: string;
+  readonly #base: string | null;
 
-  constructor(directory: string) {
+  /** @param base holds the files of the base edition under their names; null without one. */
+  constructor(directory: string, base: string | null = null) {
     this.#directory = directory;
+    this.#base = base;
   }
 
   async #write(path: string, content: Buffer): Promise<void> {
@@ -69,8 +84,15 @@ export class FileWriter {
     this.files[path] = { bytes: content.length, sha256: digest(content) };
   }
 
-  async #writeWithEncodings({ path, content, effort }: SnapshotFile): Promise<void> {
-    const bytes = Buffer.from(content);
+  /** Equal JSON keeps the bytes that it has in the base edition, whatever compressed them. */
+  async #pack({ path, content }: SnapshotFile): Promise<Buffer> {
+    const before = this.#base === null ? null : await readFile(join(this.#base, path)).catch(() => null);
+    return before !== null && textOf(before) === content ? before : packJson(content);
+  }
+
+  async #writeWithEncodings(file: SnapshotFile): Promise<void> {
+    const { path, content, effort, isKept } = file;
+    const bytes = isKept ? await this.#pack(file) : Buffer.from(content);
     await this.#write(path, bytes);
     if (!effort) return;
     for (const [suffix, encoded] of await encodings(bytes, effort)) await this.#write(path + suffix, encoded);

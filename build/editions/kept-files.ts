@@ -1,4 +1,4 @@
-/** Renders the kept files that are not Parquet. None holds a time, so equal data give equal files. */
+/** Renders the kept files of JSON. None holds a time, so equal data give equal files. */
 import { z } from 'zod';
 import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
@@ -30,22 +30,27 @@ export interface KeptData {
 
 export function* renderKept(data: KeptData): Generator<SnapshotFile, void, undefined> {
   const { topics, countries, indicators, related, additions, vanished, aliases } = data;
-  yield { path: COUNTRIES, content: JSON.stringify(countries) };
-  yield { path: TOPICS, content: JSON.stringify(topics) };
-  yield { path: ALIASES, content: JSON.stringify(aliases) };
+  yield keptFile(COUNTRIES, countries);
+  yield keptFile(TOPICS, topics);
+  yield keptFile(ALIASES, aliases);
   const byId = indicators.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
   for (const [provider, own] of Map.groupBy(byId, ({ record }) => record.provider.id)) {
-    yield { path: catalogueFile(provider), content: JSON.stringify(providerCatalogue.parse(own)) };
+    yield keptFile(catalogueFile(provider), providerCatalogue.parse(own));
     const ids = own.map(({ record }) => record.id);
-    const links = relations.parse(listsOf(ids, related));
-    yield { path: relationsFile(provider), content: JSON.stringify(links) };
+    yield keptFile(relationsFile(provider), relations.parse(listsOf(ids, related)));
     for (const word of ADDITION_WORDS) {
       const lists = z.record(z.string(), ADDITIONS[word]).parse(listsOf(ids, additions[word]));
-      yield { path: additionFile(word, provider), content: JSON.stringify(lists) };
+      yield keptFile(additionFile(word, provider), lists);
     }
   }
-  for (const [provider, own] of vanished) yield { path: termsFile(provider), content: JSON.stringify(own) };
+  for (const [provider, own] of vanished) yield keptFile(termsFile(provider), own);
 }
+
+export const keptFile = (path: string, content: unknown): SnapshotFile => ({
+  path,
+  content: JSON.stringify(content),
+  isKept: true,
+});
 
 /** The lists of some indicators by id; empty ones are left out. */
 function listsOf(

@@ -14,6 +14,7 @@ import {
 } from '../../data/proofs/leaves.ts';
 import { LeafHashes } from '../../data/proofs/merkle-tree.ts';
 import { leafHash, rootOf } from '../../data/proofs/verify-receipt.ts';
+import { unpackJson } from '../../data/runtime/kept-json.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import {
   type ProviderProofs,
@@ -25,6 +26,7 @@ import {
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { SnapshotFile } from './file-writer.ts';
+import { keptFile } from './kept-files.ts';
 
 const READ_LEAVES = readSql(import.meta.url, 'sql/read-leaves.sql');
 const HASH_BYTES = 32;
@@ -80,10 +82,7 @@ export async function proveEdition(
   const tables = [...providers].map(([provider, { proofs }]): [string, ProviderProofs] => [provider, proofs]);
   return {
     root: editionTreeOf(tables.map(([, proofs]) => proofs)).tree.root.toString('hex'),
-    files: tables.map(([provider, proofs]) => ({
-      path: proofsFile(provider),
-      content: JSON.stringify(providerProofs.parse(proofs)),
-    })),
+    files: tables.map(([provider, proofs]) => keptFile(proofsFile(provider), providerProofs.parse(proofs))),
     paths: { path: TREE_PATHS, content: JSON.stringify(paths) },
   };
 }
@@ -155,7 +154,9 @@ class EarlierTrees {
   }
 
   async #read(path: string): Promise<unknown> {
-    return this.#directory === null ? null : JSON.parse(await readFile(join(this.#directory, path), 'utf8'));
+    return this.#directory === null
+      ? null
+      : JSON.parse(unpackJson(await readFile(join(this.#directory, path))));
   }
 
   /** The tree of an indicator that has the same rows. */

@@ -3,14 +3,13 @@
  * build. Everything is read from the published observation files, so it cannot disagree with them.
  */
 
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
-import { latestFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
+import { writeLatest } from './latest-files.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 
@@ -22,7 +21,6 @@ const LATEST = readSql(import.meta.url, 'sql/latest.sql');
 const TOPIC_COUNTRIES = readSql(import.meta.url, 'sql/topic-countries.sql');
 const WRITE_CATALOGUE = readSql(import.meta.url, 'sql/write-catalogue.sql');
 const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
-const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 
 /** The tables over all indicators. */
 export const TABLE_FILES = {
@@ -90,7 +88,9 @@ export async function writeSummaryTables(
     'catalogue',
     CATALOGUE_COLUMNS.map(([type, pick]) => ({ type, values: records.map(pick) })),
   );
-  await writeTables(duck, directory, providersOf(indicators));
+  await writeLatest(duck, directory, indicators);
+  await duck.run(WRITE_COVERAGE, { file: join(directory, TABLE_FILES.coverage) });
+  await duck.run(WRITE_CATALOGUE, { file: join(directory, TABLE_FILES.catalogue) });
   return {
     coverage,
     records,
@@ -183,16 +183,3 @@ const CATALOGUE_COLUMNS: readonly [DuckDBType, (record: IndicatorRecord) => Duck
 /** Ids of the providers, sorted. */
 export const providersOf = (indicators: readonly PlannedIndicator[]): string[] =>
   [...new Set(indicators.map(({ providerId }) => providerId))].sort();
-
-async function writeTables(
-  duck: DuckSession,
-  directory: string,
-  providers: readonly string[],
-): Promise<void> {
-  await mkdir(join(directory, 'latest'), { recursive: true });
-  for (const provider of providers) {
-    await duck.run(WRITE_LATEST, { provider, file: join(directory, latestFile(provider)) });
-  }
-  await duck.run(WRITE_COVERAGE, { file: join(directory, TABLE_FILES.coverage) });
-  await duck.run(WRITE_CATALOGUE, { file: join(directory, TABLE_FILES.catalogue) });
-}

@@ -1,5 +1,4 @@
 /** Lists the same-concept links of the served snapshot, for review. */
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import {
   CONCEPTS,
@@ -25,7 +24,7 @@ export async function publishedConcepts(snapshotDir: string): Promise<NamedLink[
   const prerendered = served && (await storage.prerendered(served));
   if (!served || !prerendered) throw new CommandError('no snapshot is published');
   const read = async (ref: FileRef | undefined): Promise<unknown> =>
-    ref ? JSON.parse(await readFile(storage.pathOf(ref), 'utf8')) : [];
+    ref ? JSON.parse(await storage.readText(ref)) : [];
   const links = z.array(conceptLink).parse(await read(prerendered[CONCEPTS]));
   const providers = Object.keys(served.manifest.providers);
   const catalogued = await Promise.all(providers.map((id) => read(served.kept[catalogueFile(id)])));

@@ -234,7 +234,7 @@ class Migration {
     await writer.writeAll([...renderKept(data), ...proofs.files], () => {});
     const providers = [...new Set(catalogue.indicators.map(({ record }) => record.provider.id))];
     await splitLatest(duck, old, directory, providers);
-    await writer.adopt(providers.map(latestFile), new Map());
+    await writer.adopt(providers.map(wholeLatest), new Map());
     await writer.flush();
     return { kept: { ...observations, ...writer.files }, proofs };
   }
@@ -313,6 +313,9 @@ async function readAdditions(old: string, files: FileList): Promise<Additions> {
   };
 }
 
+/** The latest values of a provider in one part. */
+const wholeLatest = (provider: string): string => latestFile(provider, 0);
+
 async function splitLatest(
   duck: DuckSession,
   old: string,
@@ -321,7 +324,7 @@ async function splitLatest(
 ): Promise<void> {
   await mkdir(join(directory, 'latest'), { recursive: true });
   for (const provider of providers) {
-    const file = join(directory, latestFile(provider));
+    const file = join(directory, wholeLatest(provider));
     await duck.run(SPLIT_LATEST, { all: join(old, LATEST), provider, file });
   }
 }

@@ -10,6 +10,7 @@ import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { unpackJson } from '../../data/runtime/kept-json.ts';
 import { readWithheld, type WithheldRecord, withReplacedLists } from '../../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
@@ -209,13 +210,14 @@ export class SnapshotStorage {
     );
   }
 
-  readText(ref: FileRef): Promise<string> {
-    return readFile(this.pathOf(ref), 'utf8');
+  /** The text of JSON, compressed or not. */
+  async readText(ref: FileRef): Promise<string> {
+    return unpackJson(await readFile(this.pathOf(ref)));
   }
 
-  /** Stores a text as an object. */
-  async put(text: string): Promise<FileRef> {
-    const bytes = Buffer.from(text);
+  /** Stores a text or bytes as an object. */
+  async put(content: string | Buffer): Promise<FileRef> {
+    const bytes = Buffer.from(content);
     const ref = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
     const target = this.pathOf(ref);
     await mkdir(dirname(target), { recursive: true });

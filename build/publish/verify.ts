@@ -8,6 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { unpackJson } from '../../data/runtime/kept-json.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type FileList, observationsFile } from '../../data/schema/snapshot.ts';
@@ -108,7 +109,7 @@ export async function verifyWithheld(
       /^observations\/(.*)\.parquet$/.exec(path)?.[1] ?? /^routes\/indicators\/(.*)\.json/.exec(path)?.[1];
     if (id !== undefined && withheld.has(id)) throw new SnapshotError(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
-    const text = await readFile(join(directory, path), 'utf8');
+    const text = unpackJson(await readFile(join(directory, path)));
     const named = firstNamed(text, withheld);
     if (named !== undefined) throw new SnapshotError(`${path} names ${named}, which must not be published`);
   }

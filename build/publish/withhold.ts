@@ -13,11 +13,12 @@ import { listValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
 import { replaceFile, syncFiles } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { packJson } from '../../data/runtime/kept-json.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { isWithheld, WITHHELD, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { ADDITION_WORDS } from '../../data/schema/additions.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import type { FileList, FileRef } from '../../data/schema/snapshot.ts';
+import { type FileList, type FileRef, LATEST_FOLDER } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
@@ -173,7 +174,7 @@ class Redaction {
   async #file(name: string, ref: FileRef): Promise<FileRef | null> {
     const id = OBSERVATIONS.exec(name)?.[1];
     if (id !== undefined) return this.#ids.has(id) ? null : ref;
-    if (name.startsWith('latest/')) return this.#latest(ref);
+    if (name.startsWith(LATEST_FOLDER)) return this.#latest(ref);
     if (/^(catalogue|terms)\//.test(name)) return this.#json(ref, (lists) => this.#withoutRecords(lists));
     return LISTS_BY_ID.test(name) ? this.#json(ref, (lists) => this.#withoutMentions(lists)) : ref;
   }
@@ -196,7 +197,7 @@ class Redaction {
   async #json(ref: FileRef, redact: (content: unknown) => unknown): Promise<FileRef> {
     const text = await this.#storage.readText(ref);
     const redacted = JSON.stringify(redact(JSON.parse(text)));
-    return redacted === text ? ref : this.#storage.put(redacted);
+    return redacted === text ? ref : this.#storage.put(await packJson(redacted));
   }
 
   async #latest(ref: FileRef): Promise<FileRef> {

@@ -15,12 +15,15 @@
  * not change is stored once. The names of a provider's kept files are a list of their own, which is an object, too:
  *
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
- *   latest/<provider>.parquet              the latest value of each indicator and country
+ *   latest/<provider>.<part>.parquet       the latest value of each indicator and country, split by indicator
  *   catalogue/<provider>.json              IndexedIndicator[] by id
  *   relations/<provider>.json              related indicators by indicator id (see `relationsFile`)
  *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
  *   proofs/<provider>.json                 roots and descriptors of the trees by indicator id (see proofs.ts)
  *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
+ *
+ * Kept JSON is compressed with zstd, and latest values are in parts, since rewriting them for each change would cost more
+ * than the changed observations. Earlier versions wrote plain JSON and one `latest/<provider>.parquet`, which stay readable.
  *
  * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids). *Prerendered* files are kept for the newest
  * SNAPSHOT_KEEP snapshots:
@@ -101,7 +104,9 @@ export const ROUTE_FILES = {
 } as const;
 
 export const observationsFile = (indicatorId: string): string => `observations/${indicatorId}.parquet`;
-export const latestFile = (provider: string): string => `latest/${provider}.parquet`;
+export const LATEST_FOLDER = 'latest/';
+export const latestFile = (provider: string, part: number): string =>
+  `${LATEST_FOLDER}${provider}.${part}.parquet`;
 export const catalogueFile = (provider: string): string => `catalogue/${provider}.json`;
 export const relationsFile = (provider: string): string => `relations/${provider}.json`;
 export const termsFile = (provider: string): string => `terms/${provider}.json`;

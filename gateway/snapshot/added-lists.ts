@@ -42,13 +42,13 @@ export class AddedLists {
   }
 }
 
-function listTexts(bytes: Buffer): ListTexts {
+function listTexts(json: string): ListTexts {
   const texts = new Map<string, string>();
   const shared = (list: unknown): string => {
     const text = JSON.stringify(list);
     texts.set(text, texts.get(text) ?? text);
     return texts.get(text) ?? text;
   };
-  const lists: Record<string, unknown[]> = JSON.parse(bytes.toString());
+  const lists: Record<string, unknown[]> = JSON.parse(json);
   return new Map(Object.entries(lists).map(([id, list]) => [id, shared(list)]));
 }

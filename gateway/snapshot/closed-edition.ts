@@ -10,8 +10,8 @@ import type { CountryRecord, RelatedEntry, TopicItem, TopicRecord } from '../../
 import {
   COUNTRIES,
   compareByName,
+  LATEST_FOLDER,
   type LogEntry,
-  latestFile,
   providerOf,
   relationsFile,
   TOPICS,
@@ -49,6 +49,7 @@ export class ClosedEdition implements Edition {
   readonly #receipts: Receipts;
   readonly #countryItems: ByteCache<CountryItems>;
   #catalogue: Promise<Catalogue> | null = null;
+  #latestNames: readonly string[] | null = null;
 
   private constructor(
     files: SnapshotFiles,
@@ -187,11 +188,8 @@ export class ClosedEdition implements Edition {
   }
 
   async #latestOf(iso3: string): Promise<LatestRow[]> {
-    const names: string[] = [];
-    for (const provider of Object.keys(this.#files.manifest.providers)) {
-      const name = latestFile(provider);
-      if ((await this.#files.find(name)) !== undefined) names.push(name);
-    }
+    this.#latestNames ??= await this.#files.namesIn(LATEST_FOLDER);
+    const names = this.#latestNames;
     if (names.length === 0) return [];
     const chunks = await this.#files.use(names, (paths) =>
       this.#shared.queries.run(LATEST_SQL, { files: listValue(paths), iso3 }, LATEST_TYPES),

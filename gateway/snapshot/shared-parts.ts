@@ -24,7 +24,7 @@ export async function catalogueEntries(
   return (await files.shared(catalogueFile(provider), 'entries', toEntries)) ?? new Map();
 }
 
-function toEntries(bytes: Buffer): ReadonlyMap<string, CatalogueEntry> {
-  const indicators: IndexedIndicator[] = JSON.parse(bytes.toString());
+function toEntries(text: string): ReadonlyMap<string, CatalogueEntry> {
+  const indicators: IndexedIndicator[] = JSON.parse(text);
   return new Map(indicators.map((indicator) => [indicator.record.id, toEntry(indicator)]));
 }

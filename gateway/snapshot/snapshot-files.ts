@@ -7,6 +7,7 @@
  */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unpackJson } from '../../data/runtime/kept-json.ts';
 import {
   type FileList,
   type FileRef,
@@ -60,6 +61,13 @@ export class SnapshotFiles {
     this.#prerendered = await this.#shared('the list of prerendered files', prerendered, 'json', parseJson);
   }
 
+  /** Names of the kept files in a folder. */
+  async namesIn(folder: string): Promise<string[]> {
+    await this.loadLists();
+    const names = [...this.#lists.values()].flatMap((list) => Object.keys(list));
+    return names.filter((name) => name.startsWith(folder));
+  }
+
   /** Reads the lists of all providers, so that `find` returns at once. */
   async loadLists(): Promise<void> {
     await Promise.all(Object.keys(this.manifest.providers).map((provider) => this.#list(provider)));
@@ -102,15 +110,15 @@ export class SnapshotFiles {
   }
 
   /**
-   * What a file holds, made from its bytes once for all editions that have it; undefined when this one has no such file.
-   * Shapes are not checked: a verified file has the bytes that the build validated and wrote.
+   * What a file of JSON holds, made from its text once for all editions that have it; undefined when this one has no such
+   * file. Shapes are not checked: a verified file has the bytes that the build validated and wrote.
    * @param form name of what `make` gives.
    * @throws {SnapshotUnreadable}
    */
   async shared<Made extends object>(
     name: string,
     form: string,
-    make: (bytes: Buffer) => Made,
+    make: (text: string) => Made,
   ): Promise<Made | undefined> {
     const ref = await this.find(name);
     return ref === undefined ? undefined : this.#shared(name, ref, form, make);
@@ -174,9 +182,9 @@ export class SnapshotFiles {
     name: string,
     ref: FileRef,
     form: string,
-    make: (bytes: Buffer) => Made,
+    make: (text: string) => Made,
   ): Made | Promise<Made> {
-    return this.#source.parsed.get(ref, form, async () => make(await this.#read(name, ref)));
+    return this.#source.parsed.get(ref, form, async () => make(unpackJson(await this.#read(name, ref))));
   }
 
   async #read(name: string, ref: FileRef): Promise<Buffer> {
@@ -215,7 +223,7 @@ export class SnapshotFiles {
   }
 }
 
-const parseJson = (bytes: Buffer) => JSON.parse(bytes.toString());
+const parseJson = (text: string) => JSON.parse(text);
 
 /** An error of the file system or of DuckDB's access to it. The file may be back by now. */
 function isFileError(error: unknown): boolean {

@@ -39,7 +39,7 @@ export async function writeParquet({ directory, all, countries }: Tables): Promi
   }
   for (const [provider, own] of byProvider(all)) {
     await appendLatest(connection, own, countries);
-    const path = join(directory, latestFile(provider));
+    const path = join(directory, latestFile(provider, 0));
     await connection.run(`COPY (FROM latest) TO '${path}' (FORMAT parquet, CODEC snappy)`);
     await connection.run('DELETE FROM latest');
   }

@@ -1,13 +1,14 @@
 /** What the gateway of an earlier version answered, the migrated store answers, too: for the served snapshot and by `as_of`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrateStore } from '../../build/publish/migrate.ts';
-import { OLD_IDS, type OldAnswers, oldWorld } from '../build/publish/old-layout.ts';
+import { OLD_IDS, oldWorld } from '../build/publish/old-layout.ts';
+import { type StoredAnswers, withoutEcho } from '../build/publish/stored-world.ts';
 import type { World } from '../build/world.ts';
 import { Service } from './service.ts';
 
 const [FIRST, SECOND, SERVED, ROLLED_BACK] = OLD_IDS;
 let world: World;
-let answers: OldAnswers;
+let answers: StoredAnswers;
 let service: Service;
 let key: string;
 
@@ -24,9 +25,6 @@ afterAll(async () => {
 
 /** Paths that take `as_of`. */
 const TAKES_AS_OF = /^\/v1\/(data|rankings\/|countries\/|indicators)/;
-
-/** An answer without the echo of `as_of`, which is the last member of `meta`. */
-const withoutEcho = (text: string, asOf: string): string => text.replace(`,"as_of":"${asOf}"`, '');
 
 async function answered(path: string, asOf: string): Promise<{ status: number; text: string }> {
   const url = `${path}${path.includes('?') ? '&' : '?'}as_of=${encodeURIComponent(asOf)}`;

@@ -7,6 +7,7 @@ import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { canonicalJson, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { readKept } from '../../shown-snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
 import { cells, World } from '../world.ts';
 
@@ -47,9 +48,7 @@ async function rootsAnew(): Promise<{ indicator: string; rows: number; root: str
   for (const name of observed.sort()) {
     const indicator = name.slice('observations/'.length, -'.parquet'.length);
     const provider = indicator.slice(0, indicator.indexOf('.'));
-    const proofs = providerProofs.parse(
-      JSON.parse(await readFile(join(directory, proofsFile(provider)), 'utf8')),
-    );
+    const proofs = providerProofs.parse(await readKept({ directory }, proofsFile(provider)));
     const descriptor = descriptorOf(provider, proofs, indicator);
     if (!descriptor) throw new Error(`no proof of ${indicator}`);
     const rows = await readObservations(join(directory, observationsFile(indicator)));

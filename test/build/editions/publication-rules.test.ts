@@ -9,8 +9,10 @@ import { verifyFiles, verifyPublished } from '../../../build/publish/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
+import { unpackJson } from '../../../data/runtime/kept-json.ts';
 import { additionFile } from '../../../data/schema/additions.ts';
 import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
+import { readKept } from '../../shown-snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';
 
@@ -58,6 +60,7 @@ describe('publication rules', () => {
         const bytes = await readFile(join(directory, path));
         if (path.endsWith('.br')) return brotliDecompressSync(bytes);
         if (path.endsWith('.zst')) return zstdDecompressSync(bytes);
+        if (path.endsWith('.json')) return Buffer.from(unpackJson(bytes));
         return path.endsWith('.gz') ? gunzipSync(bytes) : bytes;
       }),
     );
@@ -118,8 +121,7 @@ describe('publication rules', () => {
     await world.define('atlas', { indicators: { secret: decision } });
     await world.build();
     expect(await found('Whispered')).toEqual(['Whispered']);
-    const { directory } = await world.served();
-    const lists = JSON.parse(await readFile(join(directory, additionFile('sources', 'atlas')), 'utf8'));
+    const lists = await readKept(await world.served(), additionFile('sources', 'atlas'));
     expect(lists['atlas.secret']).toMatchObject([
       { name: 'Estimates of IHME', licence: 'CC BY 4.0', licence_reason: 'They said so.' },
     ]);

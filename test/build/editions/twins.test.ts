@@ -1,10 +1,9 @@
 /** `twins.json`: compared with a plain recomputation from the figures, and silent about what may not be exported. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { additionFile } from '../../../data/schema/additions.ts';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
+import { readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';
 
 const PROVIDERS = ['atlas', 'beacon', 'gazette'] as const;
@@ -45,11 +44,11 @@ beforeAll(async () => {
     await world.ingest(provider);
   }
   await world.build();
-  const { directory } = await world.served();
+  const shown = await world.served();
   const lists = await Promise.all(
-    PROVIDERS.map((provider) => readFile(join(directory, additionFile('twins', provider)), 'utf8')),
+    PROVIDERS.map((provider) => readKept(shown, additionFile('twins', provider))),
   );
-  twins = Object.assign({}, ...lists.map((text) => JSON.parse(text)));
+  twins = Object.assign({}, ...lists);
 });
 afterAll(() => world.remove());
 

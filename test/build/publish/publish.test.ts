@@ -93,7 +93,7 @@ describe('publication', () => {
       (name) => after.kept[name]?.sha256 !== before.kept[name]?.sha256,
     );
     expect(changed.sort()).toEqual([
-      'latest/atlas.parquet',
+      'latest/atlas.0.parquet',
       'observations/atlas.one.parquet',
       'proofs/atlas.json',
     ]);

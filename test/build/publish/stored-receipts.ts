@@ -1,5 +1,4 @@
 /** Receipts made from the stored files of an edition, without the gateway. */
-import { readFile } from 'node:fs/promises';
 import type { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
 import { descriptorOf, editionTreeOf } from '../../../data/proofs/edition-tree.ts';
 import {
@@ -11,18 +10,16 @@ import {
 import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { receiptOf } from '../../../data/proofs/receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
-import { type FileList, observationsFile, providerOf } from '../../../data/schema/snapshot.ts';
+import { type FileList, type FileRef, observationsFile, providerOf } from '../../../data/schema/snapshot.ts';
 import { query } from '../parquet-readers.ts';
 
 const NOTICE = { licence: '', licence_url: null, attribution: '' };
 const LEAF = 'iso3, year, value, ci_lo, ci_hi, status, projected';
 
 const proofsIn = async (storage: SnapshotStorage, kept: FileList, provider: string) =>
-  providerProofs.parse(
-    JSON.parse(await readFile(storage.pathOf(fileOf(kept, proofsFile(provider))), 'utf8')),
-  );
+  providerProofs.parse(JSON.parse(await storage.readText(fileOf(kept, proofsFile(provider)))));
 
-function fileOf(kept: FileList, name: string): { sha256: string } {
+function fileOf(kept: FileList, name: string): FileRef {
   const file = kept[name];
   if (file === undefined) throw new Error(`there is no ${name}`);
   return file;

@@ -1,5 +1,5 @@
 /** The quality report of a build: findings from night to night, what decisions do, and where they are published. */
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { ADDITIONS, additionFile } from '../../../data/schema/additions.ts';
 import type { ExcludedIndicator } from '../../../data/schema/excluded-indicator.ts';
 import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { readKept } from '../../shown-snapshot.ts';
 import { query, readObservations } from '../parquet-readers.ts';
 import { type Cell, SERVED, type Series, World } from '../world.ts';
 
@@ -64,9 +65,8 @@ async function reported(date: string): Promise<QualityFinding[]> {
 }
 
 async function published() {
-  const { directory } = await world.served();
-  const text = await readFile(join(directory, additionFile('quality', 'atlas')), 'utf8');
-  return z.record(z.string(), ADDITIONS.quality).parse(JSON.parse(text));
+  const lists = await readKept(await world.served(), additionFile('quality', 'atlas'));
+  return z.record(z.string(), ADDITIONS.quality).parse(lists);
 }
 
 describe('the quality report', () => {

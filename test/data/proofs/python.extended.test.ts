@@ -23,7 +23,7 @@ import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { query } from '../../build/parquet-readers.ts';
 import { Service } from '../../gateway/service.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
-import { showSnapshot } from '../../shown-snapshot.ts';
+import { readKept, showSnapshot } from '../../shown-snapshot.ts';
 import { forgeries, sound } from './forgeries.ts';
 import { installPython, verifyInPython } from './python.ts';
 import type { Evidence, Genuine } from './tampering.ts';
@@ -84,7 +84,7 @@ async function readReceipts(
 ): Promise<void> {
   const { directory, manifest } = await showSnapshot(snapshots);
   const read = async (provider: string) =>
-    providerProofs.parse(JSON.parse(await readFile(join(directory, proofsFile(provider)), 'utf8')));
+    providerProofs.parse(await readKept({ directory }, proofsFile(provider)));
   const proofs = new Map(
     await Promise.all(Object.keys(manifest.providers).map(async (one) => [one, await read(one)] as const)),
   );
