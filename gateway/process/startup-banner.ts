@@ -1,5 +1,5 @@
 /** The start-up banner: addresses, sign-ins, what is served, and calls that work when pasted. The last thing printed. */
-import { exampleValues } from '../snapshot/example-values.ts';
+import { exampleSeries, wellKnownFirst } from '../snapshot/example-values.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 
 /** What can be tried without set-up; null where there is none. */
@@ -11,11 +11,11 @@ export interface TrialAccess {
 }
 
 /** @param url of the gateway, without a trailing slash. */
-export async function startupBanner(
+export function startupBanner(
   url: string,
   snapshot: Snapshot | null,
   { demoKey, operator, mail }: TrialAccess,
-): Promise<string> {
+): string {
   const table = [
     ['Documentation', `${url}/docs`],
     ['Sign up', `${url}/account/sign-up`],
@@ -30,7 +30,7 @@ export async function startupBanner(
     ['Mail', mail],
   ];
   const lines = table.map(([label = '', text = '']) => `  ${label.padEnd(15)}${text}`);
-  const calls = snapshot ? await exampleCalls(url, snapshot, demoKey ?? '<your key>') : [];
+  const calls = snapshot ? exampleCalls(url, snapshot, demoKey ?? '<your key>') : [];
   const tried = calls.length > 0 ? ['', 'First calls:', ...calls.map((call) => `  ${call}`)] : [];
   return ['', `Almanac listens on ${url}`, '', ...lines, ...tried, '', ''].join('\n');
 }
@@ -40,14 +40,15 @@ function contents({ id, manifest }: Snapshot): string {
   return `${observations.toLocaleString('en')} observations, ${indicators} indicators, ${countries} countries (${id})`;
 }
 
-/** A free call, a ranking and an export, of an indicator in this snapshot. */
-async function exampleCalls(url: string, snapshot: Snapshot, key: string): Promise<string[]> {
+/** A free call, a ranking and an export, of an indicator in this snapshot. A start reads no figures for them. */
+function exampleCalls(url: string, snapshot: Snapshot, key: string): string[] {
   const search = `curl '${url}/v1/indicators?sort=coverage&limit=3'`;
-  const values = await exampleValues(snapshot);
-  if (values === null) return [search];
-  const { indicator, countries, from, to } = values;
+  const series = exampleSeries(snapshot);
+  if (series === null) return [search];
+  const { indicator, from, to } = series;
   const authorization = `-H 'Authorization: Bearer ${key}'`;
-  const filter = `countries=${countries.map(({ iso3 }) => iso3).join(',')}&from=${from}&to=${to}`;
+  const countries = wellKnownFirst([...snapshot.countriesByCode.keys()]);
+  const filter = `countries=${countries.join(',')}&from=${from}&to=${to}`;
   return [
     search,
     `curl ${authorization} '${url}/v1/rankings/${indicator.id}'`,

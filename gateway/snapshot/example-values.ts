@@ -8,37 +8,54 @@ const YEARS = 5;
 /** Preferred where the indicator has them, because readers know where to look for them. */
 const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
 
-export interface ExampleValues {
+/** What the catalogue alone gives. */
+export interface ExampleSeries {
   indicator: IndicatorRecord;
+  /** Years that end with the latest one. */
+  from: number;
+  to: number;
+}
+
+export interface ExampleValues extends ExampleSeries {
   /** The id of an open indicator that was revised lately, if there is one. */
   revised: string;
   /** One to three countries with a value in the latest year. */
   countries: CountryRecord[];
-  /** Years that end with the latest one. */
-  from: number;
-  to: number;
   /** Of the first country in the latest year. */
   value: number;
 }
 
 /** Null when the snapshot has no open indicator that is ranked. */
 export async function exampleValues(snapshot: Snapshot): Promise<ExampleValues | null> {
-  const indicator = exampleIndicator(snapshot);
-  const to = indicator?.coverage?.latest_year;
-  if (!indicator || to === null || to === undefined) return null;
+  const series = exampleSeries(snapshot);
+  if (series === null) return null;
+  const { indicator, to } = series;
   const columns = await snapshot.observations.year(indicator.id, to);
   const latestOf = (country: string): number =>
     columns.columns.value[columns.rowOf(country, to)] ?? Number.NaN;
   const observed = columns.countries.filter((country) => !Number.isNaN(latestOf(country)));
-  const codes = [...WELL_KNOWN.filter((code) => observed.includes(code)), ...observed];
-  const countries = [...new Set(codes)].slice(0, COUNTRIES).flatMap((code) => {
+  const countries = wellKnownFirst(observed).flatMap((code) => {
     const record = snapshot.catalogue.countriesByCode.get(code);
     return record ? [record] : [];
   });
   const [first] = countries;
   if (!first) return null;
   const revised = (await revisedIndicator(snapshot)) ?? indicator.id;
-  return { indicator, revised, countries, from: to - YEARS + 1, to, value: latestOf(first.iso3) };
+  return { ...series, revised, countries, value: latestOf(first.iso3) };
+}
+
+/** Reads no file. Null when the snapshot has no open indicator that is ranked. */
+export function exampleSeries(snapshot: Snapshot): ExampleSeries | null {
+  const indicator = exampleIndicator(snapshot);
+  const to = indicator?.coverage?.latest_year;
+  if (!indicator || to === null || to === undefined) return null;
+  return { indicator, from: to - YEARS + 1, to };
+}
+
+/** Up to three of some country codes. */
+export function wellKnownFirst(codes: readonly string[]): string[] {
+  const all = new Set([...WELL_KNOWN.filter((code) => codes.includes(code)), ...codes]);
+  return [...all].slice(0, COUNTRIES);
 }
 
 async function revisedIndicator({ catalogue, editions }: Snapshot): Promise<string | undefined> {
