@@ -18,10 +18,6 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
   return [...before.sort((a, b) => publishedMs(a) - publishedMs(b)), ...chain];
 }
 
-/** The newest edition of a chain that was published at or before a moment; undefined before the first. */
-export const editionAt = (chain: readonly LogEntry[], moment_ms: number): LogEntry | undefined =>
-  chain.findLast((entry) => publishedMs(entry) <= moment_ms);
-
 /** What a manifest says of an edition, of which the log holds a copy. */
 export type ManifestFacts = Pick<Manifest, 'counts' | 'lineage' | 'successor'>;
 

@@ -3,7 +3,7 @@
  * one at a time, and few stay open: they share what they have in common with the others (see `ParsedObjects`,
  * `ObservationCache`).
  */
-import { editionAt, servedChain } from '../../data/schema/editions.ts';
+import { publishedMs, servedChain } from '../../data/schema/editions.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { QueueFull } from '../errors.ts';
 import { sunsetOf } from './aliases.ts';
@@ -33,6 +33,8 @@ export class EditionStore implements Editions {
   #all: readonly LogEntry[] = [];
   #byId: ReadonlyMap<string, LogEntry> = new Map();
   #chain: readonly LogEntry[] = [];
+  /** When those of the chain were published. */
+  #published_ms: readonly number[] = [];
 
   constructor(served: ServedEdition, shared: SharedParts, log: readonly LogEntry[]) {
     this.#served = served;
@@ -60,6 +62,7 @@ export class EditionStore implements Editions {
     this.#all = log;
     this.#byId = new Map(log.map((entry) => [entry.edition, entry]));
     this.#chain = servedChain(log, this.#served.id);
+    this.#published_ms = this.#chain.map(publishedMs);
   }
 
   /** Closes all; they open again when they are asked for. */
@@ -69,7 +72,8 @@ export class EditionStore implements Editions {
 
   find(query: EditionQuery): LogEntry | undefined {
     if (this.#chain.length === 0) throw new SnapshotUnreadable('the log of editions cannot be read');
-    return 'id' in query ? this.#byId.get(query.id) : editionAt(this.#chain, query.moment_ms);
+    if ('id' in query) return this.#byId.get(query.id);
+    return this.#chain[this.#published_ms.findLastIndex((published_ms) => published_ms <= query.moment_ms)];
   }
 
   /** After its last day, an old id is unknown. */
