@@ -10,6 +10,8 @@ import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { DATA } from '../world.ts';
 
+const curated = await loadCurated(DATA);
+
 export type Row = [iso3: string, year: number, value: number, projected?: boolean];
 
 export interface Labelled extends Partial<Omit<IndicatorRecord, 'id' | 'provider' | 'coverage'>> {
@@ -169,7 +171,7 @@ export async function withSeries<T>(
       before: new Map(),
       providers: [],
       concepts: [],
-      curated: await loadCurated(DATA),
+      curated,
       currentYear: 2026,
       ...more,
     });
