@@ -4,7 +4,7 @@
  *
  * It shares the record schemas with the build and no code, so the gateway is tested against the layout alone.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -77,17 +77,12 @@ export async function setCurrentSnapshot(root: string, id: string): Promise<void
   await rename(next, join(root, CURRENT_POINTER));
 }
 
-/** Stores the snapshot and enters it in the log. Copies it from the cache, which it fills first, unless it is invented. */
+/** Stores the snapshot and enters it in the log. Copies it from the cache, which it fills first. */
 export async function writeFixture(root: string, options: FixtureOptions = {}): Promise<string> {
   const { id = FIXTURE_ID, base, ...content } = options;
-  const isInvented = content.indicators || content.countries || content.vanished;
-  if (isInvented) {
-    await storeSnapshot(root, options);
-  } else {
-    const cached = join(CACHE, await cacheKey(options));
-    if (!existsSync(cached)) await fillCache(cached, options);
-    await cp(cached, root, { recursive: true });
-  }
+  const cached = join(CACHE, await cacheKey({ id, ...content }));
+  if (!existsSync(cached)) await fillCache(cached, options);
+  await cp(cached, root, { recursive: true });
   await enterInLog(root, id, base);
   return id;
 }
@@ -106,23 +101,30 @@ export async function fixturePath(root: string, name: string, id = FIXTURE_ID): 
 
 const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** A digest of the options and of everything that the snapshot is made with. */
-async function cacheKey({ id, generatedAt }: FixtureOptions): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify([id, generatedAt]));
+let sources: Promise<Buffer[]> | undefined;
+
+/** A digest of the content and of everything that the snapshot is made with. */
+async function cacheKey(content: Omit<FixtureOptions, 'base'>): Promise<string> {
+  sources ??= readSources();
+  const hash = createHash('sha256').update(JSON.stringify(content));
+  for (const source of await sources) hash.update(source);
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function readSources(): Promise<Buffer[]> {
   const isSource = (name: string): boolean => name.startsWith('fixture-');
   const own = (await readdir(import.meta.dirname)).filter(isSource);
-  const sources = [
+  const files = [
     join(ROOT, 'package-lock.json'),
     ...(await readdir(SCHEMA)).filter((name) => name.endsWith('.ts')).map((name) => join(SCHEMA, name)),
     ...own.map((name) => join(import.meta.dirname, name)),
   ];
-  for (const file of sources.toSorted()) hash.update(await readFile(file));
-  return hash.digest('hex').slice(0, 16);
+  return Promise.all(files.toSorted().map((file) => readFile(file)));
 }
 
-/** Complete at once or not at all: two test files may fill it at the same time. */
+/** Complete at once or not at all: several tests may fill it at the same time. */
 async function fillCache(cached: string, options: FixtureOptions): Promise<void> {
-  const incomplete = `${cached}-${process.pid}`;
+  const incomplete = `${cached}-${randomUUID()}`;
   await storeSnapshot(incomplete, options);
   await rename(incomplete, cached).catch(async (error: unknown) => {
     await rm(incomplete, { recursive: true });
