@@ -2,11 +2,26 @@
  * Two projects: `standard` is what `npm test` runs, `extended` what needs longer (`*.extended.test.ts`). Two workers,
  * because test files start servers of their own and a small machine has two cores. CI counts the JSON reports.
  */
+import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const EXTENDED = 'test/**/*.extended.test.ts';
+const MEMORY_FILES = '/dev/shm';
+const SCRATCH_BYTES = 4 * 2 ** 30;
+
+function hasRoomInMemory(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_FILES);
+    return bavail * bsize >= SCRATCH_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+/** Removed after the run. In memory where possible: tests write thousands of small files and flush each one. */
+const scratch = join(hasRoomInMemory() ? MEMORY_FILES : tmpdir(), `alm-test-${process.pid}`);
 
 export default defineConfig({
   test: {
@@ -17,7 +32,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'extended', include: [EXTENDED] } },
     ],
-    globalSetup: ['test/shared-redis.ts'],
+    globalSetup: ['test/scratch.ts', 'test/shared-redis.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // Limits only end what hangs. No test depends on its own duration.
@@ -27,7 +42,8 @@ export default defineConfig({
     // Tests start hundreds of programs. A shared compile cache halves what a start costs.
     env: {
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'var/test/compile-cache'),
-      TEST_REDIS_DIR: join(tmpdir(), `alm-test-${process.pid}`),
+      TMPDIR: scratch,
+      TEST_REDIS_DIR: join(scratch, 'redis'),
     },
     reporters: ['default', 'json'],
     outputFile: { json: 'var/test/results.json' },
