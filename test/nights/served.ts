@@ -4,7 +4,8 @@ import { Agent, request } from 'undici';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 
 const PARALLEL = 4;
-const PROFILE = '/v1/countries/';
+const LIST = '/v1/indicators';
+const ROWS = '/v1/data?indicator=';
 /** Of an edition that is served again, one answer in so many is asked for again. */
 const ASKED_AGAIN = 10;
 
@@ -33,10 +34,12 @@ export interface Rename {
   to: string;
 }
 
-/** All answers about indicators, and the profile of one country in so many. @param from the first of those */
-export function withSomeCountries(answers: Answers, oneIn: number, from: number): Answers {
-  const profiles = [...answers.keys()].filter((path) => path.startsWith(PROFILE));
-  const left = new Set(profiles.filter((_, at) => (at + from) % oneIn !== 0));
+const isOther = (path: string): boolean => path !== LIST && !path.startsWith(ROWS);
+
+/** The list of indicators and the rows of each, and one in so many of the other answers. @param from the first of those */
+export function withSomeOthers(answers: Answers, oneIn: number, from: number): Answers {
+  const others = [...answers.keys()].filter(isOther);
+  const left = new Set(others.filter((_, at) => (at + from) % oneIn !== 0));
   return new Map([...answers].filter(([path]) => !left.has(path)));
 }
 
@@ -80,8 +83,9 @@ export class Caller {
   }
 
   async #recordAll(): Promise<Answers> {
-    const answers = new Map<string, string>();
     const paths = await this.#paths();
+    // In this order, whichever comes first.
+    const answers = new Map(paths.map((path) => [path, '']));
     await inParallel(paths, PARALLEL, async (path) => {
       answers.set(path, this.#digest(await this.get(path)));
     });
@@ -121,16 +125,12 @@ export class Caller {
   }
 
   async #paths(): Promise<string[]> {
-    const indicators = await this.ids('/v1/indicators', 'id');
+    const indicators = await this.ids(LIST, 'id');
     const countries = await this.ids('/v1/countries', 'iso3');
     return [
-      '/v1/indicators',
-      ...indicators.flatMap((id) => [
-        `/v1/data?indicator=${id}`,
-        `/v1/rankings/${id}`,
-        `/v1/indicators/${id}`,
-      ]),
-      ...countries.map((iso3) => PROFILE + iso3),
+      LIST,
+      ...indicators.flatMap((id) => [ROWS + id, `/v1/rankings/${id}`, `/v1/indicators/${id}`]),
+      ...countries.map((iso3) => `/v1/countries/${iso3}`),
     ];
   }
 

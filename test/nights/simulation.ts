@@ -9,8 +9,9 @@ import { type NightlySummary, nightly } from '../../build/nightly.ts';
 import { collectGarbage } from '../../build/publish/retention.ts';
 import { rollback, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { DdfSeries } from './ddf-series.ts';
+import type { Event, Events } from './events.ts';
 import { CalledGateway, startFollowing, startRestored } from './gateways.ts';
-import { type Answers, type Caller, type Rename, withSomeCountries } from './served.ts';
+import { type Answers, type Caller, type Rename, withSomeOthers } from './served.ts';
 import type { Nights, Site } from './sites.ts';
 import { type Extent, UpstreamChanges } from './upstream-changes.ts';
 
@@ -28,59 +29,34 @@ export interface Night {
   rolledBack: { edition: string; answers: Answers } | null;
 }
 
-type Event = 'quiet' | 'add' | 'withdraw' | 'rename' | 'fail' | 'recover' | 'rollback';
-
-/** What happens on which night; on all but quiet ones figures change, too. */
-const EVENTS: Readonly<Record<number, Event>> = {
-  ...{
-    2: 'quiet',
-    3: 'add',
-    4: 'fail',
-    5: 'recover',
-    6: 'withdraw',
-    7: 'rename',
-    8: 'rollback',
-    9: 'rollback',
-  },
-  ...{
-    10: 'quiet',
-    15: 'quiet',
-    16: 'fail',
-    18: 'recover',
-    20: 'rollback',
-    21: 'quiet',
-    25: 'quiet',
-    26: 'quiet',
-  },
-};
-
 export interface SimulationOptions {
   seed: number;
   /** What a night changes. */
   extent: Extent;
-  /** Default: every kind. */
-  events?: Readonly<Record<number, Event>>;
+  events: Events;
 }
 
 export interface Comparison {
   /** How a night is named. Default: in every way. */
   kinds?: readonly ('date' | 'moment' | 'edition')[];
-  /** Of the country profiles, each night compares one in so many, others than the night before. Default: all. */
-  oneCountryIn?: number;
+  /** Beside the rows of all indicators, each night compares one in so many answers, others than the night before. Default: all. */
+  othersOneIn?: number;
   /** Called after each night. */
   onNight?: (line: string) => void;
 }
 
 export class Simulation {
   readonly nights: Night[] = [];
+  /** Answers that were compared so far. */
+  compared = 0;
   readonly #plan: Nights;
   readonly #changes: UpstreamChanges;
   readonly #series: DdfSeries;
   readonly #extent: Extent;
-  readonly #events: Readonly<Record<number, Event>>;
+  readonly #events: Events;
   #gateway: CalledGateway | null = null;
 
-  constructor(plan: Nights, { seed, extent, events = EVENTS }: SimulationOptions) {
+  constructor(plan: Nights, { seed, extent, events }: SimulationOptions) {
     const mirror = String(plan.site.settings.PROVIDER_MIRROR);
     this.#plan = plan;
     this.#extent = extent;
@@ -100,8 +76,9 @@ export class Simulation {
       const before = await this.#servedId();
       const outcome = await this.#build();
       const night = await this.#record();
-      if (event === 'rollback') await this.#rollBack(night);
       const published = night.edition === before ? 'published nothing' : `published ${night.edition}`;
+      // An edition that was served on an earlier night stays.
+      if (event === 'rollback' && night.edition !== before) await this.#rollBack(night);
       onNight(`night ${number} (${event ?? 'figures'}): ${outcome}; ${published}`);
     }
   }
@@ -156,18 +133,18 @@ export class Simulation {
 
   /** Every answer as of a date, a moment and an edition that is not the one recorded. */
   async differences(comparison: Comparison = {}): Promise<string[]> {
-    const { kinds = ['date', 'moment', 'edition'], oneCountryIn = 1, onNight } = comparison;
+    const { kinds = ['date', 'moment', 'edition'], othersOneIn = 1, onNight } = comparison;
     const found: string[] = [];
     for (const [number, night] of this.nights.entries()) {
       const { edition, rolledBack } = night;
-      const answers = withSomeCountries(night.answers, oneCountryIn, number);
-      for (const kind of kinds) found.push(...(await this.caller.differences(answers, night[kind], edition)));
-      if (rolledBack) {
-        const { edition: id } = rolledBack;
-        const then = withSomeCountries(rolledBack.answers, oneCountryIn, number);
-        found.push(...(await this.caller.differences(then, id, id)));
-      }
-      onNight?.(`${night.date}: ${answers.size} answers compared, ${found.length} differ so far`);
+      const compare = async (recorded: Answers, asOf: string, id: string): Promise<void> => {
+        const answers = withSomeOthers(recorded, othersOneIn, number);
+        found.push(...(await this.caller.differences(answers, asOf, id)));
+        this.compared += answers.size;
+      };
+      for (const kind of kinds) await compare(night.answers, night[kind], edition);
+      if (rolledBack) await compare(rolledBack.answers, rolledBack.edition, rolledBack.edition);
+      onNight?.(`${night.date}: ${this.compared} answers compared, ${found.length} differ so far`);
     }
     return found;
   }

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backfill } from '../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { ELEVEN_NIGHTS } from './events.ts';
 import { figuresOf, replay } from './replay.ts';
 import { Simulation } from './simulation.ts';
 import { smallSite } from './sites.ts';
@@ -12,7 +13,7 @@ const EXTENT = { files: 3, figures: 6 };
 describe('eleven nights of three providers', () => {
   let simulation: Simulation;
   beforeAll(async () => {
-    simulation = new Simulation(await smallSite(), { seed: 17, extent: EXTENT });
+    simulation = new Simulation(await smallSite(), { seed: 17, extent: EXTENT, events: ELEVEN_NIGHTS });
     await simulation.run(11);
   });
   afterAll(() => simulation.remove());

@@ -24,8 +24,8 @@ interface Withdrawn {
 export interface Extent {
   files: number;
   figures: number;
-  /** Folders of the mirror that the files are in; what other providers have is read again for nothing. Default: all. */
-  folders?: number;
+  /** Whether all files are in one folder of the mirror, so that few providers are read again. */
+  oneFolder?: boolean;
 }
 
 export class UpstreamChanges {
@@ -41,8 +41,8 @@ export class UpstreamChanges {
   }
 
   /** Changes values, bounds and statuses, and withdraws and restores figures. */
-  async revise({ files, figures, folders }: Extent, time_ms: number): Promise<void> {
-    const names = await this.#filesIn(folders);
+  async revise({ files, figures, oneFolder = false }: Extent, time_ms: number): Promise<void> {
+    const names = await this.#candidates(oneFolder);
     await this.#restore(Math.ceil(figures / 3), new Set(names), time_ms);
     for (const table of await this.#pick(names, files)) {
       for (let count = 0; count < figures; count += 1) {
@@ -63,15 +63,17 @@ export class UpstreamChanges {
     await rename(join(this.#mirror, folder + AWAY), join(this.#mirror, folder));
   }
 
-  /** The files with figures, in some of the folders. */
-  async #filesIn(folders: number | undefined): Promise<string[]> {
+  /** The files that may change: all, or those of a folder with figures. */
+  async #candidates(oneFolder: boolean): Promise<string[]> {
     this.#files ??= (await readdir(this.#mirror, { recursive: true }))
       .filter((name) => FIGURE_FILE.test(name) && !OTHER_DDF.test(name))
       .sort();
-    if (folders === undefined) return this.#files;
-    const all = [...new Set(this.#files.map(folderOf))];
-    const picked = this.#random.shuffle(all).slice(0, folders);
-    return this.#files.filter((name) => picked.includes(folderOf(name)));
+    if (!oneFolder) return this.#files;
+    for (const folder of this.#random.shuffle([...new Set(this.#files.map(folderOf))])) {
+      const names = this.#files.filter((name) => folderOf(name) === folder);
+      if ((await this.#pick(names, 1)).length > 0) return names;
+    }
+    return [];
   }
 
   async #pick(names: readonly string[], count: number): Promise<FigureTable[]> {
