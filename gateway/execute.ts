@@ -330,7 +330,7 @@ async function planAsOf(
 }
 
 const decided = (planned: Planned): Plan | Unplanned =>
-  planned.kind === 'plan' ? planned : { kind: 'error', error: planned.error };
+  planned.kind === 'refused' ? { kind: 'error', error: planned.error } : planned;
 
 function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
   if (planned.kind === 'error') return ERRORS[planned.error.code].status;

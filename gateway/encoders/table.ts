@@ -17,7 +17,7 @@ export const NO_WORD = -1;
 /** A missing boolean. */
 export const NO_FLAG = 255;
 
-/** Text as indices into a list of distinct words. */
+/** Text as indices into a list of distinct words, not all of which need occur. */
 export interface TextVector {
   type: 'text';
   words: readonly string[];

@@ -122,7 +122,7 @@ async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): 
   const reading = parameterReader(operation.query)(parseQueryString(query.toString()));
   if (!reading.ok) return null;
   const planned = await operation.plan({ snapshot, path, query: reading.values });
-  return planned.kind === 'refused' ? null : planned.produce(CALLER);
+  return planned.kind === 'plan' ? planned.produce(CALLER) : null;
 }
 
 async function bodyOf(content: Content, { routes }: Snapshot): Promise<Buffer> {

@@ -1,26 +1,20 @@
-/** GET /data: raw observations of one indicator, as JSON or CSV. */
-import { z } from 'zod';
-import { indicatorId, iso3, observationRow } from '../../data/schema/records.ts';
-import { csv } from '../encoders/csv.ts';
-import type { CachedEncoder } from '../encoders/encoder.ts';
-import { json } from '../encoders/json.ts';
-import { asOf, asOfEcho } from './as-of.ts';
-import { count, credit, envelope } from './envelope.ts';
+/** GET /data: raw observations of one or several indicators. */
+import type { IndicatorAlias } from '../../data/schema/curated.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { type CachedEncoder, type Encoder, isCached } from '../encoders/encoder.ts';
+import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../encoders/registry.ts';
+import type { Table } from '../encoders/table.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import type { RowFilter } from '../snapshot/indicator-columns.ts';
+import { dataAnswer } from './data-answer.ts';
+import { type Field, USUAL_FIELDS } from './data-columns.ts';
+import { type DataQuery, dataQuery } from './data-parameters.ts';
 import { indicatorNotFound } from './indicator.ts';
-import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from './operation.ts';
-import { oneOf } from './parameters.ts';
-import { checkYears, selection } from './selection.ts';
-
-const ENCODERS: readonly CachedEncoder[] = [json, csv];
-const FORMATS = [json.name, csv.name] as const;
-
-const query = z
-  .object({
-    ...selection,
-    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: json.name }),
-    as_of: asOf().optional(),
-  })
-  .superRefine(checkYears);
+import { longBatches, longColumns } from './long-table.ts';
+import { defineOperation, type Planned, type Refused, refused, sentOnly, underAlias } from './operation.ts';
+import { rowBound } from './row-bound.ts';
+import { selectSeries } from './series-selection.ts';
+import { WideRows, wideBatches, wideColumns } from './wide-table.ts';
 
 export const data = defineOperation({
   name: 'getData',
@@ -28,57 +22,144 @@ export const data = defineOperation({
   tag: 'Data',
   summary: 'Observations',
   description:
-    'The observations of one indicator, ordered by country and year. Costs a credit per row, at least one. ' +
-    'A missing measurement is a row with null. Codes without data match nothing.',
+    'The observations of one indicator, ordered by country and year, or of several, one after the other. Costs a credit ' +
+    'per observation, at least one. A missing measurement is a row with null. Codes without data match nothing.',
   needsKey: true,
-  priceText: 'max(1, rows) credits',
+  priceText: 'max(1, rows) credits; with `layout=wide`, the rows of the long layout',
   isCacheable: false,
   pathParameters: {},
-  query,
-  answer: envelope(z.array(observationRow), {
-    count,
-    indicator: indicatorId,
-    name: z.string(),
-    unit: z.string().nullable(),
-    licence_url: z.string().nullable(),
-    ...credit,
-    countries: z.array(iso3).optional().describe('Normalised; in the order sent, each once'),
-    from: z.int().optional(),
-    to: z.int().optional(),
-    format: z.enum(FORMATS).optional(),
-    ...asOfEcho,
-  }),
+  query: dataQuery,
+  answer: dataAnswer,
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
-  async plan({
-    snapshot,
-    query: { indicator: asked, countries, from, to, format, as_of },
-  }): Promise<Planned> {
-    const { id, alias } = snapshot.editions.resolve(asked);
-    const found = snapshot.indicator(id);
-    const item = found instanceof Promise ? await found : found;
-    if (!item) return indicatorNotFound(asked);
-    const { record: indicator } = item;
-    if (indicator.access_tier === 'display') return refused('export_restricted');
-    const rows = await snapshot.observations.select(id, { countries: countries?.toSorted(), from, to });
-    const meta = {
-      generated_at: snapshot.generatedAt,
-      count: rows.count,
-      indicator: id,
-      name: indicator.name,
-      unit: indicator.unit,
-      licence: indicator.licence,
-      licence_url: indicator.licence_url,
-      attribution: indicator.attribution,
-      ...sentOnly({ countries, from, to, format, as_of: as_of?.sent }),
-    };
-    const content: Content = {
-      kind: 'observations',
-      table: { indicator, rows, meta },
-      encoder: ENCODERS.find(({ name }) => name === format) ?? json,
-    };
-    const price = Math.max(1, rows.count);
-    return underAlias({ kind: 'plan', price, rows: rows.count, produce: () => content }, alias);
+  async plan({ snapshot, query }): Promise<Planned> {
+    const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+    const { countries, from, to } = query;
+    const filter = { countries: countries?.toSorted(), from, to };
+    if (query.indicators === undefined) {
+      const found = await findOpen(snapshot, query.indicator ?? '');
+      if ('kind' in found) return found;
+      const { record, alias } = found;
+      const planned =
+        isCached(encoder) && isUsual(query)
+          ? planUsual(snapshot, record, encoder, query, filter)
+          : planTable(snapshot, [record], encoder, query, filter);
+      return underAlias(await planned, alias);
+    }
+    const found = await findAll(snapshot, query.indicators);
+    if ('kind' in found) return found;
+    return underAlias(await planTable(snapshot, found.records, encoder, query, filter), found.alias);
   },
+});
+
+interface Found {
+  record: IndicatorRecord;
+  alias: IndicatorAlias | null;
+}
+
+/** An indicator whose figures may be exported. */
+async function findOpen(snapshot: Edition, asked: string): Promise<Found | Refused> {
+  const { id, alias } = snapshot.editions.resolve(asked);
+  const found = snapshot.indicator(id);
+  const item = found instanceof Promise ? await found : found;
+  if (!item) return indicatorNotFound(asked);
+  if (item.record.access_tier === 'display') return refused('export_restricted');
+  return { record: item.record, alias };
+}
+
+/** Each once, also where a former id and that of today were sent. The first former id is told of. */
+async function findAll(
+  snapshot: Edition,
+  ids: readonly string[],
+): Promise<{ records: IndicatorRecord[]; alias: IndicatorAlias | null } | Refused> {
+  const records = new Map<string, IndicatorRecord>();
+  let first: IndicatorAlias | null = null;
+  for (const id of ids) {
+    const found = await findOpen(snapshot, id);
+    if ('kind' in found)
+      return found.error.code === 'export_restricted'
+        ? refused('export_restricted', `The provider's licence lets '${id}' be shown but not exported.`)
+        : found;
+    records.set(found.record.id, found.record);
+    first ??= found.alias;
+  }
+  return { records: [...records.values()], alias: first };
+}
+
+/** Whether the rows have the usual columns and none is left out: then their text is kept. */
+const isUsual = ({ fields, layout, latest, missing }: DataQuery): boolean =>
+  fields === undefined && layout !== 'wide' && latest === undefined && missing !== 'omit';
+
+async function planUsual(
+  snapshot: Edition,
+  indicator: IndicatorRecord,
+  encoder: CachedEncoder,
+  query: DataQuery,
+  filter: RowFilter,
+): Promise<Planned> {
+  const rows = await snapshot.observations.select(indicator.id, filter);
+  const meta = metaOf(snapshot, rows.count, creditOf(indicator), query);
+  return {
+    kind: 'plan',
+    price: Math.max(1, rows.count),
+    rows: rows.count,
+    produce: () => ({ kind: 'observations', table: { indicator, rows, meta }, encoder }),
+  };
+}
+
+async function planTable(
+  snapshot: Edition,
+  indicators: readonly IndicatorRecord[],
+  encoder: Encoder,
+  query: DataQuery,
+  filter: RowFilter,
+): Promise<Planned> {
+  const isWide = query.layout === 'wide';
+  const wideRows = new WideRows();
+  const asked = { filter, omission: { latest: query.latest, missing: query.missing === 'omit' } };
+  const selection = await selectSeries(snapshot, indicators, asked, (rows) => {
+    if (isWide) wideRows.add(rows);
+  });
+  const tooMany = rowBound(selection.rows, encoder);
+  if (tooMany !== null) return tooMany;
+  const count = isWide ? wideRows.count : selection.rows;
+  const [only] = query.indicators === undefined ? indicators : [];
+  const about = only === undefined ? { indicators: indicators.map(listedCredit) } : creditOf(only);
+  const fields = query.fields ?? usualFields(query, encoder);
+  const table: Table = {
+    columns: isWide ? wideColumns(indicators) : longColumns(fields),
+    rows: count,
+    batches: () =>
+      isWide ? wideBatches(selection, wideRows) : longBatches(snapshot, fields, selection, asked),
+    indicators,
+    meta: metaOf(snapshot, count, about, query),
+    edition: snapshot.id,
+    name: only?.id ?? 'almanac-data',
+  };
+  const price = Math.max(1, selection.rows);
+  return { kind: 'plan', price, rows: count, produce: () => ({ kind: 'table', table, encoder }) };
+}
+
+const usualFields = ({ indicators }: DataQuery, { namesIndicator }: Encoder): readonly Field[] =>
+  indicators !== undefined || namesIndicator ? ['indicator', ...USUAL_FIELDS] : USUAL_FIELDS;
+
+const creditOf = ({ id: indicator, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
+  ...{ indicator, name, unit, licence, licence_url, attribution },
+});
+
+const listedCredit = ({ id, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
+  ...{ id, name, unit, licence, licence_url, attribution },
+});
+
+const metaOf = (
+  { generatedAt }: Edition,
+  count: number,
+  about: Record<string, unknown>,
+  { countries, from, to, fields, layout, latest, missing, format, as_of }: DataQuery,
+): Record<string, unknown> => ({
+  generated_at: generatedAt,
+  count,
+  ...about,
+  ...sentOnly({ countries, from, to, fields, layout, latest, missing, format, as_of: as_of?.sent }),
 });

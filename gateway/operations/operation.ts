@@ -11,6 +11,7 @@ import type { CachedEncoder, Encoder } from '../encoders/encoder.ts';
 import type { IndicatorRows, Table } from '../encoders/table.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
 import type { Edition, EditionQuery } from '../snapshot/edition.ts';
+import type { ValidationDetail } from './validation.ts';
 
 /** What an operation may know of its caller. */
 export interface Caller {
@@ -54,7 +55,13 @@ export interface Refused {
   error: ApiError;
 }
 
-export type Planned = Plan | Refused;
+/** Refused because the parameters together ask for what no answer can hold. */
+export interface Invalid {
+  kind: 'invalid';
+  detail: ValidationDetail[];
+}
+
+export type Planned = Plan | Refused | Invalid;
 
 /** The edition that a call asks for. */
 export interface AsOf {
@@ -130,7 +137,7 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
 
 /** The plan, naming the former id by which the indicator was asked for. */
 export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
-  if (alias === null || planned.kind === 'refused') return planned;
+  if (alias === null || planned.kind !== 'plan') return planned;
   return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), alias }) };
 }
 

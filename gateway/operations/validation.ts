@@ -29,6 +29,7 @@ const MESSAGES = {
   string_too_long: ({ max_length }) => `String should have at most ${max_length} characters`,
   string_unicode: () => 'Input should be valid percent-encoded UTF-8',
   too_long: ({ max_length }) => `List should have at most ${max_length} items`,
+  too_many_rows: ({ max_rows, advice }) => `Answer should have at most ${max_rows} rows: ${advice}`,
   value_error: ({ error }) => `Value error, ${error}`,
 } as const satisfies Record<string, (ctx: Record<string, unknown>) => string>;
 

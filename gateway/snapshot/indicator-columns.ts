@@ -133,9 +133,9 @@ const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
 const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
 
 /** Keeps a caller's year within the column's type; no series has years outside it. */
-const YEAR_MIN = -2_147_483_648;
-const YEAR_MAX = 2_147_483_647;
-const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), YEAR_MAX);
+export const YEAR_MIN = -2_147_483_648;
+export const YEAR_MAX = 2_147_483_647;
+export const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), YEAR_MAX);
 const YEAR_TYPES = { from: INTEGER, to: INTEGER };
 const FILTER_TYPES = { ...YEAR_TYPES, countries: LIST(VARCHAR) };
 

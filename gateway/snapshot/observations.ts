@@ -17,8 +17,10 @@ import {
   readAllColumns,
   readFilteredColumns,
 } from './indicator-columns.ts';
+import { type Detail, type DetailFilter, readDetails } from './observation-details.ts';
 import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
+import { type Omission, type SelectedRows, selectRows } from './selected-rows.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
 
 /** How an encoder writes a row. Text is cached by the format's name and must be ASCII. */
@@ -114,6 +116,10 @@ export class ObservationCache {
     return this.#hot.getOrMake(file.key, readAll, keep);
   }
 
+  readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
+    return readDetails(this.#queries, path, filter);
+  }
+
   /** Forgets what was read from a file. */
   forget({ sha256 }: FileRef): void {
     this.#hot.deleteAll(sha256);
@@ -200,6 +206,18 @@ export class Observations {
     const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
     const found = this.#cache.find(file, this.#files, filter);
     return (found instanceof Promise ? await found : found).columns;
+  }
+
+  /** The rows of one indicator that pass and are not left out. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async selectRows(indicator: string, asked: RowFilter, omission: Omission): Promise<SelectedRows> {
+    const filter = this.#countries === null ? asked : withCountries(asked, this.#countries);
+    return selectRows(await this.columns(indicator, filter), filter, omission);
+  }
+
+  /** What rows have besides figures and rank. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async details(indicator: string, filter: DetailFilter): Promise<Detail[]> {
+    const { name } = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    return this.#files.use([name], ([path = '']) => this.#cache.readDetails(path, filter));
   }
 
   async #locate(indicator: string): Promise<IndicatorFile> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FORMATS } from '../../gateway/encoders/registry.ts';
 import { HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
 import { rankRows } from './fixture-ranks.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
@@ -210,7 +211,11 @@ describe('refusals, all free of charge', () => {
       'format unknown',
       `${LIFE}&format=xml`,
       422,
-      { loc: ['query', 'format'], type: 'literal_error', ctx: { expected: "'json' or 'csv'" } },
+      {
+        loc: ['query', 'format'],
+        type: 'literal_error',
+        ctx: { expected: FORMATS.map((name) => `'${name}'`).join(' or ') },
+      },
     ],
     ['format in upper case', `${LIFE}&format=CSV`, 422, { loc: ['query', 'format'] }],
   ];

@@ -37,7 +37,7 @@ async function ask(store: SnapshotStore, claims: readonly string[]): Promise<Row
   const reading = read(parseQueryString(query));
   if (!snapshot || !reading.ok) throw new Error(`no answer to ${query}`);
   const planned = await verify.plan({ snapshot, path: {}, query: reading.values });
-  if (planned.kind === 'refused') throw new Error(`refused: ${planned.error.code}`);
+  if (planned.kind !== 'plan') throw new Error(`not planned: ${planned.kind}`);
   const content: Content = await planned.produce(null);
   if (content.kind !== 'document') throw new Error('no document');
   return JSON.parse(content.json.toString()).data;

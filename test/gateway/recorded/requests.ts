@@ -98,7 +98,7 @@ function pricedPaths(subject: Subject): string[] {
     ].flatMap((query) =>
       ['', '&format=json', '&format=csv'].map((format) => `/data?indicator=${indicator}&${query}${format}`),
     ),
-    ...['countries=ZZZ', `from=${to}&to=${from - 1}`, 'from=x', 'countries=', 'format=xml'].map(
+    ...['countries=ZZZ', `from=${to}&to=${from - 1}`, 'from=x', 'countries=', 'to=x'].map(
       (query) => `/data?indicator=${indicator}&${query}`,
     ),
     ...['/data', '/data?indicator=none.such', `/data?indicator=${displayOnly ?? 'none.such'}`],

@@ -1,0 +1,51 @@
+/** The rows of the series that a call asks for: counted first, so that their price is known, and loaded when written. */
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import type { RowFilter } from '../snapshot/indicator-columns.ts';
+import type { Omission, SelectedRows } from '../snapshot/selected-rows.ts';
+import { ROWS_MAX } from './row-bound.ts';
+
+/** What is counted is kept for writing as long as all of it is small; the rest is read again, series by series. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+
+export interface Asked {
+  filter: RowFilter;
+  omission: Omission;
+}
+
+export interface SelectedSeries {
+  record: IndicatorRecord;
+  rows: number;
+  /** All rows, or at least those of some countries. */
+  load(countries?: readonly string[]): SelectedRows | Promise<SelectedRows>;
+}
+
+export interface SeriesSelection {
+  series: readonly SelectedSeries[];
+  /** Of all series; beyond `ROWS_MAX` the count stops. */
+  rows: number;
+}
+
+/** @param look is shown the rows of each series once. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function selectSeries(
+  { observations }: Edition,
+  records: readonly IndicatorRecord[],
+  { filter, omission }: Asked,
+  look: (rows: SelectedRows) => void,
+): Promise<SeriesSelection> {
+  const series: SelectedSeries[] = [];
+  let rows = 0;
+  let keptBytes = 0;
+  for (const record of records) {
+    const selected = await observations.selectRows(record.id, filter, omission);
+    rows += selected.at.length;
+    if (rows > ROWS_MAX) break;
+    look(selected);
+    keptBytes += selected.held.bytes;
+    const again = (countries = filter.countries) =>
+      observations.selectRows(record.id, { ...filter, countries }, omission);
+    const load = keptBytes <= KEPT_BYTES ? () => selected : again;
+    series.push({ record, rows: selected.at.length, load });
+  }
+  return { series, rows };
+}
