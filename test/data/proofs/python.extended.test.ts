@@ -32,6 +32,8 @@ import { evidenceOfGrowth, GENUINE, GROWN } from './vectors.ts';
 const INDICATORS = 10;
 /** Receipts per run of the verifier. */
 const AT_ONCE = 5_000;
+/** A limit for what hangs: tens of thousands of receipts take a busy machine minutes. */
+const VERIFIED_WITHIN_MS = 600_000;
 const [KEY, STRANGER] = ['almanac.example/log', 'almanac.example/log'].map((name) =>
   generateSigningKey(name),
 );
@@ -128,18 +130,21 @@ describe('the verifier in Python', () => {
     }
   });
 
-  it('accepts every value of ten indicators, and that the log extends an earlier one', () => {
+  it('accepts every value of ten indicators', { timeout: VERIFIED_WITHIN_MS }, () => {
     expect(receipts.size).toBe(INDICATORS);
-    const shared = {
-      keys: JSON.stringify(log.keys),
-      since: log.earlier,
-      consistency: JSON.stringify(log.consistency),
-    };
+    const keys = JSON.stringify(log.keys);
     const all = [...receipts.values()].flat();
     expect(all.length).toBeGreaterThan(10_000);
     for (let at = 0; at < all.length; at += AT_ONCE) {
-      const some = all.slice(at, at + AT_ONCE).map((one) => ({ receipt: JSON.stringify(one), ...shared }));
+      const some = all.slice(at, at + AT_ONCE).map((one) => ({ receipt: JSON.stringify(one), keys }));
       expect(new Set(verifyInPython(some))).toEqual(new Set(['accepted']));
+    }
+  });
+
+  it('accepts their unusual forms, and that the log extends an earlier one', () => {
+    for (const list of receipts.values()) {
+      const cases = Object.values(sound(genuine(list[0] ?? expect.fail('no rows'))));
+      expect(new Set(verifyInPython(cases))).toEqual(new Set(['accepted']));
     }
   });
 
