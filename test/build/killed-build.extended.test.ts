@@ -1,15 +1,10 @@
 /** A build killed at any point leaves the old snapshot serving, and the next build works. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expireLock } from '../expire-lock.ts';
+import { type Kill, runBuild } from './build-child.ts';
 import { checkStoredState } from './stored-state.ts';
 import { type Series, World } from './world.ts';
 
-const CHILD = fileURLToPath(new URL('build-process.ts', import.meta.url));
 const series = (edition: number): Record<string, Series> => ({
   one: {
     cells: [
@@ -41,19 +36,7 @@ describe('a killed build', () => {
     await world.publish('atlas', series(edition));
   }
 
-  /** Ingests and builds in a child process. Returns its exit and its output lines. */
-  async function run(kill: { line?: number; after_ms?: number; before?: string } = {}) {
-    const { line = '', before = '' } = kill;
-    const args = [CHILD, world.directory, String(world.clock), String(line), before];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const output = text(child.stdout);
-    const timer = kill.after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), kill.after_ms);
-    const [code, signal] = await once(child, 'close');
-    if (timer) clearTimeout(timer);
-    for (const lock of [world.lake('atlas').lockFile, world.snapshots.lockFile]) await expireLock(lock);
-    // Ignore a line that the kill cut off.
-    return { code, signal, lines: (await output).split('\n').slice(0, -1) };
-  }
+  const run = (kill: Kill = {}) => runBuild(world, 'build', kill);
 
   /** Everything that the log names is there, and the served snapshot stands in it. */
   async function expectIntact(): Promise<void> {
@@ -99,10 +82,10 @@ describe('a killed build', () => {
   });
 
   it.each([
-    ['the first object', 'objects/'],
-    ['the manifest', 'editions/'],
-    ['the log', 'log.json'],
-    ['the pointer', 'current'],
+    ['the first object', 'snapshots/objects/'],
+    ['the manifest', 'snapshots/editions/'],
+    ['the log', 'snapshots/log.json'],
+    ['the pointer', 'snapshots/current'],
   ])('just before %s, leaves the old snapshot serving and the next build working', async (_, before) => {
     await publishEdition();
     const served = await world.snapshots.currentId();
@@ -112,7 +95,7 @@ describe('a killed build', () => {
     expect(await world.snapshots.currentId()).toBe(served);
     const { editions: left } = await world.snapshots.log();
     expect(left.slice(0, earlier.length)).toEqual(earlier);
-    expect(left.length - earlier.length).toBe(before === 'current' ? 1 : 0);
+    expect(left.length - earlier.length).toBe(before === 'snapshots/current' ? 1 : 0);
     // The same night again: what was never served is not the base of what follows.
     world.clock += 60_000;
     expect(await run()).toMatchObject({ code: 0, signal: null });
