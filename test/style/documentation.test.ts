@@ -74,6 +74,16 @@ describe('documentation', () => {
     expect(links.filter(({ target }) => !existsSync(join(ROOT, target)))).toEqual([]);
   });
 
+  it('names tests that exist for each fault of publication', () => {
+    const [, , ...rows] = block('publication-faults').content.split('\n');
+    const missing = rows.flatMap((row) => {
+      const named = [...row.matchAll(/\]\(\.\.\/(test\/[^)]+)\): "([^"]+)"/g)];
+      const absent = named.filter(([, path = '', title = '']) => !read(path).includes(title));
+      return named.length === 0 ? [row] : absent.map(([test]) => test);
+    });
+    expect(missing).toEqual([]);
+  });
+
   it('links to headings that exist', () => {
     const broken = links.filter(
       ({ target, anchor }) =>
