@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { tellStory } from './edition-story.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
@@ -265,6 +266,19 @@ describe('a former id', () => {
       verdict: 'superseded',
       earlier: { superseded_by: story.served[1] },
     });
+  });
+
+  test('has the receipts of the id of today, which name the id that the edition had', async () => {
+    const keys = parseKeys((await service.get('/.well-known/almanac-keys.json')).text);
+    for (const [night, id] of story.served.entries()) {
+      const path = `/v1/receipts?indicator=atlas.cows&country=FRA&year=2000&as_of=${id}`;
+      const [former, today] = [await ask(path), await ask(path.replace('cows', 'cattle'))];
+      expect([former.status, former.text]).toEqual([200, today.text]);
+      expect(former.headers.deprecation).toBe(`@${Date.UTC(2026, 10, 24) / 1000}`);
+      const { descriptor, edition } = verifyReceipt(former.text, keys);
+      const held = night < 3 ? 'atlas.cows' : 'atlas.cattle';
+      expect([descriptor.indicator, edition.edition]).toEqual([held, id]);
+    }
   });
 
   test('has no sunset until one is decided, and answers no more after it', async () => {

@@ -1,15 +1,12 @@
 /** Editions that the build made, pushed and followed: every question about every one of them has the same answer. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { push } from '../../../build/publish/push.ts';
 import { DirectoryTarget } from '../../../build/publish/push-directory.ts';
-import { editionLeaf } from '../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
-import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
-import { parseKey } from '../../../data/proofs/verify-receipt.ts';
+import { parseKeys } from '../../../data/proofs/verify-receipt.ts';
 import { OriginFollower } from '../../../gateway/origin/follower.ts';
 import { ObjectCache } from '../../../gateway/origin/object-cache.ts';
 import { ObjectFetcher } from '../../../gateway/origin/object-fetcher.ts';
@@ -18,7 +15,6 @@ import { HttpOrigin } from '../../http-origin.ts';
 import { type Story, tellStory } from '../edition-story.ts';
 import { codeOf, Service } from '../service.ts';
 
-const KEY = parseSigningKey(generateSigningKey('almanac.test'));
 const INDICATORS = ['atlas.cattle', 'atlas.goats', 'atlas.ewes', 'atlas.lamas'];
 
 let story: Story;
@@ -34,10 +30,7 @@ const started: Service[] = [];
 beforeAll(async () => {
   story = await tellStory();
   const { SNAPSHOT_DIR, SNAPSHOT_KEEP } = story.world.settings;
-  const { editions } = await story.world.snapshots.log();
-  const { root } = MerkleTree.of(editions.map(editionLeaf));
-  const checkpoint = signCheckpoint(KEY, { size: editions.length, root });
-  await writeFile(join(SNAPSHOT_DIR, 'log.json'), JSON.stringify({ editions, checkpoint }));
+  const keys = parseKeys(await readFile(join(SNAPSHOT_DIR, 'keys.json'), 'utf8'));
   [target, mirror] = [
     await mkdtemp(join(tmpdir(), 'alm-target-')),
     await mkdtemp(join(tmpdir(), 'alm-mirror-')),
@@ -47,7 +40,7 @@ beforeAll(async () => {
   client = new OriginClient({ url: origin.url });
   fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
   follower = new OriginFollower({
-    ...{ directory: mirror, client, fetcher, keys: [parseKey(KEY.publicKey)], pollMs: 60_000 },
+    ...{ directory: mirror, client, fetcher, keys, pollMs: 60_000 },
     cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
     ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
   });
