@@ -77,9 +77,10 @@ const withholdStep: RunStep = async (context, { provider, indicator, reason }) =
   }
   const { settings, now } = context;
   const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
-  await decideToWithhold(storage, subject, reason, now());
+  const withholding = { storage, signer: new LogSigner(settings, storage), now_ms: now() };
+  await decideToWithhold(withholding, subject, reason);
   const { snapshot } = await buildSnapshot(context);
-  const deletion = await deleteWithheld(storage, settings.SNAPSHOT_KEEP);
+  const deletion = await deleteWithheld(withholding, settings.SNAPSHOT_KEEP);
   const { objects, bytes, snapshots } = deletion;
   const lines = [
     `published ${snapshot} without ${subject}`,

@@ -11,6 +11,8 @@ import {
   type SigningKey,
   signCheckpoint,
 } from '../data/proofs/signing-key.ts';
+import { signWithheld } from '../data/proofs/withheld-note.ts';
+import { WITHHELD, type WithheldRecord } from '../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   type FileList,
@@ -95,6 +97,12 @@ export class EditionDirectory {
     const { root } = MerkleTree.of(editions.map(editionLeaf));
     const checkpoint = signCheckpoint(key, { size: editions.length, root });
     await this.write(PUBLICATION_LOG, JSON.stringify({ editions, checkpoint }));
+  }
+
+  /** Writes `withheld.json`, signed by this or another key. */
+  async withhold(content: WithheldRecord, signed_at: string, key = this.key): Promise<void> {
+    const note = signWithheld(key, JSON.parse(JSON.stringify(content)), signed_at);
+    await this.write(WITHHELD, JSON.stringify({ ...content, note }));
   }
 
   async current(): Promise<string | null> {

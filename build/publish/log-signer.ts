@@ -1,5 +1,5 @@
 /**
- * Signs the log of editions. The private key lies outside SNAPSHOT_DIR: only the builder has it.
+ * Signs the log of editions, and what is withheld. The private key lies outside SNAPSHOT_DIR: only the builder has it.
  *
  * It never signs two logs that contradict each other. The last signed head is remembered beside the key, and a log that
  * does not extend it is refused: it was restored from a copy that lacks signed editions. The head is written after the
@@ -17,9 +17,12 @@ import {
   signCheckpoint,
 } from '../../data/proofs/signing-key.ts';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
+import { signWithheld } from '../../data/proofs/withheld-note.ts';
 import { replaceFile, syncDirectory, writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { signingTime, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/schema/proofs.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
@@ -71,16 +74,35 @@ export class LogSigner {
     );
   }
 
-  /** Publishes a log: keys, log, then the memory of its head. @throws {CommandError} instead of a fork */
+  /** Publishes a log: keys, what is withheld under the same key, log, then the memory of its head. @throws {CommandError} instead of a fork */
   readonly commit = async (editions: readonly LogEntry[]): Promise<void> => {
     await this.assertExtends(editions);
     const published = await this.#published();
     const key = await this.#key(published);
     await this.#publishKeys(published, key, editions.length);
+    await this.#renewWithheld(key);
     const checkpoint = signCheckpoint(key, treeOf(editions));
     await this.#storage.writeLog({ editions: [...editions], checkpoint });
     await replaceFile(this.#headFile, checkpoint);
   };
+
+  /** Signs what is withheld, later than what was signed before, and writes it. */
+  async writeWithheld(record: WithheldRecord, now_ms: number): Promise<void> {
+    const key = await this.#key(await this.#published());
+    const before = signingTime(await this.#storage.withheld());
+    const least_ms = before === null ? 0 : Date.parse(before) + 1_000;
+    const signed_at = formatTimestamp(Math.max(now_ms, least_ms));
+    await this.#storage.writeWithheld(signed(record, key, signed_at));
+  }
+
+  /** Signs what is withheld by the key in use, where another one or none has signed it. */
+  async #renewWithheld(key: SigningKey): Promise<void> {
+    const record = await this.#storage.withheld();
+    const signed_at = signingTime(record) ?? record.decisions.at(-1)?.withheld_at;
+    if (signed_at === undefined) return;
+    const renewed = signed(record, key, signed_at);
+    if (renewed.note !== record.note) await this.#storage.writeWithheld(renewed);
+  }
 
   /**
    * Makes a new key of the same name, with which the next publication signs.
@@ -143,6 +165,10 @@ export class LogSigner {
     const list: PublishedKeys = { origin: name, keys };
     await replaceFile(join(this.#storage.directory, PUBLISHED_KEYS), JSON.stringify(list));
   }
+}
+
+function signed({ note: _, ...content }: WithheldRecord, key: SigningKey, signed_at: string): WithheldRecord {
+  return { ...content, note: signWithheld(key, JSON.parse(JSON.stringify(content)), signed_at) };
 }
 
 function whenAbsent(error: unknown): null {

@@ -11,6 +11,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
+import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import type { PushTarget } from './push-target.ts';
@@ -21,7 +22,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const ATTEMPTS = 5;
 
 /** Files that are replaced; all others never change. */
-const REPLACED: ReadonlySet<string> = new Set([CURRENT_POINTER, PUBLICATION_LOG]);
+const REPLACED: ReadonlySet<string> = new Set([CURRENT_POINTER, PUBLICATION_LOG, WITHHELD]);
 
 export interface S3Location {
   /** Null for AWS. */

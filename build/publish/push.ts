@@ -1,7 +1,7 @@
 /**
  * Copies published snapshots to an origin that gateways follow: a directory or a bucket.
  *
- * The order is that of a publication: objects that the target lacks, manifests, log, pointer. What is interrupted leaves
+ * The order is that of a publication: objects that the target lacks, manifests, what is withheld, log, pointer. What is interrupted leaves
  * the target as it was but for objects and manifests that nothing names yet; a repeated push goes on from there.
  */
 import { hash } from 'node:crypto';
@@ -9,6 +9,13 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { editionLeaf } from '../../data/proofs/leaves.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import {
+  NOTHING_WITHHELD,
+  parseWithheld,
+  signingTime,
+  WITHHELD,
+  type WithheldRecord,
+} from '../../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -59,6 +66,9 @@ export async function push(
     throw new CommandError(`the served snapshot ${edition} is not in the log`);
   }
   await refuseOtherLog(target, editions);
+  const withheldText = await readFile(join(storage.directory, WITHHELD)).catch(() => null);
+  const withheld = withheldText === null ? NOTHING_WITHHELD : parseWithheld(withheldText.toString());
+  await refuseEarlierWithheld(target, withheld);
   const needed = await neededObjects(storage, keep);
   const { prerendered } = await storage.manifest(edition);
   needed.set(prerendered.sha256, `the list of prerendered files of ${edition}`);
@@ -73,6 +83,9 @@ export async function push(
     uploaded.bytes += content.length;
   });
   const manifests = await pushManifests(storage, target, editions, signal);
+  // Gateways refuse one without signature. The next publication signs it.
+  if (withheldText !== null && withheld.note !== undefined)
+    await writeIfDifferent(target, WITHHELD, withheldText);
   await writeIfDifferent(target, PUBLICATION_LOG, logText);
   await writeIfDifferent(target, CURRENT_POINTER, Buffer.from(edition));
   const removed = removeOthers ? await removeOther(target, held.keys(), needed) : 0;
@@ -93,6 +106,16 @@ async function refuseOtherLog(target: PushTarget, editions: readonly LogEntry[])
   if (isExtended) return;
   throw new CommandError(
     `${target.name} holds another log: its ${there.length} editions are not the first of the ${editions.length} here`,
+  );
+}
+
+/** Gateways take no withholding back, so an earlier record must not replace the target's. */
+async function refuseEarlierWithheld(target: PushTarget, here: WithheldRecord): Promise<void> {
+  const text = await target.read(WITHHELD);
+  const there = text === null ? null : signingTime(parseWithheld(text.toString()));
+  if (there === null || there <= (signingTime(here) ?? '')) return;
+  throw new CommandError(
+    `${target.name} holds a ${WITHHELD} of ${there}, which is newer than the one here: repeat withhold`,
   );
 }
 

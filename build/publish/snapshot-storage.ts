@@ -11,7 +11,12 @@ import { dirname, join } from 'node:path';
 import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { unpackJson } from '../../data/runtime/kept-json.ts';
-import { readWithheld, type WithheldRecord, withReplacedLists } from '../../data/runtime/withheld.ts';
+import {
+  readWithheld,
+  WITHHELD,
+  type WithheldRecord,
+  withReplacedLists,
+} from '../../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -294,6 +299,10 @@ export class SnapshotStorage {
 
   async writeLog(log: PublicationLog): Promise<void> {
     await replaceFile(join(this.directory, PUBLICATION_LOG), JSON.stringify(log));
+  }
+
+  async writeWithheld(record: WithheldRecord): Promise<void> {
+    await replaceFile(join(this.directory, WITHHELD), JSON.stringify(record));
   }
 
   /** Serves a snapshot that is in the log. */

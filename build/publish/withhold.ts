@@ -11,17 +11,18 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
-import { replaceFile, syncFiles } from '../../data/runtime/durable-files.ts';
+import { syncFiles } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { packJson } from '../../data/runtime/kept-json.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
-import { isWithheld, WITHHELD, type WithheldRecord } from '../../data/runtime/withheld.ts';
+import { isWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { ADDITION_WORDS } from '../../data/schema/additions.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type FileList, type FileRef, LATEST_FOLDER } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import type { LogSigner } from './log-signer.ts';
 import { findGarbage, removeObjects } from './retention.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 import { firstNamed } from './verify.ts';
@@ -43,12 +44,18 @@ export function withoutWithheld(curated: Curated, { decisions }: WithheldRecord)
   return { ...curated, providers: new Map(providers), withheld };
 }
 
+/** Where series are withheld. */
+export interface Withholding {
+  storage: SnapshotStorage;
+  signer: LogSigner;
+  now_ms: number;
+}
+
 /** Records the decision. @throws {CommandError} when no snapshot has such a series. */
 export async function decideToWithhold(
-  storage: SnapshotStorage,
+  { storage, signer, now_ms }: Withholding,
   subject: string,
   reason: string,
-  now_ms: number,
 ): Promise<void> {
   const lock = await acquireLock(storage.lockFile, 'the snapshot');
   try {
@@ -59,7 +66,7 @@ export async function decideToWithhold(
     const published = await publishedSeries(storage);
     if (![...published].some((id) => isWithheld({ ...record, decisions: [decision] }, id)))
       throw new CommandError(`no snapshot has a series of ${subject}`);
-    await replaceFile(join(storage.directory, WITHHELD), JSON.stringify(decided));
+    await signer.writeWithheld(decided, now_ms);
   } finally {
     await lock.release();
   }
@@ -88,7 +95,10 @@ export interface Deletion {
  * have left redacted copies.
  * @throws {CommandError} while the served snapshot has a withheld series.
  */
-export async function deleteWithheld(storage: SnapshotStorage, keep: number): Promise<Deletion> {
+export async function deleteWithheld(
+  { storage, signer, now_ms }: Withholding,
+  keep: number,
+): Promise<Deletion> {
   const lock = await acquireLock(storage.lockFile, 'the snapshot');
   try {
     await storage.clean();
@@ -102,7 +112,7 @@ export async function deleteWithheld(storage: SnapshotStorage, keep: number): Pr
       const duck = await DuckSession.open({ scratch: join(directory, '.scratch'), memoryMb: MEMORY_MB });
       try {
         const redacted = await new Redaction(storage, record, duck, directory).run();
-        await replaceFile(join(storage.directory, WITHHELD), JSON.stringify(redacted));
+        await signer.writeWithheld(redacted, now_ms);
       } finally {
         await duck.close();
         await rm(directory, { recursive: true, force: true });

@@ -45,8 +45,11 @@ export function parseSigningKey(text: string): SigningKey {
 }
 
 /** Signs the head of the log: a C2SP checkpoint. */
-export function signCheckpoint(key: SigningKey, { size, root }: Head): string {
-  const text = `${key.name}\n${size}\n${root.toString('base64')}\n`;
+export const signCheckpoint = (key: SigningKey, { size, root }: Head): string =>
+  signNote(key, `${key.name}\n${size}\n${root.toString('base64')}\n`);
+
+/** Signs a text, which ends with a newline: a C2SP signed note. */
+export function signNote(key: SigningKey, text: string): string {
   const signature = Buffer.concat([
     Buffer.from(key.id, 'hex'),
     sign(null, Buffer.from(text), key.privateKey),

@@ -262,6 +262,23 @@ export function parseKeys(text: string): LogKey[] {
   });
 }
 
+/** Verifies every signature of a text by one of `keys`. @param what names it in messages. @returns the ids of the keys */
+export function signersOf(what: string, text: string, lines: string, keys: readonly LogKey[]): string[] {
+  const signedBy: string[] = [];
+  for (const line of lines.slice(0, -1).split('\n')) {
+    const [, name, signature64 = ''] = line.split(' ');
+    const bytes = decodeBase64(signature64);
+    demand(bytes !== null && bytes.length > 4, `A signature of ${what} is not in base64.`);
+    const id = bytes.toString('hex', 0, 4);
+    const key = keys.find((one) => one.name === name && one.id === id);
+    if (!key) continue;
+    const isValid = isSignedBy(key, text, bytes.subarray(4));
+    demand(isValid, `The signature of ${what} by the key ${id} is wrong.`);
+    signedBy.push(id);
+  }
+  return signedBy;
+}
+
 /**
  * Reads a checkpoint, and verifies every signature by one of `keys` that counts.
  * @param keys null: no signature is verified
@@ -275,18 +292,7 @@ export function readCheckpoint(note: string, keys: readonly LogKey[] | null): Ch
   const counting = (keys ?? []).filter(
     ({ name, from, to }) => name === origin && from <= head.size && head.size <= (to ?? Infinity),
   );
-  const signedBy: string[] = [];
-  for (const line of lines.slice(0, -1).split('\n')) {
-    const [, name, signature64 = ''] = line.split(' ');
-    const bytes = decodeBase64(signature64);
-    demand(bytes !== null && bytes.length > 4, 'A signature of the checkpoint is not in base64.');
-    const id = bytes.toString('hex', 0, 4);
-    const key = counting.find((one) => one.name === name && one.id === id);
-    if (!key) continue;
-    const isValid = isSignedBy(key, text, bytes.subarray(4));
-    demand(isValid, `The signature of the checkpoint by the key ${id} is wrong.`);
-    signedBy.push(id);
-  }
+  const signedBy = signersOf('the checkpoint', text, lines, counting);
   const isSigned = keys === null || signedBy.length > 0;
   demand(isSigned, `No known key has signed the checkpoint for ${size} editions of ${origin}.`);
   return { ...head, signedBy };

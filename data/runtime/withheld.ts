@@ -4,10 +4,14 @@
  * Manifests and the lists that they name never change, because the log holds their hashes. So a list that named withheld
  * files is read as another one: it lacks them, and names redacted copies of the files that held figures of several series.
  * The roots of withheld series stay in `proofs/<provider>.json`: every proof of another figure still verifies.
+ *
+ * It is signed by the key of the log, so that gateways that follow an origin can tell what the builder withheld.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Json } from '../proofs/verify-receipt.ts';
+import { readWithheldNote, withheldHash } from '../proofs/withheld-note.ts';
 import { indicatorId, timestamp } from '../schema/records.ts';
 import { fileRef, type Manifest, providerOf, snapshotId } from '../schema/snapshot.ts';
 
@@ -26,10 +30,25 @@ const withheldRecord = z.object({
   tombstones: z.array(z.object({ snapshot: snapshotId, indicator: indicatorId })),
   /** What is read in place of a list, by its hash. */
   lists: z.record(z.string(), fileRef),
+  /** Signs the other members. Records of earlier versions have none until the next publication. */
+  note: z.string().optional(),
 });
 export type WithheldRecord = z.infer<typeof withheldRecord>;
 
-const NOTHING: WithheldRecord = { decisions: [], tombstones: [], lists: {} };
+export const NOTHING_WITHHELD: WithheldRecord = { decisions: [], tombstones: [], lists: {} };
+
+/** Parses `withheld.json`. Verifies no signature. @throws {Error} unless it has the content that was signed. */
+export function parseWithheld(text: string): WithheldRecord {
+  const { note, ...content }: { [name: string]: Json } = JSON.parse(text);
+  const record = withheldRecord.parse({ ...content, note });
+  if (record.note !== undefined && readWithheldNote(record.note, null).hash !== withheldHash(content))
+    throw new Error(`${WITHHELD} has another content than was signed`);
+  return record;
+}
+
+/** When it was signed; null for a record without signature. */
+export const signingTime = ({ note }: WithheldRecord): string | null =>
+  note === undefined ? null : readWithheldNote(note, null).signed_at;
 
 /** @param directory of the snapshots. @throws {Error} when the file is there and cannot be read. */
 export async function readWithheld(directory: string): Promise<WithheldRecord> {
@@ -37,7 +56,7 @@ export async function readWithheld(directory: string): Promise<WithheldRecord> {
     if (error.code === 'ENOENT') return null;
     throw error;
   });
-  return text === null ? NOTHING : withheldRecord.parse(JSON.parse(text));
+  return text === null ? NOTHING_WITHHELD : parseWithheld(text);
 }
 
 export const isWithheld = ({ decisions }: WithheldRecord, indicator: string): boolean =>

@@ -6,7 +6,7 @@
  *   <SNAPSHOT_DIR>/log.json                              all snapshots in the order of publication (see `publicationLog`)
  *   <SNAPSHOT_DIR>/keys.json                            public keys of the log (see proofs.ts)
  *   <SNAPSHOT_DIR>/current                               the id of the served snapshot
- *   <SNAPSHOT_DIR>/withheld.json                         series that were deleted, if any (see data/runtime/withheld.ts)
+ *   <SNAPSHOT_DIR>/withheld.json                         series that were deleted, if any, signed (see data/runtime/withheld.ts)
  *
  * A snapshot is published in this order: objects, manifest, log, pointer. Each file is replaced by one atomic rename.
  * A crash leaves objects that nothing names, or an edition in the log that was never served: it counts as rolled back.

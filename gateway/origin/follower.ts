@@ -1,8 +1,8 @@
 /**
  * Mirrors the origin into the local snapshot directory, so that the gateway serves what the origin published.
  *
- * A change of pointer or log is fetched in the order of a publication: the log is proven first, then come manifests,
- * objects of the served edition, log and pointer. Each step is verified before the next and each file replaced by one
+ * A change of pointer, log or what is withheld is fetched in the order of a publication: log and withholding are proven
+ * first, then come manifests, objects of the served edition, what is withheld, log and pointer. Each step is verified before the next and each file replaced by one
  * rename, so whatever fails leaves the served edition as it is. The next poll goes on with what is still missing.
  */
 import { hash } from 'node:crypto';
@@ -12,6 +12,13 @@ import type { Logger } from 'pino';
 import type { LogKey } from '../../data/proofs/verify-receipt.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import {
+  NOTHING_WITHHELD,
+  parseWithheld,
+  WITHHELD,
+  type WithheldRecord,
+  withReplacedLists,
+} from '../../data/runtime/withheld.ts';
 import type { ManifestFacts } from '../../data/schema/editions.ts';
 import {
   CURRENT_POINTER,
@@ -30,9 +37,11 @@ import type { ObjectCache } from './object-cache.ts';
 import type { ObjectFetcher } from './object-fetcher.ts';
 import { type OriginClient, OriginError, type Validators } from './origin-client.ts';
 import { proveEntries, proveLog } from './proven-log.ts';
+import { proveWithheld } from './proven-withheld.ts';
 
 const POINTER_BYTES_MAX = 256;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;
+const WITHHELD_BYTES_MAX = 256 * 1024 * 1024;
 const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 const MANIFESTS_AT_ONCE = 8;
 
@@ -59,7 +68,9 @@ export class OriginFollower {
   readonly #options: FollowerOptions;
   #pointer: Polled = { text: '', validators: {} };
   #log: Polled = { text: '', validators: {} };
-  /** Pointer and log of the last mirrored state. */
+  /** Empty while the origin has no such file. */
+  #withheld: Polled = { text: '', validators: {} };
+  /** Pointer, log and what is withheld of the last mirrored state. */
   #mirrored = '';
   /** Editions of the log that was proven last. */
   #seen: readonly LogEntry[] | null = null;
@@ -123,8 +134,10 @@ export class OriginFollower {
     // The pointer first: the origin replaces it last, so a log that is read after it has its edition.
     this.#pointer = await this.#read(CURRENT_POINTER, POINTER_BYTES_MAX, this.#pointer);
     this.#log = await this.#read(PUBLICATION_LOG, LOG_BYTES_MAX, this.#log);
+    // The origin writes this before the log: what is read after it is at least as new.
+    this.#withheld = await this.#readWithheld();
     const id = this.#pointer.text.trim();
-    const state = `${id}\n${this.#log.text}`;
+    const state = `${id}\n${this.#log.text}\n${this.#withheld.text}`;
     if (state === this.#mirrored) return;
     if (!SNAPSHOT_ID.test(id)) throw new OriginError(`${CURRENT_POINTER}: no snapshot id`);
     const { directory, keys, log, fetcher, cache, onPublish } = this.#options;
@@ -134,10 +147,12 @@ export class OriginFollower {
     if (!served) throw new OriginError(`${CURRENT_POINTER}: ${id} is not in the log`);
     proveEntries(editions, await this.#factsOf(editions), before);
     this.#seen = editions;
-    const manifest = await this.#manifest(served);
+    const withheld = await this.#proveWithheld();
+    const manifest = withReplacedLists(await this.#manifest(served), withheld);
     const objects = await this.#ensureObjects(manifest);
     cache.protect(objects);
     await fetcher.clean();
+    if (this.#withheld.text !== '') await replaceFile(join(directory, WITHHELD), this.#withheld.text);
     await replaceFile(join(directory, PUBLICATION_LOG), this.#log.text);
     if ((await this.#localPointer()) !== id) {
       await replaceFile(join(directory, CURRENT_POINTER), id);
@@ -156,6 +171,32 @@ export class OriginFollower {
       (block) => void blocks.push(block),
     );
     return validators === null ? known : { text: Buffer.concat(blocks).toString(), validators };
+  }
+
+  /** Most origins have none, and then nothing is withheld. */
+  async #readWithheld(): Promise<Polled> {
+    try {
+      return await this.#read(WITHHELD, WITHHELD_BYTES_MAX, this.#withheld);
+    } catch (error) {
+      const isUnknown =
+        error instanceof OriginError && error.isAbsent && (await this.#localWithheld()) === null;
+      if (!isUnknown) throw error;
+      return { text: '', validators: {} };
+    }
+  }
+
+  /** @throws {OriginError} */
+  async #proveWithheld(): Promise<WithheldRecord> {
+    const before = (await this.#localWithheld()) ?? NOTHING_WITHHELD;
+    if (this.#withheld.text === '') return before;
+    return proveWithheld(this.#withheld.text, this.#options.keys, before);
+  }
+
+  /** What was proven last; null when there is none or it is damaged. */
+  #localWithheld(): Promise<WithheldRecord | null> {
+    return readFile(join(this.#options.directory, WITHHELD), 'utf8')
+      .then(parseWithheld)
+      .catch(() => null);
   }
 
   /** Fetches the manifests that are not here. @returns what they say, by edition. */

@@ -20,6 +20,13 @@ const TIMEOUTS: OriginTimeouts = { idleMs: 15_000, slowestBytesPerS: 50_000, gra
 /** The origin does not answer as it should, or with something else than was published. The message is a sentence. */
 export class OriginError extends Error {
   override name = 'OriginError';
+  /** Whether the origin has no such file. Object storage may answer 403 for one to who cannot list its files. */
+  readonly isAbsent: boolean;
+
+  constructor(message: string, { status, ...options }: ErrorOptions & { status?: number } = {}) {
+    super(message, options);
+    this.isAbsent = status === 404 || status === 403;
+  }
 }
 
 export interface OriginOptions {
@@ -78,7 +85,7 @@ export class OriginClient {
     }
     try {
       const refusal = refusalOf(statusCode, headers);
-      if (refusal !== null) throw new OriginError(`${path}: ${refusal}`);
+      if (refusal !== null) throw new OriginError(`${path}: ${refusal}`, { status: statusCode });
       const { slowestBytesPerS, graceMs } = this.#timeouts;
       const started_ms = performance.now();
       let read_bytes = 0;

@@ -5,9 +5,10 @@
  * stays. The pointer is polled, because file watching does not work on every file system. Files of the open snapshot that
  * disappeared or were damaged are looked at again at each poll.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import { type ObjectOrigin, Objects } from './objects.ts';
 import { ObservationCache } from './observations.ts';
@@ -55,6 +56,8 @@ export class SnapshotStore implements Snapshots {
   /** The snapshot refused last, so that it is not read at every poll. */
   #refused: { id: string; pollsLeft: number } | null = null;
   #loggedFault: string | null = null;
+  /** Of `withheld.json`; null without one. */
+  #withheldStamp: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #closed = false;
@@ -134,6 +137,7 @@ export class SnapshotStore implements Snapshots {
     await this.#publicationLog.check();
     const { entries } = this.#publicationLog;
     this.#current?.editions.update(entries);
+    await this.#checkWithheld();
     if (id === null || id === this.#current?.id || this.#isRefused(id)) return;
     try {
       this.#switchTo(await Snapshot.open(id, this.#shared, entries));
@@ -142,6 +146,14 @@ export class SnapshotStore implements Snapshots {
       this.#refused = { id, pollsLeft: POLLS_UNTIL_RETRY };
       log.error({ snapshot: id, err: error, serving: this.#current?.id ?? null }, 'snapshot refused');
     }
+  }
+
+  /** Open editions read the lists that were in force when they were opened. */
+  async #checkWithheld(): Promise<void> {
+    const file = await stat(join(this.#options.directory, WITHHELD)).catch(() => null);
+    const stamp = file && `${file.size} ${file.mtimeMs} ${file.ino}`;
+    if (stamp !== this.#withheldStamp) this.#current?.editions.close();
+    this.#withheldStamp = stamp;
   }
 
   /** Looks again at files that were missing or damaged. Logs each new fault. */

@@ -12,7 +12,9 @@ import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
+import { LogSigner } from '../../build/publish/log-signer.ts';
 import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import type { Withholding } from '../../build/publish/withhold.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { type Shown, showSnapshot } from '../shown-snapshot.ts';
@@ -192,6 +194,11 @@ export class World {
 
   get snapshots(): SnapshotStorage {
     return new SnapshotStorage(this.settings.SNAPSHOT_DIR);
+  }
+
+  get withholding(): Withholding {
+    const storage = this.snapshots;
+    return { storage, signer: new LogSigner(this.settings, storage), now_ms: this.clock };
   }
 
   async served(): Promise<Shown> {

@@ -128,10 +128,10 @@ it('makes no edition with a series that is withheld', async () => {
   await world.ingest('atlas');
   world.tomorrow();
   await world.build();
-  await decideToWithhold(world.snapshots, 'atlas.cows', 'a court said so', world.clock);
+  await decideToWithhold(world.withholding, 'atlas.cows', 'a court said so');
   world.tomorrow();
   await world.build();
-  await deleteWithheld(world.snapshots, world.settings.SNAPSHOT_KEEP);
+  await deleteWithheld(world.withholding, world.settings.SNAPSHOT_KEEP);
   const { editions } = await backfill(await world.dependencies());
   expect(editions).toHaveLength(1);
   const names = Object.keys((await world.snapshots.open(editions[0] ?? '')).kept);

@@ -9,6 +9,7 @@ import { DirectoryTarget } from '../../../build/publish/push-directory.ts';
 import { parseBucketUrl } from '../../../build/publish/push-s3.ts';
 import { rollback, SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
 import { parseKey } from '../../../data/proofs/verify-receipt.ts';
+import { NOTHING_WITHHELD, WITHHELD } from '../../../data/runtime/withheld.ts';
 import { manifestPath } from '../../../data/schema/snapshot.ts';
 import { OriginFollower } from '../../../gateway/origin/follower.ts';
 import { ObjectCache } from '../../../gateway/origin/object-cache.ts';
@@ -76,6 +77,28 @@ describe('a push', () => {
       ...['log.json', 'current'],
     ]);
     expect(summary).toMatchObject({ edition: id, present: 0, removed: 0, uploaded: { manifests: 2 } });
+  });
+
+  it('writes what is withheld before the log, and never an earlier one over a later one', async () => {
+    await published.publish(edition(1));
+    await published.withhold(NOTHING_WITHHELD, '2026-11-20T03:00:01+00:00');
+    await push(storage, target, KEEP);
+    expect(target.written.slice(-3)).toEqual([WITHHELD, 'log.json', 'current']);
+    const before = await filesOf(directory);
+    await published.withhold(NOTHING_WITHHELD, '2026-11-20T03:00:00+00:00');
+    const earlier = /holds a withheld.json of 2026-11-20T03:00:01\+00:00, which is newer than the one here/;
+    await expect(push(storage, target, KEEP)).rejects.toThrow(earlier);
+    await rm(join(published.directory, WITHHELD));
+    await expect(push(storage, target, KEEP)).rejects.toThrow(earlier);
+    expect(await filesOf(directory)).toEqual(before);
+  });
+
+  it('leaves out what is withheld while it is not signed', async () => {
+    await published.publish(edition(1));
+    await published.write(WITHHELD, JSON.stringify(NOTHING_WITHHELD));
+    await push(storage, target, KEEP);
+    expect(target.written).not.toContain(WITHHELD);
+    expect(target.written).toContain('current');
   });
 
   it('uploads only what the target lacks, and nothing the second time', async () => {

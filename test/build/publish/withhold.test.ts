@@ -62,10 +62,10 @@ async function night(more: number): Promise<string> {
 }
 
 async function withhold(subject: string): Promise<void> {
-  await decideToWithhold(world.snapshots, subject, 'a court said so', world.clock);
+  await decideToWithhold(world.withholding, subject, 'a court said so');
   world.tomorrow();
   await world.build();
-  await deleteWithheld(world.snapshots, world.settings.SNAPSHOT_KEEP);
+  await deleteWithheld(world.withholding, world.settings.SNAPSHOT_KEEP);
 }
 
 const REMAINING = ['atlas.open', 'atlas.twinned', 'census.pop'];
@@ -167,6 +167,21 @@ describe('a withheld series', () => {
         );
   });
 
+  it('is not found by /v1/receipts in any edition, where the others verify', async () => {
+    const keys = parseKeys((await service.get('/.well-known/almanac-keys.json')).text);
+    for (const id of ids) {
+      const ask = (indicator: string) =>
+        service.get(`/v1/receipts?indicator=${indicator}&country=FRA&year=2000&as_of=${id}`, { key });
+      for (const indicator of [SECRET, 'atlas.twin'])
+        expect((await ask(indicator)).json.error?.code, `${indicator} ${id}`).toBe('indicator_not_found');
+      for (const indicator of REMAINING) {
+        const { row, descriptor, edition } = verifyReceipt((await ask(indicator)).text, keys);
+        const verified = JSON.stringify({ row, descriptor, edition });
+        expect(proofsBefore.get(`${id} ${indicator}`)).toContain(verified);
+      }
+    }
+  });
+
   it('is answered for no time, and is in no profile or list', async () => {
     const paths = [
       `/v1/data?indicator=${SECRET}`,
@@ -210,7 +225,7 @@ describe('a withheld series', () => {
     for (const [place, rows] of await verifiedRows(['atlas.open', 'atlas.twinned']))
       expect(rows, place).toEqual(proofsBefore.get(place));
     expect((await scrub(world.snapshots, { keep: 3 })).damaged).toEqual([]);
-    await expect(decideToWithhold(world.snapshots, 'nobody', 'x', world.clock)).rejects.toThrow(
+    await expect(decideToWithhold(world.withholding, 'nobody', 'x')).rejects.toThrow(
       'no snapshot has a series of nobody',
     );
   });

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { parseKey } from '../../../data/proofs/verify-receipt.ts';
+import { NOTHING_WITHHELD, readWithheld, WITHHELD } from '../../../data/runtime/withheld.ts';
 import { type LogEntry, manifestPath } from '../../../data/schema/snapshot.ts';
 import { OriginFollower } from '../../../gateway/origin/follower.ts';
 import { ObjectCache } from '../../../gateway/origin/object-cache.ts';
@@ -96,7 +97,7 @@ describe('a follower of a sound origin', () => {
     expect(fetched).toContain(objectOf(edition(3)['routes/indicators.json'] ?? ''));
   });
 
-  it('asks with two conditional requests while nothing changes', async () => {
+  it('asks with conditional requests while nothing changes', async () => {
     await published.publish(edition(1));
     await follower.check();
     origin.requests.length = 0;
@@ -104,7 +105,32 @@ describe('a follower of a sound origin', () => {
     expect(origin.requests).toEqual([
       { path: 'current', status: 304 },
       { path: 'log.json', status: 304 },
+      { path: 'withheld.json', status: 404 },
     ]);
+    await published.withhold(NOTHING_WITHHELD, '2026-11-20T03:00:00+00:00');
+    await follower.check();
+    origin.requests.length = 0;
+    await follower.check();
+    expect(origin.requests.map(({ status }) => status)).toEqual([304, 304, 304]);
+  });
+
+  it('takes an origin that refuses to tell a missing file for one that withholds nothing', async () => {
+    origin.fault = (path) => (path === WITHHELD ? sendStatus(403) : undefined);
+    const id = await published.publish(edition(1));
+    await follower.check();
+    expect([follower.fault, await served()]).toEqual([null, id]);
+  });
+
+  it('mirrors what is withheld, also while nothing else changes', async () => {
+    await published.publish(edition(1));
+    await follower.check();
+    for (const time of ['2026-11-20T03:00:00+00:00', '2026-11-20T03:00:01+00:00']) {
+      const decisions = [{ subject: 'atlas.one', reason: 'an order', withheld_at: time }];
+      await published.withhold({ ...NOTHING_WITHHELD, decisions }, time);
+      await follower.check();
+      expect(follower.fault).toBeNull();
+      expect((await readWithheld(mirror)).decisions).toEqual(decisions);
+    }
   });
 
   it('follows a rollback: the pointer names an earlier edition of the log', async () => {
@@ -365,6 +391,45 @@ describe('a follower of an origin that lies', () => {
       JSON.stringify({ editions: [...editions, editions[2]], checkpoint: '' }),
     );
     await expectRefused(/checkpoint/);
+  });
+
+  it('takes back nothing that is withheld, whatever the origin sends', async () => {
+    const [early, time, late] = ['2026-11-20T03', '2026-11-20T04', '2026-11-20T05'].map(
+      (hour) => `${hour}:00:00+00:00`,
+    );
+    if (!early || !time || !late) throw new Error('three times are needed');
+    const decisions = [{ subject: 'atlas.one', reason: 'an order', withheld_at: time }];
+    const record = { ...NOTHING_WITHHELD, decisions };
+    const stranger = parseSigningKey(generateSigningKey('almanac.test'));
+    await published.withhold(record, time, stranger);
+    await expectRefused(/withheld.json: No known key in use has signed the note/);
+    await published.withhold(record, time);
+    await follower.check();
+    expect(follower.fault).toBeNull();
+    const lies: [RegExp, () => Promise<void>][] = [
+      [/signed at .+, before the one that was seen/, () => published.withhold(NOTHING_WITHHELD, early)],
+      [/another than the one that was seen/, () => published.withhold(NOTHING_WITHHELD, time)],
+      [/No known key/, () => published.withhold(NOTHING_WITHHELD, late, stranger)],
+      [/it is not signed/, () => published.write(WITHHELD, JSON.stringify(NOTHING_WITHHELD))],
+      [/it cannot be read/, () => published.write(WITHHELD, '{')],
+      [/HTTP 404/, () => rm(join(published.directory, WITHHELD))],
+    ];
+    for (const [message, lie] of lies) {
+      await lie();
+      await expectRefused(message);
+      await reopen();
+      await expectRefused(message);
+    }
+    await published.withhold(record, time);
+    const { note } = await readWithheld(published.directory);
+    await published.write(WITHHELD, JSON.stringify({ ...NOTHING_WITHHELD, note }));
+    await expectRefused(/another content than was signed/);
+    const next = parseSigningKey(generateSigningKey('almanac.test'));
+    await published.withhold(record, time, next);
+    await reopen([published.key.publicKey, next.publicKey]);
+    await follower.check();
+    expect(follower.fault).toBeNull();
+    expect((await readWithheld(mirror)).decisions).toEqual(decisions);
   });
 
   it('accepts a rotated key when both are pinned', async () => {
