@@ -36,6 +36,7 @@ import { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
+import { servedHistory } from './departures.ts';
 import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
@@ -444,7 +445,8 @@ class Build {
     const { curated, log, settings } = this.#deps;
     const startedAt = this.#startedAt;
     return this.#step('quality', async () => {
-      const input = { ...written, previous: base, duck, curated, records, concepts, log, startedAt };
+      const history = await servedHistory(this.#storage, base?.id ?? null);
+      const input = { ...written, previous: base, history, duck, curated, records, concepts, log, startedAt };
       const report = await reportQuality({ ...input, lakeDir: settings.LAKE_DIR });
       await dropCountrySeries(duck);
       return report;

@@ -5,17 +5,15 @@
 import { z } from 'zod';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../data/schema/curated.ts';
-import { servedChain } from '../../data/schema/editions.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import {
-  editionChanges,
-  type LogEntry,
   providerCatalogue,
   providerOf,
   type VanishedIndicator,
   vanishedIndicator,
 } from '../../data/schema/snapshot.ts';
 import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { departuresUpTo } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
 /** What a snapshot publishes, and what must not be published. */
@@ -61,29 +59,13 @@ async function lastTerms(
   isWanted: (id: string) => boolean,
 ): Promise<VanishedIndicator[]> {
   const found = new Map((await termsOf(storage, base)).map((terms) => [terms.id, terms]));
-  const { editions } = await storage.log();
-  for (const entry of servedChain(editions, base.id).toReversed()) {
-    const gone = (await goneIn(storage, entry)).filter((id) => isWanted(id) && !found.has(id));
-    if (gone.length === 0 || entry.base === null) continue;
-    const before = new Map(
-      (await termsOf(storage, await storage.open(entry.base))).map((terms) => [terms.id, terms]),
-    );
-    for (const id of gone) {
-      const terms = before.get(id);
-      if (terms) found.set(id, terms);
-    }
+  for (const { base: earlier, indicators } of await departuresUpTo(storage, base.id)) {
+    const gone = indicators.filter((id) => isWanted(id) && !found.has(id));
+    if (gone.length === 0) continue;
+    const terms = await termsOf(storage, await storage.open(earlier));
+    for (const one of terms) if (gone.includes(one.id)) found.set(one.id, one);
   }
   return [...found.values()].filter(({ id }) => isWanted(id));
-}
-
-const departures = editionChanges.pick({ withdrawn: true, renamed: true });
-
-/** The ids that the edition before has and this one no longer has. */
-async function goneIn(storage: SnapshotStorage, { changes, changed }: LogEntry): Promise<string[]> {
-  const isAnyGone = Object.values(changed).some((counts) => counts.withdrawn > 0 || counts.renamed > 0);
-  if (changes === null || !isAnyGone) return [];
-  const { withdrawn, renamed } = departures.parse(JSON.parse(await storage.readText(changes)));
-  return [...withdrawn, ...renamed.map(({ from }) => from)];
 }
 
 /** The terms of all indicators that an edition publishes or remembers. */

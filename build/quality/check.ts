@@ -40,6 +40,10 @@ export interface CheckContext {
   withheld: ReadonlySet<string>;
   /** The same as of the snapshot before; empty for the first. */
   before: ReadonlyMap<string, { record: IndicatorRecord; statistics: SeriesStatistics }>;
+  /** Ids under which earlier snapshots had series that the one before no longer has. */
+  departed: ReadonlySet<string>;
+  /** The date (UTC) of the oldest snapshot; null before the first. */
+  firstDate: string | null;
   /** The file `coverage.parquet`: `indicator, iso3, n_rows, n_values, yr_min, yr_max, latest_year`. */
   coverage: string;
   /** The same of the snapshot before; null for the first. */

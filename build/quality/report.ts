@@ -45,6 +45,8 @@ export interface QualityInput {
   concepts: readonly ConceptLink[];
   /** The served snapshot, and the series whose files were linked from it. */
   previous: BaseEdition | null;
+  /** What was served up to it. */
+  history: Pick<CheckContext, 'departed' | 'firstDate'>;
   linked: ReadonlySet<string>;
   lakeDir: string;
   /** When the build started, in milliseconds. */
@@ -77,6 +79,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     series: checkedSeries(input, statistics),
     withheld: new Set(plan.withheld),
     before: previous ? await publishedBefore(previous, old) : new Map(),
+    ...input.history,
     coverage: join(directory, TABLE_FILES.coverage),
     coverageBefore: previous && join(previous.directory, TABLE_FILES.coverage),
     known: [...(before ?? []), ...earlier],

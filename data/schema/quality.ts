@@ -291,7 +291,7 @@ export const QUALITY_KINDS = {
   },
   alias_unfit: {
     severity: 'warning',
-    about: 'An alias leads to an id that is not there, or from one that is in use.',
+    about: 'An alias leads to an id that is not there, or from one that is in use or that no snapshot had.',
     extent: 'always 1',
   },
   twin_scale: {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
+import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { FoundDoubt, SeriesStatistics } from '../../../data/schema/quality.ts';
 import type { CheckContext, QualityCheck } from '../check.ts';
 
@@ -96,19 +97,33 @@ function standing({ known, series, withheld, curated }: CheckContext): FoundDoub
   });
 }
 
-/** Aliases whose old id is in use, or whose new id names no series. */
-function unfitAliases({ curated, series, withheld }: CheckContext): FoundDoubt[] {
-  return curated.aliases.flatMap(({ old, new: now }) => {
-    const isOldInUse = series.has(old) || withheld.has(old);
-    const isNewMissing = !series.has(now) && !withheld.has(now);
-    if (!isOldInUse && !isNewMissing) return [];
-    const message = isOldInUse
-      ? `${old} is a former id of ${now} by data/aliases.csv, and is the id of a series today.`
-      : `data/aliases.csv leads from ${old} to ${now}, which is not there.`;
-    const about = { provider: providerOf(now), indicator: now, other: old };
+/** Aliases whose old id is in use or was never published, or whose new id names no series. */
+function unfitAliases(context: CheckContext): FoundDoubt[] {
+  return context.curated.aliases.flatMap((alias) => {
+    const message = faultOf(alias, context);
+    if (message === null) return [];
+    const about = { provider: providerOf(alias.new), indicator: alias.new, other: alias.old };
     return [{ kind: 'alias_unfit' as const, ...about, countries: [], years: null, extent: 1, message }];
   });
 }
+
+function faultOf(alias: IndicatorAlias, context: CheckContext): string | null {
+  const { old, new: now } = alias;
+  const { series, withheld } = context;
+  if (series.has(old) || withheld.has(old))
+    return `${old} is a former id of ${now} by data/aliases.csv, and is the id of a series today.`;
+  if (!series.has(now) && !withheld.has(now))
+    return `data/aliases.csv leads from ${old} to ${now}, which is not there.`;
+  return wasPublished(alias, context)
+    ? null
+    : `data/aliases.csv leads from ${old} to ${now}, but no snapshot had ${old}: is it misspelt?`;
+}
+
+/** Of a rename before the oldest snapshot nothing is known: it may have happened elsewhere. */
+const wasPublished = (
+  { old, since }: IndicatorAlias,
+  { before, departed, firstDate }: CheckContext,
+): boolean => firstDate === null || since <= firstDate || before.has(old) || departed.has(old);
 
 export const renames: QualityCheck = {
   looksBeyond: true,

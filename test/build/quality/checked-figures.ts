@@ -192,6 +192,8 @@ export class Constructions {
       coverage: '',
       coverageBefore: null,
       withheld: new Set(),
+      departed: new Set(),
+      firstDate: null,
       known: known.map(asKnown),
       providers: [],
       concepts: twins.map(link),

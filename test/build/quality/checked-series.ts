@@ -165,6 +165,8 @@ export async function withSeries<T>(
       filesBefore: (ids) => listValue(ids.map((id) => join(directory, `${id}.parquet`))),
       series,
       withheld: new Set(),
+      departed: new Set(),
+      firstDate: null,
       coverage: '',
       coverageBefore: null,
       known: [],

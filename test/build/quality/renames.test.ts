@@ -86,3 +86,19 @@ it('an alias needs a series to lead to, and an id that is free', async () => {
     ['atlas.kine', 'data/aliases.csv leads from atlas.kine to atlas.oxen, which is not there.'],
   ]);
 });
+
+it('an alias needs an id that a snapshot had, unless the rename is older than all of them', async () => {
+  await night({ atlas: { cows: series(1), goats: series(50) } });
+  await night({ atlas: { goats: series(50) } });
+  await world.write(
+    'data/aliases.csv',
+    'old,new,since,until\natlas.cows,atlas.goats,2026-11-21,\natlas.coms,atlas.goats,2026-11-21,\natlas.kine,atlas.goats,2026-11-20,\n',
+  );
+  const found = await night({ atlas: { goats: series(50) } }, 'alias_unfit');
+  expect(found.map(({ other, message }) => [other, message])).toEqual([
+    [
+      'atlas.coms',
+      'data/aliases.csv leads from atlas.coms to atlas.goats, but no snapshot had atlas.coms: is it misspelt?',
+    ],
+  ]);
+});
