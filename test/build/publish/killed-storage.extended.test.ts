@@ -1,16 +1,16 @@
 /** `gc` and the migration killed at any moment lose nothing that a snapshot names, and the next run finishes the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { migrateStore } from '../../../build/publish/migrate.ts';
 import { collectGarbage } from '../../../build/publish/retention.ts';
 import { verifyFiles } from '../../../build/publish/verify.ts';
 import { expireLock } from '../../expire-lock.ts';
 import type { World } from '../world.ts';
-import { OLD_IDS, oldWorld } from './old-layout.ts';
+import { OLD_IDS, oldWorldBeforeEach } from './old-layout.ts';
 
 const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));
 const KILLS = 25;
@@ -18,7 +18,6 @@ const KILLS = 25;
 const UNNAMED = 4_000;
 
 let world: World;
-let saved: string;
 
 /** Starts a step, kills it when the condition holds, and waits for its end. */
 async function killedStep(args: string[], isTime: () => Promise<boolean>): Promise<void> {
@@ -53,17 +52,10 @@ async function expectIntact(): Promise<string[]> {
   return rendered;
 }
 
-beforeAll(async () => {
-  ({ world } = await oldWorld());
-  saved = join(world.directory, 'saved');
-  await cp(world.settings.SNAPSHOT_DIR, saved, { recursive: true });
+const oldStore = oldWorldBeforeEach();
+beforeEach(() => {
+  world = oldStore();
 });
-beforeEach(async () => {
-  await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
-  await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
-  await rm(world.settings.SIGNING_DIR, { recursive: true, force: true });
-});
-afterAll(() => world.remove());
 
 describe('killed at any moment', () => {
   it('gc loses nothing that a snapshot names', async () => {

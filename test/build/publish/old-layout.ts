@@ -1,4 +1,7 @@
 /** Four snapshots as version 0.1.0 published them, the third one served. A series vanishes in the third. */
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { World } from '../world.ts';
 import { type StoredAnswers, storedWorld } from './stored-world.ts';
 
@@ -13,3 +16,21 @@ export const OLD_IDS = [
 /** A world whose store is that of the earlier version, and the recorded answers. */
 export const oldWorld = (): Promise<{ world: World; answers: StoredAnswers }> =>
   storedWorld('old-layout.zip');
+
+/** An old world for the tests of a file. Its store is that of the earlier version before each of them. */
+export function oldWorldBeforeEach(): () => World {
+  let world: World;
+  let saved: string;
+  beforeAll(async () => {
+    ({ world } = await oldWorld());
+    saved = join(world.directory, 'saved');
+    await cp(world.settings.SNAPSHOT_DIR, saved, { recursive: true });
+  });
+  beforeEach(async () => {
+    await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
+    await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
+    await rm(world.settings.SIGNING_DIR, { recursive: true, force: true });
+  });
+  afterAll(() => world.remove());
+  return () => world;
+}

@@ -1,7 +1,7 @@
 /** 10,000 corrupted claims over the starter data in four editions. docs/claims.md has the report that this prints. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { nightly } from '../../../build/nightly.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
@@ -11,9 +11,10 @@ import { type Site, starterSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';
 import { silentLog } from '../../redis-server.ts';
 import { ROOT } from '../../style/repository.ts';
-import { Corruptions, KINDS, revisedFigures } from './corruptions.ts';
-import { falseExact, type Judged, judgeAll, report, sharesOf } from './measure.ts';
-import { EditionTruth, isRight, twinsOf } from './truth.ts';
+import { Corruptions, revisedFigures } from './corruptions.ts';
+import { type Judged, judgeAll, report } from './measure.ts';
+import { EditionTruth, twinsOf } from './truth.ts';
+import { expectRightVerdicts } from './verdict-suite.ts';
 
 const SEED = 17;
 const CLAIMS = 10_000;
@@ -67,22 +68,4 @@ afterAll(async () => {
   await site.remove();
 });
 
-test('no claim is exact but the figure itself', () => {
-  expect(judged).toHaveLength(CLAIMS);
-  expect(falseExact(judged)).toEqual([]);
-});
-
-test('rounded are those that plain formatting gives', () => {
-  const others = judged.filter(
-    ({ text, value, row }) => isRight(text, value) !== (row.verdict === 'rounded'),
-  );
-  expect(others).toEqual([]);
-});
-
-describe.each(KINDS)('%s', (kind) => {
-  test('is told in 95 % of the claims whose text allows it', () => {
-    const share = sharesOf(judged).find((one) => one.kind === kind);
-    expect(share?.clear).toBeGreaterThan(500);
-    expect((share?.told ?? 0) / (share?.clear ?? 1)).toBeGreaterThanOrEqual(0.95);
-  });
-});
+expectRightVerdicts(() => judged, CLAIMS, 500);

@@ -2,16 +2,17 @@
  * Corrupted claims over a small collection: two providers with series of one concept, three editions, one of them rolled
  * back. `corruptions.extended.test.ts` does the same over the starter data.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rollback } from '../../../build/publish/snapshot-storage.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { seededRandom } from '../../build/quality/faults/random.ts';
 import { cells, World } from '../../build/world.ts';
 import { silentLog } from '../../redis-server.ts';
-import { Corruptions, KINDS, revisedFigures } from './corruptions.ts';
-import { falseExact, type Judged, judgeAll, sharesOf } from './measure.ts';
-import { EditionTruth, isRight, twinsOf } from './truth.ts';
+import { Corruptions, revisedFigures } from './corruptions.ts';
+import { type Judged, judgeAll } from './measure.ts';
+import { EditionTruth, twinsOf } from './truth.ts';
+import { expectRightVerdicts } from './verdict-suite.ts';
 
 const SEED = 17;
 const CLAIMS = 700;
@@ -79,25 +80,7 @@ afterAll(async () => {
   await world.remove();
 });
 
-test('no claim is exact but the figure itself', () => {
-  expect(judged).toHaveLength(CLAIMS);
-  expect(falseExact(judged)).toEqual([]);
-});
-
-test('rounded are those that plain formatting gives', () => {
-  const others = judged.filter(
-    ({ text, value, row }) => isRight(text, value) !== (row.verdict === 'rounded'),
-  );
-  expect(others).toEqual([]);
-});
-
-describe.each(KINDS)('%s', (kind) => {
-  test('is told in 95 % of the claims whose text allows it', () => {
-    const share = sharesOf(judged).find((one) => one.kind === kind);
-    expect(share?.clear).toBeGreaterThan(20);
-    expect((share?.told ?? 0) / (share?.clear ?? 1)).toBeGreaterThanOrEqual(0.95);
-  });
-});
+expectRightVerdicts(() => judged, CLAIMS, 20);
 
 test('figures of an edition that was rolled back are not superseded', async () => {
   const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
