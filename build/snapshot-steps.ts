@@ -83,7 +83,7 @@ const withholdStep: RunStep = async (context, { provider, indicator, reason }) =
   const deletion = await deleteWithheld(withholding, settings.SNAPSHOT_KEEP);
   const { objects, bytes, snapshots } = deletion;
   const lines = [
-    `published ${snapshot} without ${subject}`,
+    `${snapshot} is served, without ${subject}`,
     `deleted ${objects} objects, ${(bytes / MEGABYTE).toFixed(1)} MB, of ${snapshots.length} snapshots`,
     'the lake, backups and origins still have the figures: see docs/building-data.md',
   ];
@@ -135,6 +135,7 @@ export const SNAPSHOT_STEPS: Readonly<Record<string, Step>> = {
   push: {
     run: pushStep,
     help: 'copy the published snapshots to an origin (--to DIRECTORY or s3://BUCKET/PREFIX; --delete removes what it no longer needs)',
+    migratesFirst: true,
   },
   gc: {
     run: gc,

@@ -1,7 +1,7 @@
 /** The steps of the command line. Each takes a context and options and returns a result, lines and an exit code. */
 import type { Curated } from '../data/curated/curated.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
-import { buildSnapshot } from './editions/build-snapshot.ts';
+import { buildSnapshot, describeBuild } from './editions/build-snapshot.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { heldAdvice, lostPlaces, runReport } from './ingest/run-report.ts';
@@ -46,8 +46,8 @@ const ingest: RunStep = async (context, { provider, force = false }) => {
 
 const materialise: RunStep = async (context) => {
   const summary = await buildSnapshot(context);
-  const { snapshot, counts, reused } = summary;
-  const line = `published ${snapshot}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
+  const { counts, reused } = summary;
+  const line = `${describeBuild(summary)}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
   return { result: summary, lines: [line, qualityLine(summary.quality)], exitCode: 0 };
 };
 
@@ -65,7 +65,7 @@ function nightlyResult(summary: NightlySummary): StepResult {
     ...(outcome === 'suspicious' ? [heldAdvice(provider, run_id ?? '')] : []),
   ]);
   const published = build
-    ? [`published ${build.snapshot}`, qualityLine(build.quality)]
+    ? [describeBuild(build), qualityLine(build.quality)]
     : [error === null ? 'nothing built: an origin is followed' : `nothing published: ${error}`];
   return {
     result: summary,

@@ -98,6 +98,10 @@ export interface BuildSummary {
   steps_ms: Record<string, number>;
 }
 
+/** What a build did, in words. */
+export const describeBuild = ({ snapshot, is_new: isNew }: BuildSummary): string =>
+  isNew ? `published ${snapshot}` : `nothing changed: ${snapshot} stays`;
+
 /** No provider has an indicator that may be published. */
 export class NothingToPublish extends Error {
   override name = 'NothingToPublish';

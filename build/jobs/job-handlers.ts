@@ -6,7 +6,12 @@ import { LockHeldError } from '../../data/runtime/file-lock.ts';
 import type { JobService } from '../../data/runtime/jobs.ts';
 import type { JobName, JobPayload, JobResult } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
-import { buildSnapshot, NothingToPublish, WAIT_FOR_BUILD_MS } from '../editions/build-snapshot.ts';
+import {
+  buildSnapshot,
+  describeBuild,
+  NothingToPublish,
+  WAIT_FOR_BUILD_MS,
+} from '../editions/build-snapshot.ts';
 import { acceptRun } from '../ingest/accept-run.ts';
 import { ingestProvider } from '../ingest/ingest-provider.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../nightly.ts';
@@ -55,8 +60,8 @@ export function createHandlers({ createContext, jobs }: HandlerDependencies): Jo
     rebuild: (_, signal) =>
       orBusy(async () => {
         const context = await createContext(signal);
-        const { snapshot } = await buildSnapshot({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
-        return { outcome: 'succeeded', reason: `published ${snapshot}` };
+        const summary = await buildSnapshot({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
+        return { outcome: 'succeeded', reason: describeBuild(summary) };
       }),
     rollback: async ({ to }, signal) => {
       const { settings } = await createContext(signal);

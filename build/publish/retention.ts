@@ -23,8 +23,7 @@ export interface Garbage {
 
 /**
  * The snapshots that keep their prerendered files: the served one, its base, from which gateways may still read, and the
- * newest, so that they are `keep` and never fewer than two. Those with a withheld series keep
- * none.
+ * newest, so that they are `keep` and never fewer than two. Those with a withheld series keep none.
  */
 async function renderedSnapshots(storage: SnapshotStorage, keep: number): Promise<Set<string>> {
   const current = await storage.currentId();

@@ -348,7 +348,7 @@ export function rollback(storage: SnapshotStorage, to?: string): Promise<string>
       throw new CommandError(`${target} was never published`);
     if ((await storage.prerendered(published)) === null) {
       throw new CommandError(
-        `${target} cannot be served: its prerendered files were removed (SNAPSHOT_KEEP)`,
+        `${target} cannot be served: its prerendered files were removed, beyond SNAPSHOT_KEEP or with a withheld series`,
       );
     }
     await storage.serve(target);

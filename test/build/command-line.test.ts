@@ -178,11 +178,11 @@ describe('the command line', () => {
     expect((await call('list')).stdout).toContain(`* ${current}`);
   });
 
-  it('exits 3 for a nightly run that published although a provider failed', async () => {
+  it('exits 3 for a nightly run in which a provider failed, and says that nothing changed', async () => {
     await world.write('mirror/atlas/datapackage.json', 'broken');
     const { code, stdout } = await call('nightly', '--all');
     expect(code).toBe(3);
-    expect(stdout).toMatch(/atlas: failed, .*datapackage\.json[\s\S]*published /);
+    expect(stdout).toMatch(/atlas: failed, .*datapackage\.json[\s\S]*nothing changed: \S+ stays/);
   });
 });
 

@@ -1,28 +1,21 @@
 /** A store of the earlier version becomes editions by itself. Its answers are compared in test/gateway/migrated.test.ts. */
-import { appendFile, cp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../../../build/cli.ts';
 import { migrateStore } from '../../../build/publish/migrate.ts';
 import { verifyFiles } from '../../../build/publish/verify.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import type { World } from '../world.ts';
-import { OLD_IDS, oldWorld } from './old-layout.ts';
+import { OLD_IDS, oldWorldBeforeEach } from './old-layout.ts';
 
 const [FIRST, SECOND, THIRD, FOURTH] = OLD_IDS;
 let world: World;
-let saved: string;
-beforeAll(async () => {
-  ({ world } = await oldWorld());
-  saved = join(world.directory, 'saved');
-  await cp(world.settings.SNAPSHOT_DIR, saved, { recursive: true });
+const oldStore = oldWorldBeforeEach();
+beforeEach(() => {
+  world = oldStore();
 });
-beforeEach(async () => {
-  await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
-  await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
-  await rm(world.settings.SIGNING_DIR, { recursive: true, force: true });
-});
-afterAll(() => world.remove());
 
 const migrate = async () => migrateStore(await world.dependencies());
 const oldFile = (id: string, name: string): string => join(world.settings.SNAPSHOT_DIR, id, name);
@@ -118,5 +111,15 @@ describe('the migration', () => {
     expect(await readKept(await world.served(), 'terms/atlas.json')).toMatchObject([
       { id: 'atlas.two', access_tier: 'open' },
     ]);
+  });
+
+  it('precedes a push', async () => {
+    const { directory, settings } = world;
+    const env = { VAR_DIR: directory, CURATED_DIR: settings.CURATED_DIR, LOG_LEVEL: 'silent' };
+    const output = { write: () => true };
+    const { signal } = new AbortController();
+    const target = join(directory, 'origin');
+    expect(await run(['push', '--to', target], { env, stdout: output, stderr: output, signal })).toBe(0);
+    expect(await readFile(join(target, 'current'), 'utf8')).toBe(THIRD);
   });
 });
