@@ -70,8 +70,7 @@ export interface ListedSnapshot {
 export async function listSnapshots(directory: string): Promise<ListedSnapshot[]> {
   const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
   const current = (await read(CURRENT_POINTER)).trim();
-  const log = publicationLog.safeParse(JSON.parse((await read(PUBLICATION_LOG)) || 'null'));
-  const editions = log.data?.editions ?? [];
+  const editions = editionsOf(await read(PUBLICATION_LOG));
   const served = new Set(servedChain(editions, current));
   return editions
     .map((entry) => ({
@@ -84,6 +83,14 @@ export async function listSnapshots(directory: string): Promise<ListedSnapshot[]
       ...changesOf(entry),
     }))
     .sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+function editionsOf(log: string): LogEntry[] {
+  try {
+    return publicationLog.parse(JSON.parse(log)).editions;
+  } catch {
+    return [];
+  }
 }
 
 function markOf(entry: LogEntry, served: ReadonlySet<LogEntry>): ListedSnapshot['mark'] {

@@ -73,4 +73,14 @@ describe('the list of snapshots', () => {
     expect(html).toContain('Show 12 older snapshots');
     expect(rows((await operator.get('/admin/runs?all=snapshots')).html)).toHaveLength(OLDER + 2);
   });
+
+  it('is empty while the log cannot be read', async () => {
+    const log = join(directory, 'log.json');
+    const text = await readFile(log, 'utf8');
+    await writeFile(log, text.slice(0, 1000));
+    const { status, html } = await operator.get('/admin/runs');
+    await writeFile(log, text);
+    expect([status, rows(html)]).toEqual([200, []]);
+    expect(html).toContain('No snapshots.');
+  });
 });
