@@ -278,6 +278,7 @@ export function sendError(error: ApiError, context: ResponseContext): void {
 const FROM_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
   'country_not_found',
   'indicator_not_found',
+  'figure_not_found',
   'not_rankable',
   'export_restricted',
 ]);

@@ -65,6 +65,11 @@ describe('a receipt', () => {
       [403, 'export_restricted'],
       [404, 'edition_not_found'],
     ]);
+    const served = (await service.get('/v1/editions')).json.data[0].id;
+    expect(codes.map(({ headers }) => headers['x-snapshot'] ?? null)).toEqual([
+      ...[served, served, served, served],
+      null,
+    ]);
     expect((await receiptOf('alpha.life_expectancy', 'Kenya', 2020)).status).toBe(422);
     expect((await service.get('/v1/ping', { key })).json.data.credits).toEqual(before);
   });
