@@ -4,7 +4,7 @@
  *   <SNAPSHOT_DIR>/objects/<first two digits>/<sha256>   every published file, named by its content; never changes
  *   <SNAPSHOT_DIR>/editions/<id>.json                    the manifest of a snapshot; never changes
  *   <SNAPSHOT_DIR>/log.json                              all snapshots in the order of publication (see `publicationLog`)
- *   <SNAPSHOT_DIR>/keys.json                            public keys of the log (see proofs.ts)
+ *   <SNAPSHOT_DIR>/keys.json                             public keys of the log (see proofs.ts)
  *   <SNAPSHOT_DIR>/current                               the id of the served snapshot
  *   <SNAPSHOT_DIR>/withheld.json                         series that were deleted, if any, signed (see data/runtime/withheld.ts)
  *
@@ -25,8 +25,9 @@
  * Kept JSON is compressed with zstd, and latest values are in parts, since rewriting them for each change would cost more
  * than the changed observations. Earlier versions wrote plain JSON and one `latest/<provider>.parquet`, which stay readable.
  *
- * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids). *Prerendered* files are kept for the newest
- * SNAPSHOT_KEEP snapshots:
+ * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids).
+ *
+ * *Prerendered* files are kept for the newest SNAPSHOT_KEEP snapshots:
  *
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}

@@ -2,12 +2,11 @@
 import { z } from 'zod';
 import type { Claim } from '../claims/check-claim.ts';
 import { NUMBER_EXPECTED, readNumber } from '../claims/claimed-number.ts';
-import { fail } from './parameters.ts';
+import { COUNTRY_CODE, fail } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 export const CLAIMS_MAX = 50;
 
-const THREE_LETTERS = /^[A-Za-z]{3}$/;
 const YEAR = /^-?\d{1,5}$/;
 const PARTS = ['indicator', 'iso3', 'year', 'value'] as const;
 
@@ -42,7 +41,7 @@ function readClaim(text: string): Claim | Failure[] {
   const number = value === undefined ? null : readNumber(value);
   const failures = [
     indicator === '' && failureOf('indicator', indicator, 'an indicator id'),
-    !(iso3 && THREE_LETTERS.test(iso3)) && failureOf('iso3', iso3, 'a code of three letters'),
+    !(iso3 && COUNTRY_CODE.test(iso3)) && failureOf('iso3', iso3, 'a code of three letters'),
     !(year && YEAR.test(year)) && failureOf('year', year, 'a year'),
     number === null && failureOf('value', value, NUMBER_EXPECTED),
   ].filter((failure) => failure !== false);

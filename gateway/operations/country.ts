@@ -16,11 +16,9 @@ import {
   sentOnly,
   withMeta,
 } from './operation.ts';
-import { flag, text } from './parameters.ts';
+import { COUNTRY_CODE, flag, text } from './parameters.ts';
 
 const PRICE = 1;
-/** Checked before upper-casing: some letters outside ASCII have an upper case inside it. */
-const THREE_LETTERS = /^[A-Za-z]{3}$/;
 
 interface Filter {
   featured?: boolean | undefined;
@@ -59,7 +57,7 @@ export const country = defineOperation({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const sent = path.iso3 ?? '';
-    const code = THREE_LETTERS.test(sent) ? sent.toUpperCase() : '';
+    const code = COUNTRY_CODE.test(sent) ? sent.toUpperCase() : '';
     if (!snapshot.countriesByCode.has(code)) {
       return refused('country_not_found', `No country has the code '${truncateInput(sent)}'.`);
     }

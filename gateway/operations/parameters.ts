@@ -132,6 +132,9 @@ export const oneOf = <const Word extends string>(words: readonly [Word, ...Word[
 
 export const text = () => z.string();
 
+/** A country code as sent. Checked before upper-casing: some letters outside ASCII have an upper case inside it. */
+export const COUNTRY_CODE = /^[A-Za-z]{3}$/;
+
 export type ParameterReading<Values> =
   | { ok: true; values: Values }
   | { ok: false; detail: ValidationDetail[] };

@@ -16,19 +16,18 @@ import {
   sentOnly,
   underAlias,
 } from './operation.ts';
-import { fail, integer, text } from './parameters.ts';
+import { COUNTRY_CODE, fail, integer, text } from './parameters.ts';
 import { selection } from './selection.ts';
 
 const PRICE = 1;
-const THREE_LETTERS = /^[A-Za-z]{3}$/;
 
 const country = text()
   .transform((sent, ctx): string =>
-    THREE_LETTERS.test(sent)
+    COUNTRY_CODE.test(sent)
       ? sent.toUpperCase()
       : fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected: 'a code of three letters' } }),
   )
-  .meta({ type: 'string', pattern: THREE_LETTERS.source });
+  .meta({ type: 'string', pattern: COUNTRY_CODE.source });
 
 const number = z.number().nullable();
 const proof = z.object({ index: z.int(), path: z.array(z.string()) });

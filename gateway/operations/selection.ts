@@ -1,17 +1,16 @@
 /** The parameters that select rows of one indicator. */
 import type { z } from 'zod';
-import { fail, integer, text } from './parameters.ts';
+import { COUNTRY_CODE, fail, integer, text } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 const COUNTRIES_MAX = 300;
-const THREE_LETTERS = /^[A-Za-z]{3}$/;
 
 /** Distinct codes in the order sent. A blank list is an error, so that it never means the whole indicator. */
 const countryList = text()
   .transform((sent, ctx): string[] => {
     const codes = sent.split(',').map((code) => code.trim());
     const failures = codes.flatMap((code, at): Failure[] =>
-      THREE_LETTERS.test(code)
+      COUNTRY_CODE.test(code)
         ? []
         : [
             {
