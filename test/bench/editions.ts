@@ -1,45 +1,29 @@
-/** Part of the bench: what editions cost. All of Gapminder, and nights that revise one per cent of its indicators. */
-import { cp, mkdir, readFile, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
-import type { FileList } from '../../data/schema/snapshot.ts';
+/** Part of the bench: what editions cost. */
+import type { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
 import { freePort } from '../free-ports.ts';
 import { mirrorDirectory } from '../mirror.ts';
-import { UpstreamChanges } from '../nights/upstream-changes.ts';
-import { readCatalogue, showSnapshot } from '../shown-snapshot.ts';
 import { type DataQuery, dataPath, hotQuery, slices } from './data-queries.ts';
-import { copyEditions } from './edition-copies.ts';
+import { buildCosts } from './edition-costs.ts';
+import { type Built, buildNights } from './edition-nights.ts';
+import { startRows } from './edition-starts.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
-import { type Environment, type Gateway, runNode, startGateway } from './processes.ts';
+import { type Gateway, startGateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
+import { repeatStarts } from './throughput.ts';
 
-const NIGHTS = 3;
-const REVISED_SHARE = 0.01;
-const SEED = 17;
 const PASS_AT_MOST_MS = 60_000;
 const BATCH = 20;
-const STARTS = 5;
 const PASSES = 3;
 /** More than all indicators of all editions need. */
 const ROOMY_CACHE_MB = '2000';
-const EDITIONS = 100;
 const MEGABYTE = 1024 * 1024;
-/** Longer ago than any file is made, so that the file system notes the next reading. */
-const NEVER_READ = new Date(0);
+/** Of the memory that the differing files need: their sizes in memory are not quite those on disk. */
+const MEMORY_AT_MOST = 1.02;
 
 type Rows = (Row | Skipped)[];
-
-interface Built {
-  storage: SnapshotStorage;
-  settings: Environment;
-  /** Newest last. */
-  editions: string[];
-  /** Milliseconds of the steps of each build. */
-  steps: Record<string, number>[];
-  catalogue: Awaited<ReturnType<typeof readCatalogue>>;
-}
 
 export async function editionRows(session: Session): Promise<Rows> {
   const mirror = mirrorDirectory();
@@ -47,77 +31,10 @@ export async function editionRows(session: Session): Promise<Rows> {
   const built = await buildNights(session, mirror);
   return [
     ...(await buildCosts(built)),
-    ...(await openRows(session, built)),
+    ...(await repeatStarts(() => openRows(session, built))),
     ...(await coldRows(session, built)),
     ...(await memoryRows(session, built)),
     ...(await startRows(session, built)),
-  ];
-}
-
-/** A first build, and nights that revise some indicators each. */
-async function buildNights({ dir: home, settings: common, say }: Session, mirror: string): Promise<Built> {
-  const dir = join(home, 'editions');
-  const copy = join(dir, 'mirror');
-  await mkdir(copy, { recursive: true });
-  await cp(join(mirror, 'gapminder'), join(copy, 'gapminder'), { recursive: true });
-  const settings = { ...common, VAR_DIR: dir, SNAPSHOT_DIR: join(dir, 'snapshots'), PROVIDER_MIRROR: copy };
-  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
-  const changes = new UpstreamChanges(copy, SEED);
-  const steps: Record<string, number>[] = [];
-  for (let night = 0; night <= NIGHTS; night += 1) {
-    say(`editions: night ${night}`);
-    if (night > 0) {
-      const { manifest } = await storage.open((await storage.currentId()) ?? '');
-      const files = Math.ceil(manifest.counts.indicators * REVISED_SHARE);
-      await changes.revise({ files, figures: 100 }, Date.now());
-    }
-    await runNode('build/main.ts', ['ingest', '--provider', 'gapminder', '--json'], settings);
-    const { stdout } = await runNode('build/main.ts', ['materialise', '--json'], settings);
-    steps.push(JSON.parse(stdout).steps_ms);
-  }
-  const editions = await storage.ids();
-  const catalogue = await readCatalogue(await showSnapshot(storage.directory));
-  return { storage, settings, editions, steps, catalogue };
-}
-
-const bytesOf = (files: FileList): number =>
-  Object.values(files).reduce((total, { bytes }) => total + bytes, 0);
-
-/** Time of trees and signature, and bytes that a night adds. */
-async function buildCosts({ storage, editions, steps }: Built): Promise<Row[]> {
-  const shareOfTrees = (name: string, builds: Record<string, number>[], bound: number): Row => {
-    const trees = builds.map(({ proofs = Number.NaN }) => proofs / 1000);
-    const others = builds.map(({ proofs = 0, ...rest }) => {
-      const all_ms = Object.values(rest).reduce((total, ms) => total + ms, 0);
-      return all_ms / 1000;
-    });
-    return {
-      name,
-      measured: { unit: 's', rounds: trees },
-      floor: { name: 'the rest of materialise', sample: { unit: 's', rounds: others } },
-      goal: { at: 'most', bound },
-    };
-  };
-  const [first = {}, ...nights] = steps;
-  const added: number[] = [];
-  const kept: number[] = [];
-  const known = new Set<string>();
-  for (const edition of editions) {
-    const { kept: files } = await storage.open(edition);
-    const fresh = Object.entries(files).filter(([, { sha256 }]) => !known.has(sha256));
-    for (const [, { sha256 }] of fresh) known.add(sha256);
-    added.push(bytesOf(Object.fromEntries(fresh)) / MEGABYTE);
-    kept.push(bytesOf(files) / MEGABYTE);
-  }
-  return [
-    shareOfTrees('trees and signature, first build', [first], 1),
-    shareOfTrees('trees and signature, a night that revises 1 % of the indicators', nights, 0.15),
-    {
-      name: 'bytes that a night adds that revises 1 % of the indicators',
-      measured: { unit: 'MB', rounds: added.slice(1) },
-      floor: { name: 'all kept files', sample: { unit: 'MB', rounds: kept.slice(1) } },
-      goal: { at: 'most', bound: 0.03 },
-    },
   ];
 }
 
@@ -195,7 +112,10 @@ async function coldRows(session: Session, { settings, editions, catalogue }: Bui
 }
 
 /** The hot cache after the same indicators were asked for in one edition, and in three more. */
-async function memoryRows(session: Session, { settings, editions, catalogue }: Built): Promise<Row[]> {
+async function memoryRows(
+  session: Session,
+  { storage, settings, editions, catalogue }: Built,
+): Promise<Row[]> {
   const { key } = await session.customer();
   session.say('editions: memory');
   const metricsPort = await freePort();
@@ -217,6 +137,9 @@ async function memoryRows(session: Session, { settings, editions, catalogue }: B
     const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     return Number(/^almanac_hot_cache_bytes (\S+)/m.exec(metrics)?.[1]) / MEGABYTE;
   };
+  const ids = slices(catalogue).map(({ indicator }) => indicator);
+  const differing =
+    (await fileBytes(storage, editions, ids)) / (await fileBytes(storage, editions.slice(-1), ids));
   // A column becomes hot when it is asked for again.
   let one = 0;
   for (let pass = 0; pass < PASSES; pass += 1) one = await askAll(null);
@@ -228,63 +151,24 @@ async function memoryRows(session: Session, { settings, editions, catalogue }: B
       name: `hot indicators of ${editions.length} editions, ${paths.length} indicators whole`,
       measured: { unit: 'MB', rounds: [all] },
       floor: { name: 'of one edition', sample: { unit: 'MB', rounds: [one] } },
-      goal: { at: 'most', bound: 1 + 2 * REVISED_SHARE * NIGHTS },
+      goal: { at: 'most', bound: Number((MEMORY_AT_MOST * differing).toFixed(3)) },
     },
   ];
 }
 
-/** A start on a hundred editions beside one on a few, and what it reads. */
-async function startRows(session: Session, { storage, settings, editions }: Built): Promise<Row[]> {
-  session.say('editions: starts');
-  const read = await filesReadByStart(storage, settings);
-  const few: number[] = [];
-  const many: number[] = [];
-  const copies = join(storage.directory, '..', 'many');
-  await copyEditions(storage, copies, EDITIONS);
-  for (let start = 0; start < STARTS; start += 1) {
-    for (const [times, directory] of [
-      [few, storage.directory],
-      [many, copies],
-    ] as const) {
-      await using gateway = await startGateway({ ...settings, SNAPSHOT_DIR: directory });
-      times.push(gateway.ready_ms / 1000);
+/** Bytes of the files of some indicators in some editions, each file once. */
+async function fileBytes(
+  storage: SnapshotStorage,
+  editions: readonly string[],
+  ids: readonly string[],
+): Promise<number> {
+  const files = new Map<string, number>();
+  for (const edition of editions) {
+    const { kept } = await storage.open(edition);
+    for (const id of ids) {
+      const ref = kept[observationsFile(id)];
+      if (ref) files.set(ref.sha256, ref.bytes);
     }
   }
-  return [
-    {
-      name: `start on ${EDITIONS} editions`,
-      measured: { unit: 's', rounds: many },
-      floor: { name: `on ${editions.length}`, sample: { unit: 's', rounds: few } },
-      goal: { at: 'most', bound: 1.1 },
-    },
-    {
-      name: 'files of single indicators and countries that a start reads',
-      measured: { unit: 'files', rounds: [read] },
-      goal: { at: 'most', bound: 0 },
-    },
-  ];
-}
-
-/** How many observation files and bodies of single indicators and countries have been read when the gateway is ready. */
-async function filesReadByStart(storage: SnapshotStorage, settings: Environment): Promise<number> {
-  const published = await storage.current();
-  if (published === null) throw new Error('nothing is published');
-  const files = { ...published.kept, ...(await storage.prerendered(published)) };
-  const single = /^(observations|routes\/indicators|routes\/countries)\//;
-  const objects = new Set(
-    Object.entries(files).flatMap(([name, ref]) => (single.test(name) ? [storage.pathOf(ref)] : [])),
-  );
-  const forget = async (): Promise<void> => {
-    for (const object of objects) await utimes(object, NEVER_READ, (await stat(object)).mtime);
-  };
-  const countRead = async (): Promise<number> => {
-    const times = await Promise.all([...objects].map(async (object) => (await stat(object)).atime));
-    return times.filter((atime) => atime > NEVER_READ).length;
-  };
-  await forget();
-  for (const object of [...objects].slice(0, 1)) await readFile(object);
-  if ((await countRead()) !== 1) throw new Error('the file system does not note when files are read');
-  await forget();
-  await using _gateway = await startGateway(settings);
-  return countRead();
+  return [...files.values()].reduce((total, bytes) => total + bytes, 0);
 }
