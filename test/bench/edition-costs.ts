@@ -4,7 +4,7 @@ import { type EditionChanges, editionChanges, type FileRef } from '../../data/sc
 import type { Built } from './edition-nights.ts';
 import type { Row } from './report.ts';
 
-const MEGABYTE = 1024 * 1024;
+const KILOBYTE = 1024;
 
 /** What stays for ever of an edition, by hash; and how many indicators it revised. */
 async function keptObjects(
@@ -54,8 +54,8 @@ export async function buildCosts({ storage, editions, steps, catalogue }: Built)
     const { objects, revised } = await keptObjects(storage, edition);
     const fresh = [...objects].filter(([object]) => !known.has(object));
     for (const [object] of fresh) known.add(object);
-    added.push(sum(fresh.map(([, bytes]) => bytes)) / MEGABYTE);
-    kept.push(sum(objects.values()) / MEGABYTE);
+    added.push(sum(fresh.map(([, bytes]) => bytes)) / KILOBYTE);
+    kept.push(sum(objects.values()) / KILOBYTE);
     counts.push(revised);
   }
   return [
@@ -63,8 +63,8 @@ export async function buildCosts({ storage, editions, steps, catalogue }: Built)
     shareOfTrees('trees and signature, a night that revises 1 % of the indicators', nights, 0.15),
     {
       name: 'bytes that a night adds that revises 1 % of the indicators',
-      measured: { unit: 'MB', rounds: added.slice(1) },
-      floor: { name: 'all that stays', sample: { unit: 'MB', rounds: kept.slice(1) } },
+      measured: { unit: 'kB', rounds: added.slice(1) },
+      floor: { name: 'all that stays', sample: { unit: 'kB', rounds: kept.slice(1) } },
       goal: { at: 'most', bound: 0.03 },
       note: `${counts.slice(1).join(', ')} of ${catalogue.indicators.length} revised`,
     },

@@ -5,7 +5,7 @@ import { type Cost, costTable } from './cost-table.ts';
 
 /** One figure over several rounds. */
 export interface Sample {
-  unit: 'req/s' | 'rows/s' | 'ms' | 's' | 'MB' | 'files';
+  unit: 'req/s' | 'rows/s' | 'ms' | 's' | 'kB' | 'MB' | 'files';
   rounds: number[];
 }
 
@@ -67,7 +67,7 @@ export function isMet(row: Row): boolean | null {
   return row.goal.at === 'least' ? judged >= row.goal.bound : judged <= row.goal.bound;
 }
 
-const DIGITS = { 'req/s': 0, 'rows/s': 0, ms: 2, s: 1, MB: 0, files: 0 };
+const DIGITS = { 'req/s': 0, 'rows/s': 0, ms: 2, s: 1, kB: 0, MB: 0, files: 0 };
 
 function shown({ unit, rounds }: Sample): string {
   const number = (value: number): string =>
