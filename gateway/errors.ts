@@ -10,6 +10,7 @@ export const ERRORS = {
   unauthorized: { status: 401, message: 'Authentication is required: send Authorization: Bearer <API key>.' },
   invalid_key: { status: 401, message: 'The API key is not valid.' },
   insufficient_credits: { status: 402, message: 'The balance is below the price of this request.' },
+  max_credits_exceeded: { status: 402, message: 'The answer costs more than max_credits allows.' },
   key_scope: { status: 403, message: 'The key lacks the scope that this route needs.' },
   export_restricted: {
     status: 403,

@@ -1,11 +1,13 @@
 /**
  * Entry point for all operations, whatever the adapter. The order of checks is fixed:
  *
- *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → balance 402
+ *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
+ *     → Idempotency-Key 422 → balance 402
  *
  * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
  * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
- * A key that this process does not know to work is checked before the plan, by the same script.
+ * A key that this process does not know to work is checked before the plan, by the same script; so is a call that may
+ * repeat an earlier one, because a repeat is answered from the edition of the first.
  *
  * Guarantees: a refusal costs nothing; a charge is refunded if the response cannot be produced or rendered; one call
  * uses one edition from start to end.
@@ -22,10 +24,10 @@ import {
   type RateWindow,
   type Verdict,
 } from './metering/metering.ts';
-import { findEdition } from './operations/as-of.ts';
-import type { AsOf, Caller, Content, Operation, Plan, Planned } from './operations/operation.ts';
-import type { ParameterReading } from './operations/parameters.ts';
-import type { ValidationDetail } from './operations/validation.ts';
+import { type Caller, type Content, isPriced, type Operation, type Plan } from './operations/operation.ts';
+import type { ParameterReading } from './operations/parameter-reader.ts';
+import { toDetail, type ValidationDetail } from './operations/validation.ts';
+import { planCall, type Unplanned } from './plan-call.ts';
 import type { Edition } from './snapshot/edition.ts';
 import { SnapshotUnreadable } from './snapshot/objects.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
@@ -45,6 +47,8 @@ export interface Call<Rendered> {
   /** The caller's network address, for the anonymous rate window. */
   address(): string;
   readQuery(): ParameterReading<unknown>;
+  /** Under what the call may be repeated without paying twice, if the caller wants that; priced operations only. */
+  readonly repeatable?: RepeatableAs | null;
   /** A rendering of the same answer made before; null for operations that are not cacheable. */
   cached(snapshot: Snapshot): Rendered | null;
   /**
@@ -54,11 +58,20 @@ export interface Call<Rendered> {
   render(content: Content, snapshot: Snapshot, edition: Edition | undefined): Rendered | Promise<Rendered>;
 }
 
+export interface RepeatableAs {
+  /** The caller's Idempotency-Key. */
+  key: string;
+  /** Differs between calls that ask for different things. */
+  fingerprint: string;
+}
+
 /** Quota and balance after a call with a valid key. */
 export interface QuotaStatus {
   balance: number;
   charged: number;
   window: RateWindow;
+  /** The call repeated an earlier one, and is free for that reason. */
+  isRepeat: boolean;
 }
 
 interface ResultContext {
@@ -90,11 +103,6 @@ const SCOPE = 'read';
 
 const RETRY_AFTER_S = 5;
 export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };
-
-/** Not a plan: an error or invalid parameters, decided before or instead of one. */
-type Unplanned =
-  | { kind: 'error'; error: ApiError; edition?: Edition }
-  | { kind: 'invalid'; detail: ValidationDetail[]; edition?: never };
 
 export class Executor {
   readonly #dependencies: ExecuteDependencies;
@@ -155,22 +163,39 @@ export class Executor {
     const standing = metering.standingOf(key);
     if (standing === 'refused') return refusal({ kind: 'invalid_key' }, 0, key, snapshot);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
+    const repeatable = repeatableAs(call);
+    let repeatOf: string | undefined;
     // A key that may not work, or was limited recently, is checked before any work is done for it.
-    if (standing === 'unconfirmed' || metering.isKnownOverLimit(key)) {
-      const peeked = await this.#admit(call, key, { price: 0, rows: 0, status: 200, peek: true });
+    if (standing === 'unconfirmed' || repeatable !== null || metering.isKnownOverLimit(key)) {
+      const peeked = await this.#admit(call, key, { ...PEEK, ...idempotency(repeatable, '') });
       if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
+      repeatOf = peeked.repeatOf;
     }
-    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot));
+    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
     const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
-    const verdict = await this.#admit(call, key, { price, rows, status: statusOf(planned), peek: false });
+    const edition = editionOf(planned, snapshot);
+    const decided = { price, rows, status: statusOf(planned), peek: false };
+    const verdict = await this.#admit(call, key, { ...decided, ...idempotency(repeatable, edition.id) });
     if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
-    const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+    const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
-    if (planned.edition !== undefined) about.snapshot = planned.edition;
-    if (planned.kind !== 'plan') return { ...planned, ...about };
-    const render = (content: Content) => call.render(content, snapshot, planned.edition);
+    return this.#answer(planned, { call, key, verdict, about, snapshot });
+  }
+
+  /** A repeat may have been recognised only now, after a plan of another edition: it is planned again. */
+  async #answer<Rendered>(
+    first: Plan | Unplanned,
+    { call, key, verdict, about, snapshot }: AdmittedCall<Rendered>,
+  ): Promise<Result<Rendered>> {
+    const { repeatOf } = verdict;
+    const isOther = repeatOf !== undefined && repeatOf !== about.snapshot?.id;
+    const planned = isOther ? await this.#planSafely(call, snapshot, repeatOf) : first;
+    const { edition } = planned;
+    const context = { ...about, snapshot: edition ?? snapshot };
+    if (planned.kind !== 'plan') return { ...planned, ...context };
     const caller = this.#callerOf(key, verdict);
-    return this.#produce(async () => render(await planned.produce(caller)), call, about, verdict.debit);
+    const produce = async () => call.render(await planned.produce(caller), snapshot, edition);
+    return this.#produce(produce, call, context, verdict.debit);
   }
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */
@@ -193,15 +218,19 @@ export class Executor {
   #admit(
     { route, requestId }: Call<unknown>,
     key: ApiKey,
-    decided: Required<Pick<Admission, 'price' | 'rows' | 'status' | 'peek'>>,
+    decided: Omit<Admission, 'key' | 'route' | 'request_id'>,
   ): Promise<Verdict> {
     return this.#dependencies.metering.admit({ key, route, request_id: requestId, ...decided });
   }
 
   /** A fault becomes an error of the call, so that it is counted and carries quota headers. */
-  async #planSafely(call: Call<unknown>, snapshot: Snapshot): Promise<Plan | Unplanned> {
+  async #planSafely(
+    call: Call<unknown>,
+    snapshot: Snapshot,
+    repeatOf: string | undefined,
+  ): Promise<Plan | Unplanned> {
     try {
-      return await planCall(call, snapshot);
+      return await planCall(call, snapshot, repeatOf);
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call) };
     }
@@ -259,6 +288,31 @@ const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
 });
 
 const NO_CHARGE = { price: 0, rows: 0 } as const;
+const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
+
+/** A keyed call that was admitted. */
+interface AdmittedCall<Rendered> {
+  call: Call<Rendered>;
+  key: ApiKey;
+  verdict: Admitted;
+  about: ResultContext;
+  /** The served one. */
+  snapshot: Snapshot;
+}
+
+/** Null for calls that cost nothing: they can be repeated anyway. */
+function repeatableAs(call: Call<unknown>): RepeatableAs | null {
+  const { repeatable } = call;
+  if (!repeatable || !isPriced(call.operation)) return null;
+  const reading = call.readQuery();
+  return reading.ok && !reading.controls.dry_run ? repeatable : null;
+}
+
+const idempotency = (repeatable: RepeatableAs | null, edition: string): Pick<Admission, 'idempotency'> =>
+  repeatable === null ? {} : { idempotency: { ...repeatable, edition } };
+
+const editionOf = (planned: Plan | Unplanned | Cached<unknown>, snapshot: Snapshot): Pick<Edition, 'id'> =>
+  ('edition' in planned && planned.edition) || snapshot;
 
 /** An answer rendered before, which is free. */
 interface Cached<Rendered> {
@@ -305,33 +359,6 @@ function renderFree<Rendered>(
   return rendered instanceof Promise ? rendered.then(success) : success(rendered);
 }
 
-/** Reads the parameters, then plans. Throws or rejects only for faults. */
-function planCall(call: Call<unknown>, snapshot: Snapshot): Plan | Unplanned | Promise<Plan | Unplanned> {
-  const reading = call.readQuery();
-  if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
-  const asOf = call.operation.asOf?.(reading.values);
-  if (asOf !== undefined) return planAsOf(asOf, call, snapshot, reading.values);
-  const planned = call.operation.plan({ snapshot, path: call.path, query: reading.values });
-  return planned instanceof Promise ? planned.then(decided) : decided(planned);
-}
-
-/** Plans over the edition that is asked for. Opens it. */
-async function planAsOf(
-  asOf: AsOf,
-  { operation, path }: Call<unknown>,
-  { editions }: Snapshot,
-  query: unknown,
-): Promise<Plan | Unplanned> {
-  const found = findEdition(asOf, editions);
-  if ('kind' in found) return decided(found);
-  const edition = await editions.open(found);
-  const planned = decided(await operation.plan({ snapshot: edition, path, query }));
-  return planned.kind === 'invalid' ? planned : { ...planned, edition };
-}
-
-const decided = (planned: Planned): Plan | Unplanned =>
-  planned.kind === 'refused' ? { kind: 'error', error: planned.error } : planned;
-
 function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
   if (planned.kind === 'error') return ERRORS[planned.error.code].status;
   return planned.kind === 'invalid' ? 422 : 200;
@@ -339,7 +366,8 @@ function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
 
 function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
   const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
-  return { balance: verdict.balance, window: verdict.window, charged };
+  const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
+  return { balance: verdict.balance, window: verdict.window, charged, isRepeat };
 }
 
 function refusal<Rendered>(
@@ -351,10 +379,15 @@ function refusal<Rendered>(
   if (verdict.kind === 'invalid_key') {
     return { kind: 'error', error: { code: 'invalid_key' }, key_id, quota: null, snapshot };
   }
+  const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
+  if (verdict.kind === 'idempotency_conflict') {
+    const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
+    return { kind: 'invalid', detail, ...context };
+  }
   const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
   const error: ApiError =
     verdict.kind === 'rate_limited'
       ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
       : { code: 'insufficient_credits', message };
-  return { kind: 'error', error, key_id, quota: quotaOf(verdict), snapshot };
+  return { kind: 'error', error, ...context };
 }

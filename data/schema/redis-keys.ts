@@ -11,6 +11,7 @@
  *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts
  *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
+ *   {a:ID}:repeatable:KEY     hash    fingerprint, edition, debit, repeats: of a call with that Idempotency-Key; kept for minutes
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
@@ -92,6 +93,7 @@ export const redisKeys = {
   archivedThrough: (accountId: string) => `${tag(accountId)}:carried`,
   usage: (accountId: string, day: number) => `${tag(accountId)}:usage:${dateOfDay(day)}`,
   debits: (accountId: string, minute: number) => `${tag(accountId)}:debits:${minute}`,
+  repeatable: (accountId: string, key: string) => `${tag(accountId)}:repeatable:${encodeURIComponent(key)}`,
   idem: (accountId: string) => `${tag(accountId)}:idem`,
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,

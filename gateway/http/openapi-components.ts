@@ -82,6 +82,18 @@ export const HEADERS: Json = {
     string,
   ),
   Vary: header('What else the answer depends on', string, 'Accept-Encoding, Authorization'),
+  'X-Ignored-Parameters': header(
+    'Names of query parameters that were ignored, percent-encoded, at most 20: unknown ones, and repeated ones, of which ' +
+      'the last counts',
+    string,
+    'sort_by, limit',
+  ),
+  'Preference-Applied': header('`handling=strict`, where `Prefer` asked for it', string, 'handling=strict'),
+  'Idempotent-Replayed': header(
+    '`true` where the call repeated an earlier one under its Idempotency-Key, and was free for that reason',
+    string,
+    'true',
+  ),
   'X-RateLimit-Limit': header(
     'Requests in the window that is nearer to running out; with a key only',
     integer,
@@ -103,6 +115,26 @@ export const HEADERS: Json = {
     'CSV only: the credit line to publish, percent-encoded where it is not ASCII',
     string,
   ),
+};
+
+/** Request headers that an operation takes. */
+export const HEADER_PARAMETERS: Record<string, Json> = {
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description:
+      '`handling=strict` refuses parameters that would be ignored: unknown or repeated ones (RFC 7240)',
+    schema: { type: 'string' },
+  },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'Under it the same call is answered again without a charge, from the same snapshot: up to 5 times within 10 minutes',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
+  },
 };
 
 export const headerRefs = (names: readonly string[]): Json =>
@@ -133,7 +165,10 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
 
 export const INVALID_RESPONSE: Json = {
   description: 'A parameter fails validation.',
-  headers: headerRefs(['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', ...KEYED_HEADERS]),
+  headers: headerRefs([
+    ...['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', 'Preference-Applied', 'Vary'],
+    ...KEYED_HEADERS,
+  ]),
   content: {
     'application/json': {
       schema: schemaRef('ValidationError'),

@@ -4,7 +4,8 @@
  */
 import { ENCODERS } from '../encoders/registry.ts';
 import type { Caller, Content, Operation } from '../operations/operation.ts';
-import { parameterReader, parseQueryString } from '../operations/parameters.ts';
+import { parameterReader } from '../operations/parameter-reader.ts';
+import { parseQueryString } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import { type ExampleValues, exampleValues } from '../snapshot/example-values.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';

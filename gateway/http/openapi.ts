@@ -6,11 +6,13 @@
 import { z } from 'zod';
 import { ENCODERS } from '../encoders/registry.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import type { Operation } from '../operations/operation.ts';
+import { controls, dryRunAnswer } from '../operations/controls.ts';
+import { isPriced, type Operation, type QuerySchema } from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import {
   componentSchemas,
   failureResponse,
+  HEADER_PARAMETERS,
   HEADERS,
   headerRefs,
   INVALID_RESPONSE,
@@ -45,9 +47,10 @@ const TAGS = [
 
 /** @param examples from the snapshot that is served. @param prefix of the paths. */
 export function buildOpenApi(examples: Examples = {}, prefix: string = DOCUMENTED_PREFIX): Json {
-  const answers = Object.fromEntries(
-    OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
-  );
+  const answers = Object.fromEntries([
+    ...OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
+    [DRY_RUN, dryRunAnswer],
+  ]);
   return {
     openapi: '3.1.0',
     info: {
@@ -81,6 +84,9 @@ export function buildOpenApi(examples: Examples = {}, prefix: string = DOCUMENTE
 /** `listCountries` answers with `ListCountriesAnswer`. */
 const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
 
+/** Of every priced operation, where `dry_run` was sent. */
+const DRY_RUN = 'DryRunAnswer';
+
 const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
 
 function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
@@ -90,7 +96,7 @@ function describeOperation(operation: Operation, { parameters, answers }: Operat
     summary: operation.summary,
     description: `${operation.description}\n\n**Price**: ${operation.priceText}.`,
     security: operation.needsKey ? [{ bearer: [] }] : [{}, { bearer: [] }],
-    parameters: [...pathParameters(operation), ...queryParameters(operation)].map((parameter) => ({
+    parameters: parametersOf(operation).map((parameter) => ({
       ...parameter,
       ...exampleOf(parameters[String(parameter.name)]),
     })),
@@ -99,6 +105,13 @@ function describeOperation(operation: Operation, { parameters, answers }: Operat
 }
 
 const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
+
+const parametersOf = (operation: Operation): Json[] => [
+  ...pathParameters(operation),
+  ...queryParameters(operation.query),
+  ...(isPriced(operation) ? queryParameters(controls) : []),
+  ...Object.values(HEADER_PARAMETERS).filter(({ name }) => name !== 'Idempotency-Key' || isPriced(operation)),
+];
 
 const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
   Object.entries(parameters).map(([name, { description }]) => ({
@@ -109,7 +122,7 @@ const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
     schema: { type: 'string' },
   }));
 
-function queryParameters({ query }: Operation): Json[] {
+function queryParameters(query: QuerySchema<unknown>): Json[] {
   const schema = z.toJSONSchema(query, { io: 'input', target: 'draft-2020-12' });
   const required = new Set(schema.required);
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
@@ -125,10 +138,14 @@ function queryParameters({ query }: Operation): Json[] {
   });
 }
 
+/** Of operations that ignore what they do not know. */
+const STRICTNESS_HEADERS = ['X-Ignored-Parameters', 'Preference-Applied'];
+
 function responses(operation: Operation, answers: OperationExamples['answers']): Json {
   const success: [string, Json][] = [['200', successResponse(operation, answers)]];
   if (operation.isCacheable) {
     const names = [
+      ...STRICTNESS_HEADERS,
       'ETag',
       'Cache-Control',
       'Vary',
@@ -143,8 +160,7 @@ function responses(operation: Operation, answers: OperationExamples['answers']):
     String(status),
     failureResponse(status, codes, status !== 401),
   ]);
-  const takesQuery = Object.keys(operation.query.shape).length > 0;
-  return Object.fromEntries([...success, ...failures, ...(takesQuery ? [['422', INVALID_RESPONSE]] : [])]);
+  return Object.fromEntries([...success, ...failures, ['422', INVALID_RESPONSE]]);
 }
 
 function successResponse(operation: Operation, answers: OperationExamples['answers']): Json {
@@ -154,6 +170,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
     'Cache-Control',
     'Vary',
     ...(operation.tag === 'Account' ? [] : ['X-Snapshot']),
+    ...(isPriced(operation) ? ['Preference-Applied', 'Idempotent-Replayed'] : STRICTNESS_HEADERS),
   ];
   if (operation.isCacheable) names.push('ETag');
   const formats = ENCODERS.filter(({ name }) => operation.formats?.includes(name));
@@ -163,7 +180,9 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   const namesIndicators =
     operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
   if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
-  const json = { schema: schemaRef(answerName(operation)), ...exampleOf(answers.json) };
+  const whole = schemaRef(answerName(operation));
+  const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
+  const json = { schema, ...exampleOf(answers.json) };
   const others = formats.flatMap(({ name, mediaType, documentation }) =>
     documentation === null
       ? []
@@ -195,7 +214,7 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors];
   if (operation.needsKey) codes.push('unauthorized');
   codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
-  if (operation.priceText !== 'free') codes.push('insufficient_credits');
+  if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
   return codes;
 }
 

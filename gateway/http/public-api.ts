@@ -3,18 +3,21 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
-import { type Call, type Executor, type Result, UNAVAILABLE } from '../execute.ts';
-import type { Content, Operation } from '../operations/operation.ts';
-import { type ParameterReading, parameterReader, type RawParameters } from '../operations/parameters.ts';
+import { type Call, type Executor, type RepeatableAs, type Result, UNAVAILABLE } from '../execute.ts';
+import { type Content, isPriced, type Operation } from '../operations/operation.ts';
+import { type ParameterReading, parameterReader } from '../operations/parameter-reader.ts';
+import { NO_PARAMETERS, type RawParameters } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { repeatableAs, withIdempotencyKey } from './idempotency-key.ts';
 import type { LoadShedder } from './load-shedding.ts';
+import { prefersStrict, strictnessHeaders } from './preferences.ts';
 import { clientRequestId } from './request.ts';
 import type { Observer, RequestFacts } from './request-log.ts';
 import { type Preferences, type Representation, represent, sendError, sendResult } from './response.ts';
 import { ResponseCache } from './response-cache.ts';
-import { type MatchedUrl, type Route, UrlRouteCache } from './url-routing.ts';
+import { effectiveUrl, type MatchedUrl, type Route, UrlRouteCache } from './url-routing.ts';
 
 /** Every operation is served under both prefixes; OpenAPI lists the second. */
 export const PREFIXES = ['/v1', '/data/api/v1'] as const;
@@ -52,7 +55,8 @@ export class PublicApi {
   install(app: FastifyInstance): void {
     for (const operation of OPERATIONS) {
       const name = NAMED_PREFIX + operation.path;
-      const route: Route = { operation, name, readQuery: parameterReader(operation.query) };
+      const readQuery = parameterReader(operation.query, isPriced(operation));
+      const route: Route = { operation, name, readQuery };
       for (const prefix of PREFIXES) this.#install(app, prefix + routerPattern(operation), route);
     }
   }
@@ -66,6 +70,7 @@ export class PublicApi {
         path,
         query: query as RawParameters,
         reading: null,
+        effectiveUrl: null,
         isRepeated: false,
       };
       this.#urls.set(raw.url ?? '', matched);
@@ -142,15 +147,17 @@ export class PublicApi {
   #send(
     result: Result<Representation>,
     response: ServerResponse,
-    { requestId, operation }: HttpCall,
+    call: HttpCall,
     facts: RequestFacts | null,
   ): void {
+    const { requestId, operation } = call;
     if (facts !== null) {
       facts.keyId = result.key_id;
       facts.creditsCharged = result.quota?.charged ?? 0;
     }
     try {
-      sendResult(result, response, requestId, operation.tag !== 'Account');
+      const namesSnapshot = operation.tag !== 'Account';
+      sendResult(result, { raw: response, requestId, namesSnapshot, headers: call.headersOf(result) });
     } catch (error) {
       this.#dependencies.log.error({ err: error, request_id: requestId }, 'sending the response failed');
       response.destroy();
@@ -188,7 +195,6 @@ class HttpCall implements Call<Representation>, Preferences {
   declare readonly operation: Operation;
   declare readonly requestId: string;
   declare readonly authorization: string | undefined;
-  declare readonly url: string;
   declare readonly acceptEncoding: string | undefined;
   declare readonly ifNoneMatch: string | undefined;
   declare private readonly api: PublicApi;
@@ -207,7 +213,6 @@ class HttpCall implements Call<Representation>, Preferences {
     this.operation = matched.route.operation;
     this.requestId = requestId;
     this.authorization = headers.authorization;
-    this.url = request.url ?? '';
     this.acceptEncoding = headers['accept-encoding'];
     this.ifNoneMatch = headers['if-none-match'];
     this.api = api;
@@ -232,14 +237,45 @@ class HttpCall implements Call<Representation>, Preferences {
     return this.addressOf(this.request);
   }
 
+  get url(): string {
+    const { matched, request } = this;
+    matched.effectiveUrl ??= effectiveUrl(request.url ?? '', matched.route.readQuery.known);
+    return matched.effectiveUrl;
+  }
+
   readQuery(): ParameterReading<unknown> {
+    const reading = this.readUrl();
+    const sent = this.request.headers['idempotency-key'];
+    return sent === undefined || !isPriced(this.operation) ? reading : withIdempotencyKey(reading, sent);
+  }
+
+  get repeatable(): RepeatableAs | null {
+    return repeatableAs(this.request, this.matched.route);
+  }
+
+  private readUrl(): ParameterReading<unknown> {
     const { route, query } = this.matched;
+    if (this.isStrict) return route.readQuery(query, true);
     this.matched.reading ??= route.readQuery(query);
     return this.matched.reading;
   }
 
+  private get isStrict(): boolean {
+    return prefersStrict(this.request.headers.prefer);
+  }
+
+  /** Headers of this answer alone, which no cached one may hold. */
+  headersOf({ kind }: Result<Representation>): readonly string[] {
+    if (kind === 'error') return [];
+    const { isStrict } = this;
+    if (!isStrict && this.matched.query === NO_PARAMETERS) return [];
+    const reading = this.readQuery();
+    const ignored = reading.ok ? reading.ignored : [];
+    return isStrict || ignored.length > 0 ? strictnessHeaders(isStrict, ignored) : [];
+  }
+
   cached(snapshot: Snapshot): Representation | null {
-    if (!this.operation.isCacheable) return null;
+    if (!this.operation.isCacheable || (this.isStrict && !this.readQuery().ok)) return null;
     return this.api.responsesOf(snapshot)?.find(this.url, this) ?? null;
   }
 

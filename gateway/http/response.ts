@@ -184,6 +184,7 @@ const EXPOSED_KEYED = [
   EXPOSED_ANONYMOUS,
   'Content-Disposition, Link, X-Attribution',
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
+  'Idempotent-Replayed',
 ].join(', ');
 
 /** Indices in every header list: a cached list is sent again with another id. */
@@ -195,10 +196,11 @@ function commonHeaders(base: readonly string[], { requestId, snapshotId, quota }
   const headers = ['X-Request-Id', requestId, EXPOSE, exposed, ...base];
   if (snapshotId !== null) headers.push('X-Snapshot', snapshotId);
   if (quota === null) return headers;
-  const { window, charged, balance } = quota;
+  const { window, charged, balance, isRepeat } = quota;
   headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
   headers.push('X-RateLimit-Reset', String(window.reset_s));
   headers.push('X-Credits-Charged', String(charged), 'X-Credits-Remaining', String(balance));
+  if (isRepeat) headers.push('Idempotent-Replayed', 'true');
   return headers;
 }
 
@@ -230,12 +232,19 @@ function writeHead({ raw, requestId }: ResponseContext, status: number, headers:
   raw.writeHead(status, [...own, SERVER_REQUEST_ID, requestId]);
 }
 
-/** Sends a success or a 304. */
-export function sendRepresentation(representation: Representation, context: ResponseContext): void {
+/** Sends a success or a 304. @param more headers of this answer alone. */
+export function sendRepresentation(
+  representation: Representation,
+  context: ResponseContext,
+  more: readonly string[] = NO_HEADERS,
+): void {
   const headersFor = context.quota === null ? anonymousHeaders : successHeaders;
-  writeHead(context, representation.status, headersFor(representation, context));
+  const headers = headersFor(representation, context);
+  writeHead(context, representation.status, more.length === 0 ? headers : [...headers, ...more]);
   sendBody(context.raw, representation.body);
 }
+
+const NO_HEADERS: readonly string[] = [];
 
 /** Smaller bodies in several pieces are joined into one write. */
 const JOIN_MAX_BYTES = 64 * 1024;
@@ -283,24 +292,32 @@ const FROM_SNAPSHOT: ReadonlySet<ErrorCode> = new Set([
   'export_restricted',
 ]);
 
-/** Sends the result of an operation. @param namesSnapshot whether successes come from the snapshot. */
+interface ResultTarget {
+  raw: ServerResponse;
+  requestId: string;
+  /** Whether successes come from the snapshot. */
+  namesSnapshot: boolean;
+  /** Alternating names and values of headers of this answer alone. */
+  headers: readonly string[];
+}
+
+/** Sends the result of an operation. */
 export function sendResult(
   result: Result<Representation>,
-  raw: ServerResponse,
-  requestId: string,
-  namesSnapshot: boolean,
+  { raw, requestId, namesSnapshot, headers }: ResultTarget,
 ): void {
   const { quota, snapshot } = result;
   const snapshotId = namesSnapshot && snapshot !== null ? snapshot.id : null;
   if (result.kind === 'success') {
     const { rendered } = result;
     const from = snapshotId === null ? null : (rendered.edition ?? snapshotId);
-    sendRepresentation(rendered, { raw, requestId, quota, snapshotId: from });
+    sendRepresentation(rendered, { raw, requestId, quota, snapshotId: from }, headers);
   } else if (result.kind === 'error') {
     const named = FROM_SNAPSHOT.has(result.error.code) ? snapshotId : null;
     sendError(result.error, { raw, requestId, quota, snapshotId: named });
   } else {
     const context: ResponseContext = { raw, requestId, quota, snapshotId: null };
-    sendFailure(context, 422, commonHeaders(FAILURE, context), JSON.stringify({ detail: result.detail }));
+    const body = JSON.stringify({ detail: result.detail });
+    sendFailure(context, 422, [...commonHeaders(FAILURE, context), ...headers], body);
   }
 }

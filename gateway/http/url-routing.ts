@@ -7,7 +7,8 @@
 import type { IncomingMessage } from 'node:http';
 import { BoundedCache } from '../bounded-cache.ts';
 import type { Operation } from '../operations/operation.ts';
-import type { ParameterReader, ParameterReading, RawParameters } from '../operations/parameters.ts';
+import type { ParameterReader, ParameterReading } from '../operations/parameter-reader.ts';
+import { parameterName, type RawParameters } from '../operations/parameters.ts';
 
 /** An operation with what is computed once for all its requests. */
 export interface Route {
@@ -25,8 +26,27 @@ export interface MatchedUrl {
   query: RawParameters;
   /** Null until first needed. */
   reading: ParameterReading<unknown> | null;
+  /** The URL without what the operation ignores; null until first needed. */
+  effectiveUrl: string | null;
   /** Whether this URL was requested before. */
   isRepeated: boolean;
+}
+
+/**
+ * The URL without what the operation ignores: two URLs that differ in nothing else have one answer. Nothing ignored, such
+ * as a key in the query string, gets into a cache key or a link.
+ */
+export function effectiveUrl(url: string, known: ParameterReader<unknown>['known']): string {
+  const mark = url.indexOf('?');
+  if (mark < 0) return url;
+  const pairs = url.slice(mark + 1).split('&');
+  const names = pairs.map(parameterName);
+  const kept = pairs.filter((_, at) => {
+    const name = names[at] ?? '';
+    const parameter = known.get(name);
+    return parameter !== undefined && (parameter.isRepeatable || names.lastIndexOf(name) === at);
+  });
+  return kept.length === 0 ? url.slice(0, mark) : `${url.slice(0, mark)}?${kept.join('&')}`;
 }
 
 const MAX_URLS = 4_096;

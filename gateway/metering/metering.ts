@@ -41,6 +41,10 @@ export interface Admission {
   /** The status that is sent when admitted: 200, or an error (422, 404, 403) that costs nothing and is counted. */
   status: number;
   request_id: string;
+  /** Of a call with an Idempotency-Key. */
+  idempotency?:
+    | { key: string; fingerprint: string /** Id of the one that answers. */; edition: string }
+    | undefined;
   /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
   peek?: boolean;
 }
@@ -56,6 +60,8 @@ export interface Debit {
   readonly key_id: string;
   readonly route: string;
   readonly request_id: string;
+  /** Under which the call may be repeated. */
+  readonly idempotency_key?: string | undefined;
 }
 
 interface QuotaStatus {
@@ -65,10 +71,15 @@ interface QuotaStatus {
 }
 
 export type Verdict =
-  /** `debit` is null at price 0. */
-  | ({ kind: 'admitted'; charged: number; debit: Debit | null } & QuotaStatus)
+  /**
+   * `debit` is null at price 0. `repeatOf` is the edition of the first call when this one repeats it under its
+   * Idempotency-Key: then it is free.
+   */
+  | ({ kind: 'admitted'; charged: number; debit: Debit | null; repeatOf?: string } & QuotaStatus)
   | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
   | ({ kind: 'insufficient_credits' } & QuotaStatus)
+  /** Another call was made under the same Idempotency-Key. */
+  | ({ kind: 'idempotency_conflict' } & QuotaStatus)
   /** Revoked, expired, or the account is suspended or closed. */
   | { kind: 'invalid_key' };
 

@@ -38,7 +38,7 @@ import {
 import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
 
-const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
+const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 8);
 const CACHED_ACCOUNTS = 50_000;
 
 export type TierLimits = Pick<
@@ -63,7 +63,7 @@ export interface MeteringDependencies {
   timeout_ms?: number;
 }
 
-/** The key names of one account in one minute, in the order of `admit.lua`. */
+/** The key names of one account in one minute, in the order of `admit.lua`, whose last one is of the call. */
 interface MinuteKeys {
   minute: number;
   names: readonly [
@@ -151,7 +151,7 @@ export class RedisMetering implements Metering {
 
   async admit(admission: Admission): Promise<Verdict> {
     const now_ms = this.#now();
-    const { key, route, request_id } = admission;
+    const { key, route, request_id, idempotency } = admission;
     const { account_id, key_id } = key;
     if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) {
       this.#standings.note(key, true, now_ms);
@@ -160,10 +160,15 @@ export class RedisMetering implements Metering {
     const failed = admission.status >= 400;
     const price = failed ? 0 : wholeCredits(admission.price);
     const debit_id = this.#debitId();
+    const idempotency_key = idempotency?.key;
     const debit =
-      price === 0 ? null : { debit_id, price, at_ms: now_ms, account_id, key_id, route, request_id };
+      price === 0
+        ? null
+        : { debit_id, price, at_ms: now_ms, account_id, key_id, route, request_id, idempotency_key };
+    const names = this.#keyNamesOf(account_id, now_ms);
     const values = [
-      ...this.#keyNamesOf(account_id, now_ms),
+      ...names,
+      idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key),
       now_ms,
       key_id,
       debit_id,
@@ -172,6 +177,8 @@ export class RedisMetering implements Metering {
       admission.peek ? 'peek' : failed ? 'failed' : '',
       route,
       request_id,
+      idempotency?.fingerprint ?? '',
+      idempotency?.edition ?? '',
       ...this.#limits,
     ];
     const reply = await this.#runner.runIdempotent(ADMIT, values, debit !== null).catch((cause: unknown) => {
@@ -259,7 +266,13 @@ export class RedisMetering implements Metering {
 
 /** What `admit.lua` returns. */
 type Reply = [
-  outcome: 'admitted' | 'rate_limited' | 'insufficient_credits' | 'invalid_key' | 'reversed',
+  outcome:
+    | 'admitted'
+    | 'rate_limited'
+    | 'insufficient_credits'
+    | 'idempotency_conflict'
+    | 'invalid_key'
+    | 'reversed',
   charged: number,
   balance: number,
   tier: Tier,
@@ -267,6 +280,7 @@ type Reply = [
   minute_used: number,
   day_limit: number,
   day_used: number,
+  repeated: string,
 ];
 
 /** The window with fewer requests left; the day when both have as many, because it keeps a caller waiting longer. */
@@ -289,10 +303,15 @@ function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null): Verdi
   if (outcome === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
   const window = nearerWindow(reply, now_ms);
   switch (outcome) {
-    case 'admitted':
-      return { kind: 'admitted', charged, balance, tier, window, debit };
+    case 'admitted': {
+      const repeatOf = reply[8];
+      return repeatOf === ''
+        ? { kind: 'admitted', charged, balance, tier, window, debit }
+        : { kind: 'admitted', charged, balance, tier, window, debit: null, repeatOf };
+    }
     case 'insufficient_credits':
-      return { kind: 'insufficient_credits', balance, tier, window };
+    case 'idempotency_conflict':
+      return { kind: outcome, balance, tier, window };
     case 'rate_limited':
       return {
         kind: 'rate_limited',

@@ -80,8 +80,10 @@ export const country = defineOperation({
 });
 
 async function wholeProfile(snapshot: Edition, code: string, as_of: string | undefined): Promise<Content> {
-  if (as_of === undefined) return { kind: 'file', path: countryFile(code) };
-  return withMeta(await snapshot.countryBody(code), { as_of });
+  const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
+  if (as_of === undefined && isServed) return { kind: 'file', path: countryFile(code) };
+  const body = await snapshot.countryBody(code);
+  return as_of === undefined ? { kind: 'document', json: body } : withMeta(body, { as_of });
 }
 
 function filteredDocument(

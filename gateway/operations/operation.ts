@@ -118,6 +118,9 @@ export function defineOperation<Query>(operation: Operation<Query>): Operation {
   return operation as Operation<unknown>;
 }
 
+/** Whether a call may cost something: such a call must not be misread. */
+export const isPriced = ({ priceText }: Pick<Operation, 'priceText'>): boolean => priceText !== 'free';
+
 /** A free plan that serves a prerendered file. */
 export const freeFile = (path: string): Plan => free({ kind: 'file', path });
 

@@ -1,17 +1,17 @@
 /**
- * Parameters: the query string parser, parameter types as schemas that parse text, and the reader of a whole set.
- * OpenAPI is generated from the same schemas, so `meta` describes the rule that stands beside it.
+ * Parameters: the query string parser, and parameter types as schemas that parse text. `parameter-reader.ts` reads a whole
+ * set. OpenAPI is generated from the same schemas, so `meta` describes the rule that stands beside it.
  */
 import { z } from 'zod';
-import { type Failure, toDetail, type ValidationDetail } from './validation.ts';
+import type { Failure } from './validation.ts';
 
-/** A value that is not valid percent-encoded UTF-8: an error if the operation knows the parameter, else ignored. */
+/** A value that is not valid percent-encoded UTF-8. */
 export const UNREADABLE = Symbol('not valid percent-encoded UTF-8');
 export type RawValue = string | typeof UNREADABLE;
 
 const REPEATED = Symbol('all values of repeated parameters');
 
-/** The last value of each parameter; the readers of repeatable ones find the others, too. */
+/** The last value of each parameter; `repeatedValues` gives all of repeated ones. */
 export type RawParameters = Readonly<Record<string, RawValue>> & {
   readonly [REPEATED]?: ReadonlyMap<string, readonly RawValue[]>;
 };
@@ -32,8 +32,7 @@ export function parseQueryString(text: string): RawParameters {
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
-    if (name === UNREADABLE) continue;
+    const name = parameterName(pair);
     const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
     const before = parameters[name];
     if (before !== undefined) repeated.set(name, [...(repeated.get(name) ?? [before]), value]);
@@ -41,6 +40,20 @@ export function parseQueryString(text: string): RawParameters {
   }
   // Not enumerable, so that a copy of the parameters is one of their last values.
   return repeated.size === 0 ? parameters : Object.defineProperty(parameters, REPEATED, { value: repeated });
+}
+
+/** All values of each parameter that was sent more than once, in their order. */
+export const repeatedValues = (sent: RawParameters): ReadonlyMap<string, readonly RawValue[]> =>
+  sent[REPEATED] ?? NONE_REPEATED;
+
+const NONE_REPEATED: ReadonlyMap<string, readonly RawValue[]> = new Map();
+
+/** The name in `name=value`; as sent where it is not valid UTF-8, which no known name is. */
+export function parameterName(pair: string): string {
+  const equals = pair.indexOf('=');
+  const raw = equals < 0 ? pair : pair.slice(0, equals);
+  const name = decode(raw);
+  return name === UNREADABLE ? raw : name;
 }
 
 const PLAIN = /^[\x20-\x24\x26-\x2a\x2c-\x7e]*$/;
@@ -134,59 +147,3 @@ export const text = () => z.string();
 
 /** A country code as sent. Checked before upper-casing: some letters outside ASCII have an upper case inside it. */
 export const COUNTRY_CODE = /^[A-Za-z]{3}$/;
-
-export type ParameterReading<Values> =
-  | { ok: true; values: Values }
-  | { ok: false; detail: ValidationDetail[] };
-
-export type ParameterReader<Values> = (sent: RawParameters) => ParameterReading<Values>;
-
-/**
- * Makes the reader of an operation's parameters; unknown ones are ignored. A parameter that is described as an array may
- * be repeated, and its schema gets a list. The result for no parameters is computed once, because most requests have none.
- */
-export function parameterReader<Values>(
-  schema: z.ZodType<Values> & { shape: Readonly<Record<string, z.ZodType>> },
-): ParameterReader<Values> {
-  const parameters = Object.entries(schema.shape).map(([name, parameter]) => ({
-    name,
-    isRepeatable: z.toJSONSchema(parameter, { io: 'input' }).type === 'array',
-  }));
-  const withoutParameters = check(schema, {});
-  return (sent) => {
-    if (sent === NO_PARAMETERS) return withoutParameters;
-    const known: KnownValues = {};
-    const unreadable: ValidationDetail[] = [];
-    for (const { name, isRepeatable } of parameters) {
-      const last = sent[name];
-      if (last === undefined) continue;
-      const values: readonly RawValue[] = isRepeatable ? (sent[REPEATED]?.get(name) ?? [last]) : [last];
-      const texts = values.filter((value) => typeof value === 'string');
-      known[name] = isRepeatable ? texts : texts[0];
-      unreadable.push(...unreadableAt(values).map((at) => unreadableDetail(name, isRepeatable ? [at] : [])));
-    }
-    return unreadable.length > 0 ? { ok: false, detail: unreadable } : check(schema, known);
-  };
-}
-
-const unreadableAt = (values: readonly RawValue[]): number[] =>
-  [...values.keys()].filter((at) => values[at] === UNREADABLE);
-
-const unreadableDetail = (name: string, index: number[]): ValidationDetail =>
-  toDetail({ type: 'string_unicode' }, ['query', name, ...index], undefined);
-
-type KnownValues = Record<string, string | readonly string[] | undefined>;
-
-function check<Values>(schema: z.ZodType<Values>, known: KnownValues): ParameterReading<Values> {
-  const parsed = schema.safeParse(known);
-  if (parsed.success) return { ok: true, values: parsed.data };
-  return { ok: false, detail: parsed.error.issues.map((issue) => issueDetail(issue, known)) };
-}
-
-function issueDetail(issue: z.core.$ZodIssue, known: KnownValues): ValidationDetail {
-  const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  const failure = issue.code === 'custom' ? (issue.params?.failure as Failure | undefined) : undefined;
-  const sent = known[String(path[0])];
-  const input = typeof sent === 'string' ? sent : undefined;
-  return toDetail(failure ?? { type: 'missing' }, ['query', ...path], input);
-}

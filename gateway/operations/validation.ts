@@ -5,7 +5,7 @@ import { truncateInput } from '../errors.ts';
 export const validationDetail = z.object({
   loc: z
     .array(z.union([z.string(), z.int()]))
-    .describe('Location: `query`, the parameter, the index within a list, and the part of that item'),
+    .describe('Location: `query` or `header`, the name, the index within a list, and the part of that item'),
   msg: z.string(),
   type: z.string().describe('Stable name of the failure'),
   input: z.unknown().optional().describe('What was sent'),
@@ -31,6 +31,12 @@ const MESSAGES = {
   too_long: ({ max_length }) => `List should have at most ${max_length} items`,
   too_many_rows: ({ max_rows, advice }) => `Answer should have at most ${max_rows} rows: ${advice}`,
   value_error: ({ error }) => `Value error, ${error}`,
+  extra_forbidden: ({ nearest }) =>
+    nearest === undefined
+      ? 'Extra inputs are not permitted'
+      : `Extra inputs are not permitted; the nearest parameter is '${nearest}'`,
+  repeated: () => 'Input should be sent once',
+  idempotency_conflict: () => 'This key was used for another request',
 } as const satisfies Record<string, (ctx: Record<string, unknown>) => string>;
 
 export type FailureType = keyof typeof MESSAGES;

@@ -64,7 +64,7 @@ function bareHttp(answers: FixedAnswer[]): Promise<number> {
 
 async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promise<number> {
   const redis = new Redis({ path: question.socket, enableAutoPipelining: true });
-  redis.defineCommand('admit', { numberOfKeys: 7, lua: readFileSync(ADMIT, 'utf8') });
+  redis.defineCommand('admit', { numberOfKeys: 8, lua: readFileSync(ADMIT, 'utf8') });
   const admit = (redis as unknown as { admit(...words: (string | number)[]): Promise<unknown[]> }).admit.bind(
     redis,
   );
@@ -85,6 +85,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
         redisKeys.ledger(account),
         redisKeys.usage(account, day),
         redisKeys.debits(account, minute),
+        redisKeys.account(account),
         ...[
           now,
           key,
@@ -94,6 +95,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
           '0',
           '/floor',
           'floor',
+          ...['', ''],
           ...limits,
         ],
       );

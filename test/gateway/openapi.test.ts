@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../gateway/errors.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/http/openapi.ts';
+import { isPriced } from '../../gateway/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { tellStory } from './edition-story.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
@@ -106,7 +107,11 @@ describe.each(OPERATIONS)('$name', (operation) => {
   if (!described) throw new Error(`${operation.name} is not described`);
 
   test('lists exactly the parameters of the interface, each with a description', () => {
-    expect(described.parameters.map(({ name }) => name)).toEqual(PARAMETERS[operation.name]);
+    const named = (place: RegExp) =>
+      described.parameters.filter((parameter) => place.test(parameter.in)).map(({ name }) => name);
+    const controls = isPriced(operation) ? ['dry_run', 'max_credits'] : [];
+    expect(named(/path|query/)).toEqual([...(PARAMETERS[operation.name] ?? []), ...controls]);
+    expect(named(/header/)).toEqual(isPriced(operation) ? ['Prefer', 'Idempotency-Key'] : ['Prefer']);
     for (const { description } of described.parameters) expect(description).toMatch(/\w/);
   });
 

@@ -65,6 +65,7 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   unauthorized: async () => codeOf(await service.get('/v1/ping')),
   invalid_key: () => ask('/v1/ping', 'nonsense'),
   insufficient_credits: async () => ask('/v1/countries/KEN', (await service.account({ credits: 0 })).key),
+  max_credits_exceeded: () => ask('/v1/data?indicator=alpha.life_expectancy&max_credits=8'),
   key_scope: async () => ask('/v1/ping', await unscoped()),
   export_restricted: () => ask('/v1/data?indicator=gamma.reserves'),
   not_found: () => ask('/v1/nothing'),

@@ -1,4 +1,4 @@
--- Decides one keyed request: key and account state, rate windows, balance, debit, ledger, usage.
+-- Decides one keyed request: key and account state, rate windows, idempotency, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
 --   1 account   hash: state, verified, paid (number of paid orders), balance, spent
@@ -8,6 +8,7 @@
 --   5 ledger    stream
 --   6 usage     hash of the current UTC day: <route>|requests, errors, rows, credits
 --   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
+--   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; the account where none was sent
 -- ARGV
 --   1 now_ms      the gateway's clock
 --   2 key_id
@@ -18,23 +19,30 @@
 --                 'peek': only a rejection is counted; a second call for the same request follows and is counted
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
---   9.. limits    per minute and per day of: anonymous, free, paid
--- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used }
---   outcome: admitted | rate_limited | insufficient_credits; invalid_key and reversed come without the rest
+--   9 fingerprint of a call with an Idempotency-Key, otherwise ''
+--  10 edition     that the call is answered from
+--  11.. limits    per minute and per day of: anonymous, free, paid
+-- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
+--   outcome: admitted | rate_limited | insufficient_credits | idempotency_conflict; invalid_key and reversed come without the rest
+--   repeated: the edition of the first call when this one repeats it and is free, otherwise ''
 --
+-- The record is written with the debit, so a call that costs nothing has none. A repeat is free up to REPEATS_MAX times.
 -- A rejection costs nothing. Only debits are remembered; repeating any other request decides it anew, for free.
 -- Expiries are relative, so they do not depend on the gateway's clock.
 
-local account, keys, minute, day, ledger, usage, debits = unpack(KEYS)
+local account, keys, minute, day, ledger, usage, debits, record = unpack(KEYS)
 local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]
 local price, rows, mode = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local route, request_id = ARGV[7], ARGV[8]
+local fingerprint, edition = ARGV[9], ARGV[10]
 
 local DEBITS_KEPT_MS = 180000   -- the minute itself and two more
 local MINUTE_KEPT_MS = 120000
 local DAY_KEPT_MS = 172800000
 local USAGE_KEPT_MS = 8640000000 -- 100 days
 local LAST_USED_STEP_MS = 1000
+local RECORD_KEPT_MS = 600000
+local REPEATS_MAX = 5
 
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
 local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms')
@@ -42,12 +50,12 @@ if fields[1] ~= 'active' or key[1] ~= 'active' then
   return { 'invalid_key' }
 end
 
-local tier, first_limit = 'anonymous', 9
+local tier, first_limit = 'anonymous', 11
 if fields[2] == '1' then
   if fields[3] and fields[3] ~= '0' then
-    tier, first_limit = 'paid', 13
+    tier, first_limit = 'paid', 15
   else
-    tier, first_limit = 'free', 11
+    tier, first_limit = 'free', 13
   end
 end
 local minute_limit, day_limit = tonumber(ARGV[first_limit]), tonumber(ARGV[first_limit + 1])
@@ -61,7 +69,16 @@ if price > 0 then
   if first == 'void' then
     return { 'reversed' }
   elseif first then
-    return { 'admitted', price, tonumber(first), tier, minute_limit, minute_used, day_limit, day_used }
+    return { 'admitted', price, tonumber(first), tier, minute_limit, minute_used, day_limit, day_used, '' }
+  end
+end
+
+local repeated, conflicts = '', false
+if fingerprint ~= '' then
+  local kept = redis.call('HMGET', record, 'fingerprint', 'edition', 'repeats')
+  conflicts = kept[1] and kept[1] ~= fingerprint
+  if kept[1] == fingerprint and tonumber(kept[3]) < REPEATS_MAX then
+    repeated = kept[2]
   end
 end
 
@@ -74,11 +91,11 @@ end
 if minute_used >= minute_limit or day_used >= day_limit then
   count('requests', 1)
   count('errors', 1)
-  return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
+  return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
 end
 
 if mode == 'peek' then
-  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
+  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
 end
 
 minute_used = redis.call('INCR', minute)
@@ -95,9 +112,19 @@ if not key[2] or now_ms - key[2] >= LAST_USED_STEP_MS then
   redis.call('HSET', keys, key_id .. ':last_used_ms', now_ms)
 end
 
+if mode ~= 'failed' and conflicts then
+  count('errors', 1)
+  return { 'idempotency_conflict', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+end
+if mode ~= 'failed' and repeated ~= '' then
+  redis.call('HINCRBY', record, 'repeats', 1)
+  count('rows', rows)
+  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
+end
+
 if balance < price then
   count('errors', 1)
-  return { 'insufficient_credits', 0, balance, tier, minute_limit, minute_used, day_limit, day_used }
+  return { 'insufficient_credits', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
 end
 
 if price > 0 then
@@ -108,10 +135,14 @@ if price > 0 then
   if redis.call('HSET', debits, debit_id, balance) == 1 and redis.call('HLEN', debits) == 1 then
     redis.call('PEXPIRE', debits, DEBITS_KEPT_MS)
   end
+  if fingerprint ~= '' then
+    redis.call('HSET', record, 'fingerprint', fingerprint, 'edition', edition, 'debit', debit_id, 'repeats', 0)
+    redis.call('PEXPIRE', record, RECORD_KEPT_MS)
+  end
   count('credits', price)
 end
 count('rows', rows)
 if mode == 'failed' then
   count('errors', 1)
 end
-return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used }
+return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }

@@ -1,11 +1,14 @@
 -- Reverses a debit whose answer the client never got. A debit that arrives after its reversal charges nothing.
 -- Repeatable.
 --
+-- A debit whose call was repeated under its Idempotency-Key stays: that repeat was served for it.
+--
 -- KEYS, all with the account's hash tag
 --   1 account  hash: balance, spent
 --   2 ledger   stream
 --   3 usage    hash of the debit's UTC day
 --   4 debits   hash of the debit's UTC minute
+--   5 record   hash of the call's Idempotency-Key: debit (its id), repeats; the account where none was sent
 -- ARGV
 --   1 now_ms
 --   2 debit_id
@@ -17,11 +20,21 @@
 --   8 debited_ms  when the debit was made
 -- Returns 1 when credits were refunded, otherwise 0.
 
-local account, ledger, usage, debits = unpack(KEYS)
+local account, ledger, usage, debits, record = unpack(KEYS)
 local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms =
   ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]
 
 local DEBITS_KEPT_MS = 180000
+
+if record ~= account then
+  local kept = redis.call('HMGET', record, 'debit', 'repeats')
+  if kept[1] == debit_id then
+    if tonumber(kept[2]) > 0 then
+      return 0
+    end
+    redis.call('DEL', record)
+  end
+end
 
 local first = redis.call('HGET', debits, debit_id)
 redis.call('HSET', debits, debit_id, 'void')

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CLAIMS_MAX, claimList } from '../../../gateway/operations/claim-parameter.ts';
-import { parameterReader, parseQueryString } from '../../../gateway/operations/parameters.ts';
+import { parameterReader } from '../../../gateway/operations/parameter-reader.ts';
+import { parseQueryString } from '../../../gateway/operations/parameters.ts';
 
 const read = parameterReader(z.object({ claim: claimList() }));
 const reading = (...claims: string[]) =>

@@ -1,6 +1,7 @@
 /** Asks GET /verify about corrupted claims, and counts what it tells. */
 import type { Content } from '../../../gateway/operations/operation.ts';
-import { parameterReader, parseQueryString } from '../../../gateway/operations/parameters.ts';
+import { parameterReader } from '../../../gateway/operations/parameter-reader.ts';
+import { parseQueryString } from '../../../gateway/operations/parameters.ts';
 import { verify } from '../../../gateway/operations/verify.ts';
 import type { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import {

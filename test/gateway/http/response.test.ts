@@ -86,7 +86,7 @@ describe.each(Object.keys(FILES))('a file, %s', (path) => {
 
   it('never shows one caller the quota of another', async () => {
     const request = { path, requestId: 'any', snapshot: snapshotOf('A') };
-    const quota = { balance: 77, window: WINDOW, charged: 0 };
+    const quota = { balance: 77, window: WINDOW, charged: 0, isRepeat: false };
     for (const each of [request, { ...request, quota }, request]) {
       const { head, body } = await rawAnswer(each);
       const isKeyed = 'quota' in each;

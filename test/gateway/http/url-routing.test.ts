@@ -9,6 +9,7 @@ import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts
 import { PublicApi } from '../../../gateway/http/public-api.ts';
 import { ResponseCache } from '../../../gateway/http/response-cache.ts';
 import { type MatchedUrl, UrlRouteCache } from '../../../gateway/http/url-routing.ts';
+import { parameterReader } from '../../../gateway/operations/parameter-reader.ts';
 import { topics } from '../../../gateway/operations/topics.ts';
 import { PUBLIC_ROUTES } from '../public-routes.ts';
 import { type Answer, codeOf, Service, type TestKey } from '../service.ts';
@@ -30,9 +31,21 @@ const rest = ({ status, headers, bytes }: Answer) => {
   return { status, headers: Object.fromEntries(same), body: bytes.toString('latin1') };
 };
 
-/** A URL that was never requested: an unknown parameter makes it unique. */
+/**
+ * A URL that was never requested: a parameter that is ignored makes it unique, and escaped letters those of its characters
+ * that a cached answer is found by.
+ */
 let urls = 0;
-const unseen = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}unseen=${urls++}`;
+function unseen(path: string): string {
+  const number = urls++;
+  const [resource = '', query] = path.split('?', 2);
+  const spelt = [...resource].map((letter, at) =>
+    /[a-z]/.test(letter) && (number >> (at % 16)) & 1
+      ? `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
+      : letter,
+  );
+  return `${spelt.join('')}?${query === undefined ? '' : `${query}&`}token=${number}`;
+}
 
 const paths = fc.oneof(
   fc.constantFrom(...PUBLIC_ROUTES.map(({ path }) => path)),
@@ -106,6 +119,21 @@ test('requests of other callers for a URL do not change an answer', async () => 
   );
 });
 
+test('URLs that differ in what is ignored share a cached answer', async () => {
+  const path = unseen('/v1/indicators?q=life').replace(/&token=.*/, '');
+  const plain = await service.get(path, { key: owner.key });
+  await service.get(path, { key: owner.key });
+  const find = vi.spyOn(ResponseCache.prototype, 'find');
+  for (const more of ['_=1', 'access_token=secret', '%FF=1', 'limit=3&limit=50&x']) {
+    const answer = await service.get(`${path}&${more}`, { key: owner.key });
+    if (more.startsWith('limit')) expect(answer.json.data).toEqual(plain.json.data);
+    else expect(answer.text).toBe(plain.text);
+    expect(find.mock.lastCall?.[0]).toBe(more.startsWith('limit') ? `${path}&limit=50` : path);
+    expect(find.mock.results.at(-1)?.value?.status).toBe(more.startsWith('limit') ? undefined : 200);
+  }
+  find.mockRestore();
+});
+
 test('caches a free answer at the second request for its URL, and a priced one never', async () => {
   const find = vi.spyOn(ResponseCache.prototype, 'find');
   const found: [string, (number | undefined)[]][] = [];
@@ -136,7 +164,7 @@ test('URLs that differ in one character get different answers', async () => {
 });
 
 test('other methods on a cached URL are still refused', async () => {
-  const url = unseen('/v1/topics');
+  const url = '/v1/topics?token=methods';
   await service.get(url);
   for (const method of ['POST', 'PUT', 'DELETE', 'HEAD']) {
     const answer = await service.get(url, { method });
@@ -192,10 +220,11 @@ test('a cached URL echoes the request id, is logged and is counted in metrics', 
 
 describe('the route cache', () => {
   const matched = (): MatchedUrl => ({
-    route: { operation: topics, name: '/v1/topics', readQuery: () => ({ ok: true, values: {} }) },
+    route: { operation: topics, name: '/v1/topics', readQuery: parameterReader(topics.query) },
     path: {},
     query: {},
     reading: null,
+    effectiveUrl: null,
     isRepeated: false,
   });
   const get = (cache: UrlRouteCache, url: string, method = 'GET') =>

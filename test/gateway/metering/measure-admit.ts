@@ -31,12 +31,13 @@ const names = [
   redisKeys.ledger(account_id),
   redisKeys.usage(account_id, day),
   redisKeys.debits(account_id, minute),
+  redisKeys.account(account_id),
 ];
 const { route, request_id } = admissionOf(apiKey);
 let debits = 0;
 const bare = (redis: Redis) => () => {
-  const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id];
-  return redis.evalsha(sha, 7, ...names, ...values, ...Object.values(UNLIMITED));
+  const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id, '', ''];
+  return redis.evalsha(sha, 8, ...names, ...values, ...Object.values(UNLIMITED));
 };
 
 const plain = new Redis({ path });

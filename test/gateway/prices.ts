@@ -1,0 +1,91 @@
+/** What a call costs, told before: generated priced calls, each asked for its price, then made. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { Answer, Service, TestKey } from './service.ts';
+
+const INDICATORS = [
+  ...[
+    'alpha.life_expectancy',
+    'beta.long_series',
+    'beta.empty_series',
+    'beta.gaps_only',
+    'alpha.regime_code',
+  ],
+  ...['gamma.reserves', 'none.such'],
+];
+const indicator = fc.constantFrom(...INDICATORS);
+const country = fc.constantFrom('KEN', 'deu', 'UGA', 'ZZZ');
+const year = fc.integer({ min: 1990, max: 2024 });
+const optional = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> =>
+  fc.option(value, { nil: undefined }).map((sent) => (sent === undefined ? '' : `&${name}=${sent}`));
+const joined = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
+  fc.tuple(...parts).map((texts) => texts.join(''));
+const listed = fc.array(country, { minLength: 1, maxLength: 3 }).map((codes) => codes.join(','));
+const wrong = fc.oneof(
+  { weight: 12, arbitrary: fc.constant('') },
+  { weight: 1, arbitrary: fc.constantFrom('&colour=red', '&as_of=1999-01-01', '&from=x', '&key=a') },
+);
+const claim = fc.tuple(indicator, country, year).map((parts) => `&claim=${parts.join(',')},62.5`);
+
+/** Path and query of calls that cost something, good and bad ones. */
+export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
+  joined(
+    indicator.map((id) => `/v1/data?indicator=${id}`),
+    optional('countries', listed),
+    optional('from', year),
+    optional('to', year),
+    optional('format', fc.constantFrom('json', 'csv')),
+    wrong,
+  ),
+  joined(
+    country.map((code) => `/v1/countries/${code}?`),
+    optional('topic', fc.constantFrom('health', 'none')),
+    optional('featured', fc.boolean()),
+    wrong,
+  ),
+  joined(
+    indicator.map((id) => `/v1/rankings/${id}?`),
+    optional('year', year),
+    wrong,
+  ),
+  joined(
+    fc.constant('/v1/verify?'),
+    fc.array(claim, { minLength: 1, maxLength: 4 }).map((all) => all.join('')),
+  ),
+  joined(
+    indicator.map((id) => `/v1/revisions?indicator=${id}`),
+    optional('countries', listed),
+    wrong,
+  ),
+  joined(
+    indicator.map((id) => `/v1/receipts?indicator=${id}&year=2020`),
+    country.map((code) => `&country=${code}`),
+  ),
+);
+
+const charged = ({ headers }: Answer): number => Number(headers['x-credits-charged']);
+
+/** The price told is the price charged, `max_credits` is never exceeded, and a dry run refuses what the call does. */
+export const priceProperty = (service: Service, caller: () => TestKey) =>
+  fc.asyncProperty(pricedCalls, fc.integer({ min: -2, max: 2 }), async (path, more) => {
+    const { key } = caller();
+    const ask = (extra: string) => service.get(path + extra, { key });
+    const told = await ask('&dry_run=true&max_credits=0');
+    expect(charged(told)).toBe(0);
+    if (told.status !== 200) {
+      const refused = await ask('');
+      expect([refused.status, refused.text]).toEqual([told.status, told.text]);
+      expect(charged(refused)).toBe(0);
+      return;
+    }
+    const { price, rows, balance_after } = told.json.data;
+    const limit = Math.max(0, price + more);
+    const limited = await ask(`&max_credits=${limit}`);
+    expect(limited.status).toBe(price <= limit ? 200 : 402);
+    expect(charged(limited)).toBe(price <= limit ? price : 0);
+    const made = price <= limit ? limited : await ask('');
+    expect(charged(made)).toBe(price);
+    expect(Number(made.headers['x-credits-remaining'])).toBe(balance_after);
+    const count = made.json?.meta.count;
+    if (count !== undefined) expect(count).toBe(rows);
+  });
