@@ -60,7 +60,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installErrorHandlers(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
-  installDocs(app, { current: () => snapshots.current(), log });
+  installDocs(app, { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log });
   installStylesheet(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);

@@ -22,6 +22,7 @@ import {
   type Metering,
   MeteringUnavailable,
   type RateWindow,
+  type RateWindows,
   type Verdict,
 } from './metering/metering.ts';
 import { type Caller, type Content, isPriced, type Operation, type Plan } from './operations/operation.ts';
@@ -69,7 +70,9 @@ export interface RepeatableAs {
 export interface QuotaStatus {
   balance: number;
   charged: number;
+  /** The nearer to running out. */
   window: RateWindow;
+  windows: RateWindows;
   /** The call repeated an earlier one, and is free for that reason. */
   isRepeat: boolean;
 }
@@ -367,7 +370,8 @@ function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
 function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
   const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
   const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
-  return { balance: verdict.balance, window: verdict.window, charged, isRepeat };
+  const { balance, window, windows } = verdict;
+  return { balance, window, windows, charged, isRepeat };
 }
 
 function refusal<Rendered>(

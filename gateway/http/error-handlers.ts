@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../errors.ts';
-import { errorBody, type ResponseContext, sendError } from './response.ts';
+import { errorBody, type ResponseContext, sendError, sendPreflight } from './response.ts';
 
 const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
   raw: reply.raw,
@@ -17,10 +17,19 @@ const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContex
 });
 
 function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode, message?: string): void {
-  reply.hijack();
-  reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
+  hijack(reply);
   sendError(message === undefined ? { code } : { code, message }, contextOf(request, reply));
 }
+
+function hijack(reply: FastifyReply): void {
+  reply.hijack();
+  reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
+}
+
+const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined;
 
 /** Matches paths that have a GET route; `{name}` stands for one segment. */
 function pathMatcher(templates: readonly string[]): (url: string) => boolean {
@@ -29,11 +38,16 @@ function pathMatcher(templates: readonly string[]): (url: string) => boolean {
   return (url) => matcher.test(url.split('?', 1)[0] ?? '');
 }
 
-/** @param templates paths that answer GET: another method on them is 405, not 404. */
+/** @param templates paths that answer GET: another method on them is 405, not 404, but for a preflight. */
 export function installErrorHandlers(app: FastifyInstance, templates: readonly string[], log: Logger): void {
   const hasGet = pathMatcher(templates);
   const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
     const wrongMethod = request.method !== 'GET' && hasGet(request.url);
+    if (wrongMethod && isPreflight(request)) {
+      hijack(reply);
+      sendPreflight(contextOf(request, reply));
+      return;
+    }
     refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');
   };
   // No public route reads a body; it is drained with the request.

@@ -59,7 +59,8 @@ const header = (description: string, schema: Json, example?: unknown): Json => (
   schema,
   ...(example === undefined ? {} : { example }),
 });
-const integer = { type: 'integer' };
+/** Counts, sizes and times. */
+const integer = { type: 'integer', minimum: 0 };
 const string = { type: 'string' };
 
 export const HEADERS: Json = {
@@ -93,6 +94,21 @@ export const HEADERS: Json = {
     '`true` where the call repeated an earlier one under its Idempotency-Key, and was free for that reason',
     string,
     'true',
+  ),
+  'RateLimit-Policy': header(
+    'The quota (`q`) of each rate window of so many seconds (`w`), as the IETF draft has it; with a key only',
+    string,
+    '"minute";q=120;w=60, "day";q=10000;w=86400',
+  ),
+  RateLimit: header(
+    'Requests left (`r`) in each window, and seconds until it ends (`t`); with a key only',
+    string,
+    '"minute";r=119;t=40, "day";r=9999;t=43180',
+  ),
+  'WWW-Authenticate': header(
+    '`Bearer`; with `error="invalid_token"` where a credential was sent (RFC 6750)',
+    string,
+    'Bearer error="invalid_token"',
   ),
   'X-RateLimit-Limit': header(
     'Requests in the window that is nearer to running out; with a key only',
@@ -146,6 +162,8 @@ export const KEYED_HEADERS = [
   'X-RateLimit-Reset',
   'X-Credits-Charged',
   'X-Credits-Remaining',
+  'RateLimit-Policy',
+  'RateLimit',
 ] as const;
 
 /** One failure response for all codes that share a status, each with its example. */
@@ -154,6 +172,7 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
     (code) => [code, { value: { error: { code, message: ERRORS[code].message } } }] as const,
   );
   const names = ['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', ...(keyed ? KEYED_HEADERS : [])];
+  if (status === 401) names.push('WWW-Authenticate');
   if (status === 400 || status === 403 || status === 404) names.push('X-Snapshot');
   if (status === 429 || status === 503) names.push('Retry-After');
   return {

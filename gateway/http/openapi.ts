@@ -25,7 +25,8 @@ import { DOCUMENTED_PREFIX } from './public-api.ts';
 
 const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
 
-Every route is served under \`/v1\` and \`/data/api/v1\` alike. Only GET is accepted; any other method is answered 405
+Every route is served under \`/v1\` and \`/data/api/v1\` alike: \`/v1/openapi.json\` lists the former, \`/openapi.json\` the latter.
+Only GET is accepted, and OPTIONS of a browser that asks before a script's call; any other method is answered 405
 \`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
 validation 422 \`{ detail: [...] }\`.
 
@@ -45,8 +46,12 @@ const TAGS = [
   { name: 'Account', description: 'What a key may know of itself. Free.' },
 ];
 
-/** @param examples from the snapshot that is served. @param prefix of the paths. */
-export function buildOpenApi(examples: Examples = {}, prefix: string = DOCUMENTED_PREFIX): Json {
+/** @param examples from the snapshot that is served. @param prefix of the paths. @param publicUrl of the service. */
+export function buildOpenApi(
+  examples: Examples = {},
+  prefix: string = DOCUMENTED_PREFIX,
+  publicUrl?: string,
+): Json {
   const answers = Object.fromEntries([
     ...OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
     [DRY_RUN, dryRunAnswer],
@@ -58,6 +63,10 @@ export function buildOpenApi(examples: Examples = {}, prefix: string = DOCUMENTE
       version: '1.0',
       summary: 'Comparative country data',
       description: DESCRIPTION,
+      contact: {
+        name: 'The operator of this service',
+        ...(publicUrl === undefined ? {} : { url: publicUrl }),
+      },
       license: {
         name: 'Apache-2.0 (the software; data under its providers’ licences)',
         identifier: 'Apache-2.0',
@@ -114,12 +123,12 @@ const parametersOf = (operation: Operation): Json[] => [
 ];
 
 const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
-  Object.entries(parameters).map(([name, { description }]) => ({
+  Object.entries(parameters).map(([name, { description, schema }]) => ({
     name,
     in: 'path',
     required: true,
     description,
-    schema: { type: 'string' },
+    schema: { type: 'string', ...schema },
   }));
 
 function queryParameters(query: QuerySchema<unknown>): Json[] {

@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import type { QuotaStatus, Result } from '../execute.ts';
+import type { RateWindows } from '../metering/metering.ts';
 import type { Content } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
@@ -179,12 +180,14 @@ const FAILURE = [...COMMON, 'Cache-Control', 'no-store', 'Content-Type', JSON_TY
 
 /** Headers that a script of another origin may read: exactly those that we add. */
 const EXPOSE = 'Access-Control-Expose-Headers';
-const EXPOSED_ANONYMOUS = 'ETag, Retry-After, X-Request-Id, X-Snapshot';
+const EXPOSED_ANONYMOUS = [
+  'ETag, Retry-After, WWW-Authenticate, X-Request-Id, X-Snapshot',
+  'Content-Disposition, Link, X-Attribution',
+].join(', ');
 const EXPOSED_KEYED = [
   EXPOSED_ANONYMOUS,
-  'Content-Disposition, Link, X-Attribution',
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
-  'Idempotent-Replayed',
+  'RateLimit, RateLimit-Policy, Idempotent-Replayed',
 ].join(', ');
 
 /** Indices in every header list: a cached list is sent again with another id. */
@@ -196,13 +199,20 @@ function commonHeaders(base: readonly string[], { requestId, snapshotId, quota }
   const headers = ['X-Request-Id', requestId, EXPOSE, exposed, ...base];
   if (snapshotId !== null) headers.push('X-Snapshot', snapshotId);
   if (quota === null) return headers;
-  const { window, charged, balance, isRepeat } = quota;
+  const { window, windows, charged, balance, isRepeat } = quota;
   headers.push('X-RateLimit-Limit', String(window.limit), 'X-RateLimit-Remaining', String(window.remaining));
   headers.push('X-RateLimit-Reset', String(window.reset_s));
+  headers.push('RateLimit-Policy', policyText(windows), 'RateLimit', limitText(windows));
   headers.push('X-Credits-Charged', String(charged), 'X-Credits-Remaining', String(balance));
   if (isRepeat) headers.push('Idempotent-Replayed', 'true');
   return headers;
 }
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers: both windows, by name. */
+const policyText = ({ minute, day }: RateWindows): string =>
+  `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`;
+const limitText = ({ minute, day }: RateWindows): string =>
+  `"minute";r=${minute.remaining};t=${minute.ends_in_s}, "day";r=${day.remaining};t=${day.ends_in_s}`;
 
 function successHeaders(representation: Representation, context: ResponseContext): string[] {
   const headers = commonHeaders(context.quota === null ? ANONYMOUS_SUCCESS : KEYED_SUCCESS, context);
@@ -279,8 +289,24 @@ export function sendError(error: ApiError, context: ResponseContext): void {
   const { status } = ERRORS[error.code];
   if (error.retryAfter_s !== undefined) headers.push('Retry-After', String(error.retryAfter_s));
   if (error.code === 'method_not_allowed') headers.push('Allow', 'GET');
-  if (status === 401) headers.push('WWW-Authenticate', 'Bearer');
+  // RFC 6750: an error is named only to a client that sent a credential.
+  if (error.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer');
+  if (error.code === 'invalid_key') headers.push('WWW-Authenticate', 'Bearer error="invalid_token"');
   sendFailure(context, status, headers, errorBody(error));
+}
+
+/** What a script of another origin may send. */
+const PREFLIGHT = [
+  ...COMMON,
+  ...['Access-Control-Allow-Methods', 'GET', 'Access-Control-Allow-Headers'],
+  'Authorization, If-None-Match, Idempotency-Key, Prefer, X-Request-Id, Range, If-Range',
+  ...['Access-Control-Max-Age', '86400'],
+];
+
+/** Answers a browser that asks before a script's call (the Fetch standard). The same for every public route. */
+export function sendPreflight(context: ResponseContext): void {
+  writeHead(context, 204, commonHeaders(PREFLIGHT, context));
+  context.raw.end();
 }
 
 /** Errors that depend on what the snapshot holds: they name it. */

@@ -21,12 +21,18 @@ export interface ApiKey {
 /** What a process knows of a key without asking Redis; see `key-standings.ts`. */
 export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused';
 
-/** The rate window with fewer requests left. */
 export interface RateWindow {
   limit: number;
   remaining: number;
   /** Unix seconds at which the window ends. */
   reset_s: number;
+  /** Whole seconds until then, at least one. */
+  ends_in_s: number;
+}
+
+export interface RateWindows {
+  minute: RateWindow;
+  day: RateWindow;
 }
 
 /** A keyed request that is ready to be charged. */
@@ -67,7 +73,9 @@ export interface Debit {
 interface QuotaStatus {
   balance: number;
   tier: Tier;
+  /** The one with fewer requests left; the day when both have as many, because it keeps a caller waiting longer. */
   window: RateWindow;
+  windows: RateWindows;
 }
 
 export type Verdict =

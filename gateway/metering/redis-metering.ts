@@ -30,6 +30,7 @@ import {
   type Metering,
   MeteringUnavailable,
   type RateWindow,
+  type RateWindows,
   secondsUntil,
   type Tier,
   type UsageReport,
@@ -283,15 +284,20 @@ type Reply = [
   repeated: string,
 ];
 
-/** The window with fewer requests left; the day when both have as many, because it keeps a caller waiting longer. */
-function nearerWindow(reply: Reply, now_ms: number): RateWindow {
+function windowsOf(reply: Reply, now_ms: number): RateWindows {
   const [, , , , minute_limit, minute_used, day_limit, day_used] = reply;
-  const minute_left = Math.max(0, minute_limit - minute_used);
-  const day_left = Math.max(0, day_limit - day_used);
-  return minute_left < day_left
-    ? { limit: minute_limit, remaining: minute_left, reset_s: endOf(minuteOf(now_ms), MINUTE_MS) / 1000 }
-    : { limit: day_limit, remaining: day_left, reset_s: endOf(dayOf(now_ms), DAY_MS) / 1000 };
+  return {
+    minute: windowOf(minute_limit, minute_used, endOf(minuteOf(now_ms), MINUTE_MS), now_ms),
+    day: windowOf(day_limit, day_used, endOf(dayOf(now_ms), DAY_MS), now_ms),
+  };
 }
+
+const windowOf = (limit: number, used: number, end_ms: number, now_ms: number): RateWindow => ({
+  limit,
+  remaining: Math.max(0, limit - used),
+  reset_s: end_ms / 1000,
+  ends_in_s: secondsUntil(end_ms, now_ms),
+});
 
 const endOf = (index: number, length_ms: number): number => (index + 1) * length_ms;
 
@@ -301,24 +307,26 @@ function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null): Verdi
   const [outcome, charged, balance, tier] = reply;
   if (outcome === 'invalid_key') return { kind: 'invalid_key' };
   if (outcome === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
-  const window = nearerWindow(reply, now_ms);
+  const windows = windowsOf(reply, now_ms);
+  const window = windows.minute.remaining < windows.day.remaining ? windows.minute : windows.day;
   switch (outcome) {
     case 'admitted': {
       const repeatOf = reply[8];
       return repeatOf === ''
-        ? { kind: 'admitted', charged, balance, tier, window, debit }
-        : { kind: 'admitted', charged, balance, tier, window, debit: null, repeatOf };
+        ? { kind: 'admitted', charged, balance, tier, window, windows, debit }
+        : { kind: 'admitted', charged, balance, tier, window, windows, debit: null, repeatOf };
     }
     case 'insufficient_credits':
     case 'idempotency_conflict':
-      return { kind: outcome, balance, tier, window };
+      return { kind: outcome, balance, tier, window, windows };
     case 'rate_limited':
       return {
         kind: 'rate_limited',
-        retry_after_s: secondsUntil(window.reset_s * 1000, now_ms),
+        retry_after_s: window.ends_in_s,
         balance,
         tier,
         window,
+        windows,
       };
   }
 }

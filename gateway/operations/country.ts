@@ -39,7 +39,10 @@ export const country = defineOperation({
   priceText: '1 credit',
   isCacheable: false,
   pathParameters: {
-    iso3: { description: 'ISO 3166-1 alpha-3 code, upper or lower case' },
+    iso3: {
+      description: 'ISO 3166-1 alpha-3 code, upper or lower case',
+      schema: { pattern: COUNTRY_CODE.source },
+    },
   },
   query: z.object({
     featured: flag().optional().describe('true: only featured items; false: only the others'),

@@ -38,6 +38,7 @@ export const indicator = defineOperation({
   pathParameters: {
     indicator_id: {
       description: 'Indicator id, exact and case-sensitive',
+      schema: { minLength: 1 },
     },
   },
   query: z.object({ include: includeWords().optional(), as_of: asOf().optional() }),

@@ -83,6 +83,8 @@ export type QuerySchema<Query> = z.ZodType<Query> & { shape: Readonly<Record<str
 
 export interface PathParameter {
   description: string;
+  /** Bounds beyond those of a string, for the machine-readable description. */
+  schema?: { pattern: string } | { minLength: number };
 }
 
 export interface Operation<Query = unknown> {

@@ -46,6 +46,7 @@ export const rankings = defineOperation({
   pathParameters: {
     indicator: {
       description: 'Indicator id, exact and case-sensitive',
+      schema: { minLength: 1 },
     },
   },
   query: z.object({

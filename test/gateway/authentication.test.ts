@@ -21,6 +21,7 @@ describe.each(KEYED_ROUTES)('$template needs a key', ({ path }) => {
     expect(answer.status).toBe(401);
     expect(codeOf(answer)).toBe('unauthorized');
     expect(answer.json.error.message).toMatch(/authentication is required/i);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.headers).not.toHaveProperty('x-ratelimit-limit');
     expect(answer.headers).not.toHaveProperty('x-credits-remaining');
   });
@@ -87,6 +88,7 @@ describe.each(PUBLIC_ROUTES)(
         const answer = await withHeader(path, authorization);
         expect(answer.status, name).toBe(401);
         expect(codeOf(answer), name).toBe('invalid_key');
+        expect(answer.headers['www-authenticate'], name).toBe('Bearer error="invalid_token"');
         expect(answer.headers, name).not.toHaveProperty('x-ratelimit-limit');
         expect(answer.headers, name).not.toHaveProperty('x-credits-remaining');
         bodies.add(answer.text);

@@ -69,7 +69,10 @@ export function checkAnswer(path: string, answer: CheckedAnswer): void {
   if (!response) throw new Error(`${where} is not described: ${answer.text.slice(0, 300)}`);
   const described = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
   for (const name of Object.keys(answer.headers)) {
-    const ours = /^(x-|etag|retry-after|link|content-disposition)/.test(name);
+    const ours =
+      /^(x-|etag|retry-after|link|content-disposition|ratelimit|www-authenticate|idempotent-|preference-)/.test(
+        name,
+      );
     const everywhere = ['x-content-type-options'].includes(name);
     if (ours && !everywhere && !described.includes(name))
       throw new Error(`${where} does not describe ${name}`);

@@ -66,6 +66,19 @@ test('served at /openapi.json and /data/api/openapi.json', async () => {
   }
 });
 
+test('/v1/openapi.json lists the same routes under /v1', async () => {
+  const { paths } = (await service.get('/v1/openapi.json')).json as Description;
+  expect(Object.keys(paths).toSorted()).toEqual(PUBLIC_ROUTES.map(({ template }) => template).toSorted());
+  const own = JSON.stringify(withoutExamples(document.paths)).replaceAll('/data/api/v1/', '/v1/');
+  expect(JSON.stringify(withoutExamples(paths))).toBe(own);
+});
+
+test('says whom to ask', () => {
+  const info = (publicUrl?: string) => buildOpenApi({}, '/v1', publicUrl).info as { contact: object };
+  expect(info().contact).toEqual({ name: expect.any(String) });
+  expect(info('https://a.example').contact).toMatchObject({ url: 'https://a.example' });
+});
+
 /** What the interface's tables list. */
 const PARAMETERS: Record<string, string[]> = {
   listCountries: ['region', 'income_group'],

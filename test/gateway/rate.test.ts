@@ -28,6 +28,41 @@ afterAll(() => service.stop());
 const from = (address: string, path = '/v1/topics') =>
   service.get(path, { headers: { 'x-forwarded-for': address } });
 
+describe('the fields of the IETF draft', () => {
+  /** Structured fields (RFC 9651): a list of strings with integer parameters. */
+  const parse = (field: unknown) =>
+    String(field)
+      .split(', ')
+      .map((item) => {
+        const [name = '', ...parameters] = item.split(';');
+        const pairs = parameters.map((parameter) => parameter.split('='));
+        return [JSON.parse(name), Object.fromEntries(pairs.map(([key, value]) => [key, Number(value)]))];
+      });
+
+  test('state both windows, on refusals too', async () => {
+    const { key } = await service.account();
+    const dayEnds_s = (Math.ceil(service.clock.ms / DAY_MS) * DAY_MS - service.clock.ms) / 1000;
+    for (const left of [4, 3, 2, 1, 0, 0]) {
+      const { status, headers } = await service.get('/v1/ping', { key });
+      expect(status).toBe(left === 0 && headers['retry-after'] !== undefined ? 429 : 200);
+      expect(parse(headers['ratelimit-policy'])).toEqual([
+        ['minute', { q: 5, w: 60 }],
+        ['day', { q: 7, w: 86_400 }],
+      ]);
+      expect(parse(headers.ratelimit)).toEqual([
+        ['minute', { r: left, t: 40 }],
+        ['day', { r: left + 2, t: dayEnds_s }],
+      ]);
+    }
+  });
+
+  test('are withheld from anonymous answers', async () => {
+    const { headers } = await from('192.0.2.77');
+    expect(headers).not.toHaveProperty('ratelimit');
+    expect(headers).not.toHaveProperty('ratelimit-policy');
+  });
+});
+
 describe('without a key', () => {
   test('the anonymous limit counts per address over all free routes, then 429 with Retry-After', async () => {
     for (const { path } of FREE_ROUTES.slice(0, 3)) expect((await from('192.0.2.1', path)).status).toBe(200);

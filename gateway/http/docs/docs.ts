@@ -14,8 +14,15 @@ import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { buildOpenApi } from '../openapi.ts';
 import type { Json } from '../openapi-components.ts';
 import { readExamples } from '../openapi-examples.ts';
+import { DOCUMENTED_PREFIX } from '../public-api.ts';
 
-export const OPENAPI_PATHS = ['/openapi.json', '/data/api/openapi.json'] as const;
+/** Where the description is, and the prefix of the routes that it lists. */
+const DESCRIPTIONS = {
+  '/openapi.json': DOCUMENTED_PREFIX,
+  '/data/api/openapi.json': DOCUMENTED_PREFIX,
+  '/v1/openapi.json': '/v1',
+} as const;
+export const OPENAPI_PATHS = Object.keys(DESCRIPTIONS);
 
 const DOCS = '/docs';
 const PAGE_DOCUMENT = `${DOCS}/openapi.json`;
@@ -42,23 +49,26 @@ const ASSETS: readonly [name: string, type: string, file: string][] = [
 export interface DocsDependencies {
   /** The snapshot that is served. */
   current: () => Snapshot | null;
+  /** Of the service, where it is known. */
+  publicUrl: string | undefined;
   log: Logger;
 }
 
 interface Documents {
-  openApi: Buffer;
+  /** By the prefix of their routes. */
+  openApi: Record<string, Buffer>;
   /** For the page: with the short paths, and a lock only where a key is needed. */
   page: Buffer;
 }
 
 export function installDocs(app: FastifyInstance, dependencies: DocsDependencies): void {
   const documents = documentsReader(dependencies);
-  for (const path of OPENAPI_PATHS) {
+  for (const [path, prefix] of Object.entries(DESCRIPTIONS)) {
     app.get(path, async (_request, reply) =>
       reply
         .headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=3600' })
         .type('application/json; charset=utf-8')
-        .send((await documents()).openApi),
+        .send((await documents()).openApi[prefix]),
     );
   }
   app.get(PAGE_DOCUMENT, async (_request, reply) =>
@@ -85,24 +95,31 @@ function installAsset(app: FastifyInstance, path: string, type: string, file: st
 }
 
 /** Builds the documents once a snapshot. */
-function documentsReader({ current, log }: DocsDependencies): () => Promise<Documents> {
+function documentsReader(dependencies: DocsDependencies): () => Promise<Documents> {
   let known: { snapshot: Snapshot | null; documents: Promise<Documents> } | undefined;
   return () => {
-    const snapshot = current();
+    const snapshot = dependencies.current();
     if (known?.snapshot !== snapshot || known === undefined)
-      known = { snapshot, documents: buildDocuments(snapshot, log) };
+      known = { snapshot, documents: buildDocuments(snapshot, dependencies) };
     return known.documents;
   };
 }
 
-async function buildDocuments(snapshot: Snapshot | null, log: Logger): Promise<Documents> {
+async function buildDocuments(
+  snapshot: Snapshot | null,
+  { log, publicUrl }: DocsDependencies,
+): Promise<Documents> {
   const examples = await readExamples(snapshot).catch((error: unknown) => {
     log.warn({ err: error }, 'the API description has no examples');
     return {};
   });
-  const { servers: _any, ...page } = buildOpenApi(examples, PAGE_PREFIX);
+  const { servers: _any, ...page } = buildOpenApi(examples, PAGE_PREFIX, publicUrl);
+  const described = [...new Set(Object.values(DESCRIPTIONS))].map((prefix) => [
+    prefix,
+    Buffer.from(JSON.stringify(buildOpenApi(examples, prefix, publicUrl))),
+  ]);
   return {
-    openApi: Buffer.from(JSON.stringify(buildOpenApi(examples))),
+    openApi: Object.fromEntries(described),
     page: Buffer.from(JSON.stringify({ ...page, paths: locksWhereNeeded(page.paths as Paths) })),
   };
 }

@@ -19,7 +19,7 @@ const FILES: Record<string, Buffer> = {
   'beyond it': Buffer.alloc(TEXT_MAX_BYTES + 1, EVERY_BYTE),
   large: Buffer.alloc(300_000, EVERY_BYTE),
 };
-const WINDOW = { limit: 10, remaining: 9, reset_s: 1_700_000_000 };
+const WINDOW = { limit: 10, remaining: 9, reset_s: 1_700_000_000, ends_in_s: 5 };
 
 /** As much of a snapshot as files need; two of them may hold the same bytes. */
 const snapshotOf = (id: string): Snapshot =>
@@ -86,7 +86,13 @@ describe.each(Object.keys(FILES))('a file, %s', (path) => {
 
   it('never shows one caller the quota of another', async () => {
     const request = { path, requestId: 'any', snapshot: snapshotOf('A') };
-    const quota = { balance: 77, window: WINDOW, charged: 0, isRepeat: false };
+    const quota = {
+      balance: 77,
+      window: WINDOW,
+      windows: { minute: WINDOW, day: WINDOW },
+      charged: 0,
+      isRepeat: false,
+    };
     for (const each of [request, { ...request, quota }, request]) {
       const { head, body } = await rawAnswer(each);
       const isKeyed = 'quota' in each;

@@ -6,6 +6,7 @@ import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, LIMITS, UNLIMITED, type World } from './harness.ts';
 
 const MINUTE_MS = 60_000;
+const HALF_DAY_MS = 43_200_000;
 
 let server: TestRedis;
 let world: World;
@@ -35,7 +36,11 @@ describe('an admitted request', () => {
       },
       balance: 6,
       tier: 'free',
-      window: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000 },
+      window: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000, ends_in_s: 60 },
+      windows: {
+        minute: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000, ends_in_s: 60 },
+        day: { limit: 20, remaining: 19, reset_s: (world.clock.ms + HALF_DAY_MS) / 1000, ends_in_s: 43_200 },
+      },
     });
   });
 
