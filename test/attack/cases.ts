@@ -15,7 +15,7 @@ interface Schema {
 
 interface Parameter {
   name: string;
-  in: 'path' | 'query';
+  in: 'path' | 'query' | 'header';
   required: boolean;
   schema: Schema;
 }
@@ -39,7 +39,7 @@ const document = buildOpenApi() as {
 
 export const OPERATIONS: Operation[] = Object.entries(document.paths).map(([template, { get }]) => ({
   template,
-  parameters: get.parameters,
+  parameters: get.parameters.filter(({ in: place }) => place !== 'header'),
   keyRequired: get.security.every((scheme) => Object.keys(scheme).length > 0),
 }));
 
@@ -119,11 +119,15 @@ const HEADERS: fc.Arbitrary<Record<string, string>> = fc.dictionary(
     'origin',
     'cookie',
     'x-api-key',
+    'prefer',
+    'idempotency-key',
   ),
   fc.oneof(
     fc.constantFrom(
       '*',
       '*/*',
+      'handling=strict',
+      'retry-1',
       'br;q=0, gzip;q=2',
       'W/"x", "',
       'bytes=0-1',

@@ -23,6 +23,7 @@ export const KNOWN: KnownValues = {
   q: ['life', 'LIFE expectancy', 'é'],
   as_of: ['2099-01-01', '2030-06-01T12:00:00Z', '2030-06-01T12:00:00+05:30'],
   since: ['2020-01-01', '2099-01-01'],
+  max_credits: ['1000000'],
   // A figure and sizes of the log that are there.
   '/data/api/v1/receipts country': ['KEN', 'ken'],
   '/data/api/v1/receipts year': ['2020'],
@@ -52,7 +53,9 @@ export function wrongWith(answer: Answer): string | null {
 /** Removes the caller's input, which validation errors and messages repeat. */
 function withoutEcho({ status, json }: Answer, text: string): string {
   if (status === 422)
-    return JSON.stringify(json.detail.map(({ input: _input, ...rest }: { input?: unknown }) => rest));
+    return JSON.stringify(
+      json.detail.map(({ input: _input, loc: _loc, ...rest }: { input?: unknown; loc: unknown }) => rest),
+    );
   return status === 404 ? String(json.error.code) : text;
 }
 

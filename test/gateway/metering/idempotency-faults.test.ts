@@ -1,0 +1,65 @@
+/** A client that repeats a call under one Idempotency-Key until it is answered pays once, whatever the network loses. */
+import { randomInt } from 'node:crypto';
+import { expect, it, vi } from 'vitest';
+import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
+import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
+import { startLossyProxy } from '../../faults/lossy-proxy.ts';
+import { silentLog, startRedis } from '../../redis.ts';
+import { admissionOf, booksOf, createWorld, UNLIMITED } from './harness.ts';
+
+const CALLS = 120;
+const AT_ONCE = 8;
+const PRICE = 3;
+const GATEWAYS = 2;
+
+it('over a network that cuts and delays, with retries at any gateway', async () => {
+  await using stack = new AsyncDisposableStack();
+  const server = await startRedis({ persistent: true });
+  stack.defer(() => server.stop());
+  const world = createWorld(await server.connect(), UNLIMITED);
+  const { apiKey, account_id } = await world.customer({ credits: 10_000 });
+  const proxy = stack.use(await startLossyProxy(server.url.replace('unix://', ''), Math.random));
+  const gateways = Array.from({ length: GATEWAYS }, () => {
+    const redis = connectRedis({ REDIS_URL: proxy.url, REDIS_CLUSTER: false }, silentLog, 'metering');
+    stack.defer(() => redis.disconnect());
+    return {
+      redis,
+      metering: new RedisMetering({ redis, settings: UNLIMITED, now: Date.now, log: silentLog }),
+    };
+  });
+  for (const { redis } of gateways) await whenReady(redis, 10_000);
+
+  let failures = 0;
+  const untilAnswered = async (key: string): Promise<void> => {
+    for (;;) {
+      const { metering } = gateways[randomInt(GATEWAYS)] ?? {};
+      const idempotency = { key, fingerprint: 'f', edition: 'e' };
+      const sent = metering?.admit(admissionOf(apiKey, { price: PRICE, request_id: key, idempotency }));
+      const verdict = await sent?.catch(() => null);
+      if (verdict) {
+        expect(verdict.kind).toBe('admitted');
+        return;
+      }
+      failures += 1;
+    }
+  };
+  const keys = Array.from({ length: CALLS }, (_, number) => `call-${number}`);
+  proxy.odds = { cut: 0.05, delay: 0.01, silence: 0 };
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let key = keys.pop(); key !== undefined; key = keys.pop()) await untilAnswered(key);
+    }),
+  );
+  proxy.odds = null;
+  for (const { redis } of gateways)
+    await vi.waitFor(async () => expect(await whenReady(redis, 5_000)).toBe(true));
+  for (const { metering } of gateways) await metering.flush();
+
+  expect(failures).toBeGreaterThan(0);
+  const books = await booksOf(world, account_id);
+  expect(books).toMatchObject({
+    spent: CALLS * PRICE,
+    balance: 10_000 - CALLS * PRICE,
+    ledger: books.balance,
+  });
+});
