@@ -4,19 +4,16 @@
  */
 import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { Replacement } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { Additions } from '../../data/schema/additions.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import type { QualityCounts } from '../../data/schema/quality.ts';
-import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import {
-  type ConceptLink,
   type EditionLineage,
   type FileList,
   type Manifest,
@@ -30,38 +27,23 @@ import { prune } from '../publish/retention.ts';
 import { type Draft, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
 import { withoutWithheld } from '../publish/withhold.ts';
-import { operatorReportOf, publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
+import { operatorReportOf } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
-import { servedHistory } from './departures.ts';
+import { BuildSteps } from './build-steps.ts';
 import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
 import { latestParts } from './latest-files.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
-import { contentHash, type PublicData, renderRoutes, routeCount } from './prerender.ts';
+import { contentHash, renderRoutes, routeCount } from './prerender.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
-import {
-  countryDetails,
-  countryRecords,
-  coverageRecords,
-  freshnessRecords,
-  indexIndicators,
-  topicRecords,
-} from './public-records.ts';
-import { findRelations } from './relations.ts';
-import {
-  dropCountrySeries,
-  type IndicatorCoverage,
-  providersOf,
-  TABLE_FILES,
-  writeSummaryTables,
-} from './summary-tables.ts';
-import { findTwins } from './twins.ts';
+import { type CollectedData, collectPublicData, type Written } from './public-data.ts';
+import { type IndicatorCoverage, providersOf, TABLE_FILES } from './summary-tables.ts';
 import { publicAliases, vanishedIndicators } from './vanished.ts';
 
 const MEMORY_MB = 768;
@@ -162,22 +144,8 @@ async function reportBuild(
   }
 }
 
-/** What a build has when the observation files are written. */
-interface Written {
-  directory: string;
-  plan: SnapshotPlan;
-  base: BaseEdition | null;
-  /** The series whose files were linked from the base edition. */
-  linked: ReadonlySet<string>;
-}
-
-type Findings = Omit<QualityReport, 'statistics'>;
-
 /** All data of a snapshot and its kept files, before it has a time. */
-interface Prepared extends Written {
-  data: PublicData;
-  coverage: ReadonlyMap<string, IndicatorCoverage>;
-  quality: Findings;
+interface Prepared extends Written, Omit<CollectedData, 'additions'> {
   kept: FileWriter;
   proofs: EditionProofs;
 }
@@ -185,7 +153,7 @@ interface Prepared extends Written {
 class Build {
   readonly #deps: BuildDependencies;
   readonly #storage: SnapshotStorage;
-  readonly #steps: Record<string, number> = {};
+  readonly #steps: BuildSteps;
   readonly #startedAt: number;
   /** The id that the pointer names when the build begins. */
   #served: string | null = null;
@@ -194,6 +162,7 @@ class Build {
   constructor(deps: BuildDependencies, storage: SnapshotStorage) {
     this.#deps = deps;
     this.#storage = storage;
+    this.#steps = new BuildSteps(deps);
     this.#startedAt = deps.now();
     this.#signer = new LogSigner(deps.settings, storage);
   }
@@ -202,9 +171,9 @@ class Build {
     const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
     const migration = { ...this.#deps, overrides };
-    await this.#step('migrate', () => migrateSnapshots(this.#storage, migration));
+    await this.#steps.run('migrate', () => migrateSnapshots(this.#storage, migration));
     this.#served = await this.#storage.currentId();
-    const plan = await this.#step('plan', () =>
+    const plan = await this.#steps.run('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
     );
     if (plan.indicators.length === 0)
@@ -218,7 +187,7 @@ class Build {
     let report: Replacement | null = null;
     try {
       const prepared = await this.#prepare(duck, directory, plan, overrides);
-      report = await this.#step('quality', () =>
+      report = await this.#steps.run('quality', () =>
         new QualityReports(settings.LAKE_DIR).draft(duck, prepared.quality),
       );
       return await this.#publishIfNew(duck, prepared, report);
@@ -240,16 +209,19 @@ class Build {
     const base = await showBase(this.#storage, directory);
     const served = countries.map((country) => country.iso3);
     await prepareTables(duck, served, indicators);
-    const linked = await this.#step('materialise', () =>
+    const linked = await this.#steps.run('materialise', () =>
       writeObservations(duck, directory, indicators, base, (done) =>
-        this.#progress('materialise', done, indicators.length, 'indicators'),
+        this.#steps.progress('materialise', done, indicators.length, 'indicators'),
       ),
     );
     const written: Written = { directory, plan, base, linked };
-    const { data, coverage, quality, additions } = await this.#collectPublicData(duck, written);
+    const { data, coverage, quality, additions } = await collectPublicData(written, {
+      ...{ duck, curated: this.#deps.curated, steps: this.#steps, storage: this.#storage },
+      ...{ lakeDir: this.#deps.settings.LAKE_DIR, log: this.#deps.log, startedAt: this.#startedAt },
+    });
     const proofs = await this.#prove(duck, written);
     const kept = new FileWriter(directory, base?.directory);
-    await this.#step('records', async () => {
+    await this.#steps.run('records', async () => {
       const vanished = await vanishedIndicators(
         plan,
         { storage: this.#storage, base },
@@ -260,15 +232,15 @@ class Build {
       const files = [...renderKept({ ...data, additions, vanished, aliases }), ...proofs.files];
       await kept.writeAll(files, () => {});
     });
-    await this.#step('verify', async () => {
+    await this.#steps.run('verify', async () => {
       // A linked file was verified when it was first built, and its hash has been checked since.
       const fresh = indicators.filter(({ id }) => !linked.has(id));
       await verifyFigures(duck, directory, fresh, coverage, (done) =>
-        this.#progress('verify', done, fresh.length, 'indicators'),
+        this.#steps.progress('verify', done, fresh.length, 'indicators'),
       );
       await verifyWithheld(directory, Object.keys(kept.files), plan);
     });
-    await this.#step('flush', async () => {
+    await this.#steps.run('flush', async () => {
       const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
       await kept.adopt([...inputs.keys(), ...latestParts(indicators).keys()], inputs);
       await kept.flush();
@@ -279,9 +251,9 @@ class Build {
   async #prove(duck: DuckSession, { directory, plan, base, linked }: Written): Promise<EditionProofs> {
     const indicators = plan.indicators.map(({ record: { unit }, ...indicator }) => ({ ...indicator, unit }));
     const earlier = { directory: base?.directory ?? null, linked };
-    return this.#step('proofs', () =>
+    return this.#steps.run('proofs', () =>
       proveEdition(duck, directory, indicators, earlier, (done) =>
-        this.#progress('proofs', done, indicators.length, 'indicators'),
+        this.#steps.progress('proofs', done, indicators.length, 'indicators'),
       ),
     );
   }
@@ -304,7 +276,7 @@ class Build {
       reused: linked.size,
       quality: quality.counts,
       removed,
-      steps_ms: this.#steps,
+      steps_ms: this.#steps.times_ms,
     };
     log.info(summary, isNew ? 'snapshot published' : 'nothing changed: no snapshot published');
     return summary;
@@ -331,7 +303,7 @@ class Build {
     manifest: Manifest,
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
-    await this.#step('publish', async () => {
+    await this.#steps.run('publish', async () => {
       await this.#storage.adopt(directory, kept.files);
       await report.commit();
     });
@@ -345,11 +317,11 @@ class Build {
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
     const { directory, plan, base, coverage, kept, proofs } = prepared;
-    const changes = await this.#step('revisions', () => this.#storeChanges(duck, prepared));
+    const changes = await this.#steps.run('revisions', () => this.#storeChanges(duck, prepared));
     const generatedAt = await this.#timeOfPublication();
     const prerendered = await this.#prerender(prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
-    return this.#step('publish', async () => {
+    return this.#steps.run('publish', async () => {
       const lineage = { base: base?.id ?? null, ...changes };
       const sealed = await this.#storage.seal({ directory, kept: kept.files, prerendered, facts, lineage });
       const { commit } = this.#signer;
@@ -387,74 +359,17 @@ class Build {
 
   async #prerender({ directory, data, plan, proofs }: Prepared, generatedAt: string): Promise<FileList> {
     const writer = new FileWriter(directory);
-    await this.#step('prerender', () =>
+    await this.#steps.run('prerender', () =>
       writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
-        this.#progress('prerender', done, routeCount(data), 'files'),
+        this.#steps.progress('prerender', done, routeCount(data), 'files'),
       ),
     );
-    await this.#step('verify', () => verifyWithheld(directory, Object.keys(writer.files), plan));
-    await this.#step('flush', async () => {
+    await this.#steps.run('verify', () => verifyWithheld(directory, Object.keys(writer.files), plan));
+    await this.#steps.run('flush', async () => {
       await writer.adopt(Object.values(TABLE_FILES), new Map());
       await writer.flush();
     });
     return writer.files;
-  }
-
-  async #collectPublicData(
-    duck: DuckSession,
-    written: Written,
-  ): Promise<Pick<Prepared, 'data' | 'coverage' | 'quality'> & { additions: Additions }> {
-    const { directory, plan } = written;
-    const { curated } = this.#deps;
-    const { coverage, records, latest, topicCountries, countryCoverage } = await this.#step('tables', () =>
-      writeSummaryTables(duck, directory, plan.indicators),
-    );
-    this.#progress('relations', 0, 1, 'passes');
-    const { related, concepts } = await this.#step('relations', async () =>
-      findRelations({
-        ...{ indicators: plan.indicators, coverage, latest },
-        ...{ concepts: curated.concepts, links: curated.links },
-      }),
-    );
-    const { statistics, ...quality } = await this.#reportQuality(duck, written, records, concepts);
-    const twins = await this.#step('twins', () => findTwins(duck, directory, curated.concepts, records));
-    const details = await this.#step('records', async () =>
-      countryDetails(plan, curated.topics, records, latest),
-    );
-    const data: PublicData = {
-      topics: topicRecords(curated.topics, records, topicCountries),
-      countries: countryRecords(plan),
-      indicators: indexIndicators(plan, records),
-      freshness: freshnessRecords(plan, coverage),
-      coverage: coverageRecords(plan, countryCoverage),
-      details,
-      related,
-      concepts,
-      statistics,
-    };
-    const additions: Additions = {
-      sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
-      quality: publicFindingsOf(quality.findings, plan),
-      twins,
-    };
-    return { data, coverage, quality, additions };
-  }
-
-  async #reportQuality(
-    duck: DuckSession,
-    { base, ...written }: Written,
-    records: readonly IndicatorRecord[],
-    concepts: readonly ConceptLink[],
-  ): Promise<QualityReport> {
-    const { curated, log, settings } = this.#deps;
-    const startedAt = this.#startedAt;
-    return this.#step('quality', async () => {
-      const history = await servedHistory(this.#storage, base?.id ?? null);
-      const input = { ...written, previous: base, history, duck, curated, records, concepts, log, startedAt };
-      const report = await reportQuality({ ...input, lakeDir: settings.LAKE_DIR });
-      await dropCountrySeries(duck);
-      return report;
-    });
   }
 
   #facts(
@@ -479,24 +394,5 @@ class Build {
       runs: Object.fromEntries(runs),
       content,
     };
-  }
-
-  async #step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    this.#deps.signal?.throwIfAborted();
-    const startedAt = performance.now();
-    this.#deps.log.debug({ step: name }, 'build step');
-    // Some steps block the thread: yield first, so that log lines leave and a signal arrives.
-    await nextTurn();
-    try {
-      return await work();
-    } finally {
-      this.#steps[name] = Math.round((this.#steps[name] ?? 0) + performance.now() - startedAt);
-    }
-  }
-
-  /** Reports progress, and ends the build when it was cancelled. */
-  #progress(step: string, done: number, total: number, unit: string): void {
-    this.#deps.signal?.throwIfAborted();
-    this.#deps.observer?.onProgress?.({ task: 'build', step, done, total, unit });
   }
 }

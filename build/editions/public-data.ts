@@ -1,0 +1,104 @@
+/** Collects what a snapshot publishes besides observations: tables, relations, the quality report, twins and records. */
+import type { Logger } from 'pino';
+import type { Curated } from '../../data/curated/curated.ts';
+import type { Additions } from '../../data/schema/additions.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import type { ConceptLink } from '../../data/schema/snapshot.ts';
+import type { SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
+import type { BaseEdition } from './base-edition.ts';
+import type { BuildSteps } from './build-steps.ts';
+import { servedHistory } from './departures.ts';
+import type { SnapshotPlan } from './plan-snapshot.ts';
+import type { PublicData } from './prerender.ts';
+import {
+  countryDetails,
+  countryRecords,
+  coverageRecords,
+  freshnessRecords,
+  indexIndicators,
+  topicRecords,
+} from './public-records.ts';
+import { findRelations } from './relations.ts';
+import { dropCountrySeries, type IndicatorCoverage, writeSummaryTables } from './summary-tables.ts';
+import { findTwins } from './twins.ts';
+
+/** What a build has when the observation files are written. */
+export interface Written {
+  directory: string;
+  plan: SnapshotPlan;
+  base: BaseEdition | null;
+  /** The series whose files were linked from the base edition. */
+  linked: ReadonlySet<string>;
+}
+
+/** What the collection reads with. */
+export interface Collecting {
+  duck: DuckSession;
+  curated: Curated;
+  steps: BuildSteps;
+  storage: SnapshotStorage;
+  lakeDir: string;
+  log: Logger;
+  /** When the build started, in milliseconds. */
+  startedAt: number;
+}
+
+export interface CollectedData {
+  data: PublicData;
+  coverage: ReadonlyMap<string, IndicatorCoverage>;
+  quality: Omit<QualityReport, 'statistics'>;
+  additions: Additions;
+}
+
+export async function collectPublicData(written: Written, collecting: Collecting): Promise<CollectedData> {
+  const { directory, plan } = written;
+  const { duck, curated, steps } = collecting;
+  const { coverage, records, latest, topicCountries, countryCoverage } = await steps.run('tables', () =>
+    writeSummaryTables(duck, directory, plan.indicators),
+  );
+  steps.progress('relations', 0, 1, 'passes');
+  const { related, concepts } = await steps.run('relations', async () =>
+    findRelations({
+      ...{ indicators: plan.indicators, coverage, latest },
+      ...{ concepts: curated.concepts, links: curated.links },
+    }),
+  );
+  const { statistics, ...quality } = await judgeQuality(written, collecting, records, concepts);
+  const twins = await steps.run('twins', () => findTwins(duck, directory, curated.concepts, records));
+  const details = await steps.run('records', async () =>
+    countryDetails(plan, curated.topics, records, latest),
+  );
+  const data: PublicData = {
+    topics: topicRecords(curated.topics, records, topicCountries),
+    countries: countryRecords(plan),
+    indicators: indexIndicators(plan, records),
+    freshness: freshnessRecords(plan, coverage),
+    coverage: coverageRecords(plan, countryCoverage),
+    details,
+    related,
+    concepts,
+    statistics,
+  };
+  const additions: Additions = {
+    sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
+    quality: publicFindingsOf(quality.findings, plan),
+    twins,
+  };
+  return { data, coverage, quality, additions };
+}
+
+const judgeQuality = (
+  { base, ...written }: Written,
+  { duck, curated, steps, storage, lakeDir, log, startedAt }: Collecting,
+  records: readonly IndicatorRecord[],
+  concepts: readonly ConceptLink[],
+): Promise<QualityReport> =>
+  steps.run('quality', async () => {
+    const history = await servedHistory(storage, base?.id ?? null);
+    const input = { ...written, previous: base, history, duck, curated, records, concepts, log, startedAt };
+    const report = await reportQuality({ ...input, lakeDir });
+    await dropCountrySeries(duck);
+    return report;
+  });
