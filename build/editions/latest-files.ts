@@ -14,7 +14,7 @@ import type { PlannedIndicator } from './plan-snapshot.ts';
 const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 
 /** The mean. */
-const INDICATORS_PER_PART = 16;
+const INDICATORS_PER_PART = 8;
 
 type Indicator = Pick<PlannedIndicator, 'id' | 'number' | 'providerId'>;
 
