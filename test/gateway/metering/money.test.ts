@@ -93,6 +93,7 @@ function gatewaysOn(connections: RedisClient[], world: World): Gateway[] {
       },
       now: () => world.clock.ms,
       log: silentLog,
+      timeout_ms: 10_000, // a machine that holds Redis back is no fault of Redis
       debitId: () => debit.next,
     });
     return { metering, debit };
