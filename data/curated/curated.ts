@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
+  type CountryGroup,
   type CreditPack,
   type CuratedLink,
   creditPack,
@@ -28,6 +29,7 @@ import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
 import { loadCountries } from './countries.ts';
 import { loadDecisions } from './decisions.ts';
 import { readDocument } from './document.ts';
+import { loadGroups } from './groups.ts';
 import { loadOverlays, overlayOf } from './overlay.ts';
 import { loadPlaces, type PlaceTable } from './places.ts';
 import { Problems } from './problems.ts';
@@ -40,6 +42,8 @@ export { CuratedError } from './problems.ts';
 export interface Curated {
   /** Countries in the file's order; `enabled` says whether one is served. */
   countries: SpineCountry[];
+  /** Groups of countries. */
+  groups: CountryGroup[];
   /** The 13 topics in the curated order. */
   topics: TopicDefinition[];
   /** Definitions by id, in the order of ids. */
@@ -76,6 +80,7 @@ export interface Curated {
 export async function loadCurated(dir: string): Promise<Curated> {
   const problems = new Problems();
   const spine = await loadCountries(join(dir, 'countries.csv'), problems);
+  const groups = await loadGroups(join(dir, 'groups.csv'), spine, problems);
   const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
   const places = await loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
@@ -102,6 +107,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     [...(overlays.get(providerId) ?? [])].map(([slug, { at }]) => ({ slug, line: at.line }));
   return {
     countries: spine.countries,
+    groups,
     topics,
     providers: providers.definitions,
     overlay,

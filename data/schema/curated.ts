@@ -175,6 +175,25 @@ export const spineCountry = countryRecord.extend({
 });
 export type SpineCountry = z.infer<typeof spineCountry>;
 
+/** One row of `data/groups.csv`: either members or a rule. */
+export const countryGroup = z.strictObject({
+  id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'small letters and digits, joined by hyphens'),
+  name: z.string().min(1),
+  members: z.array(iso3).min(1).nullable(),
+  /** Countries with one of these values in a column of the list of countries. */
+  rule: z
+    .strictObject({
+      column: z.enum(['region', 'subregion', 'income_group']),
+      values: z.array(z.string()).min(1),
+    })
+    .nullable(),
+  /** Where the membership is stated. */
+  source: z.url({ protocol: /^https?$/ }),
+  /** The day since, or on, which these are the members. */
+  as_of: z.iso.date(),
+});
+export type CountryGroup = z.infer<typeof countryGroup>;
+
 /** What a place code stands for that is no present country. */
 export const placeKind = z.enum(['aggregate', 'historical']);
 export type PlaceKind = z.infer<typeof placeKind>;

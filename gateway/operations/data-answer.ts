@@ -5,6 +5,7 @@ import { FORMATS } from '../encoders/registry.ts';
 import { asOfEcho } from './as-of.ts';
 import { FIELDS, type Field, fieldColumn } from './data-columns.ts';
 import { count, credit, envelope } from './envelope.ts';
+import { countriesEcho } from './selection.ts';
 
 const CELLS = { text: z.string(), integer: z.int(), double: z.number(), boolean: z.boolean() } as const;
 const cellOf = (field: Field): z.ZodType => CELLS[fieldColumn(field).type].nullable();
@@ -40,10 +41,7 @@ export const dataAnswer = envelope(
     licence: credit.licence.optional(),
     attribution: credit.attribution.optional(),
     indicators: z.array(listed).optional().describe('With `indicators`: each once, in the order sent'),
-    countries: z
-      .array(z.string())
-      .optional()
-      .describe('ISO3 codes, in the order sent, each once; other codes only where no country has them'),
+    countries: countriesEcho,
     from: z.int().optional(),
     to: z.int().optional(),
     fields: z.array(z.enum(FIELDS)).optional(),

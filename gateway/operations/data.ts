@@ -6,6 +6,7 @@ import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../encoders/registry.ts';
 import type { Table } from '../encoders/table.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { RowFilter } from '../snapshot/indicator-columns.ts';
+import { countryCodes } from './country-groups.ts';
 import { dataAnswer } from './data-answer.ts';
 import { type Field, USUAL_FIELDS } from './data-columns.ts';
 import { type DataQuery, dataQuery } from './data-parameters.ts';
@@ -33,7 +34,8 @@ export const data = defineOperation({
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query }): Promise<Planned> {
+  async plan({ snapshot, query: sent }): Promise<Planned> {
+    const query = { ...sent, countries: sent.countries && countryCodes(sent.countries, snapshot) };
     const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
     const { countries, from, to } = query;
     const filter = { countries: countries?.toSorted(), from, to };

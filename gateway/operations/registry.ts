@@ -7,6 +7,7 @@ import { coverage } from './coverage.ts';
 import { data } from './data.ts';
 import { editions } from './editions.ts';
 import { freshness } from './freshness.ts';
+import { groups } from './groups.ts';
 import { indicator } from './indicator.ts';
 import { indicators } from './indicators.ts';
 import type { Operation } from './operation.ts';
@@ -21,6 +22,7 @@ import { verify } from './verify.ts';
 export const OPERATIONS: readonly Operation[] = [
   countries,
   country,
+  groups,
   indicators,
   indicator,
   topics,

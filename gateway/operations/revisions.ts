@@ -4,10 +4,11 @@ import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, iso3 } from '../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../data/schema/snapshot.ts';
 import type { Figure, Revision } from '../snapshot/revisions.ts';
+import { countryCodes } from './country-groups.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
 import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from './operation.ts';
-import { checkYears, selection } from './selection.ts';
+import { checkYears, countriesEcho, selection } from './selection.ts';
 import { positionOf, since } from './since.ts';
 
 const number = z.number().nullable();
@@ -55,13 +56,17 @@ export const revisions = defineOperation({
     unit: z.string().nullable(),
     licence_url: z.string().nullable(),
     ...credit,
-    countries: z.array(iso3).optional().describe('Normalised; in the order sent, each once'),
+    countries: countriesEcho,
     from: z.int().optional(),
     to: z.int().optional(),
     since: z.string().optional(),
   }),
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
-  async plan({ snapshot, query: { indicator: asked, countries, from, to, since: sent } }): Promise<Planned> {
+  async plan({
+    snapshot,
+    query: { indicator: asked, countries: places, from, to, since: sent },
+  }): Promise<Planned> {
+    const countries = places && countryCodes(places, snapshot);
     const { editions } = snapshot;
     const { id, alias } = editions.resolve(asked);
     const entry = await editions.history.newestRecord(id);

@@ -1,28 +1,38 @@
 /** The parameters that select rows of one indicator. */
-import type { z } from 'zod';
-import { COUNTRY_CODE, fail, integer, text } from './parameters.ts';
+import { z } from 'zod';
+import { GROUP_MARK, GROUPS } from './country-groups.ts';
+import { fail, integer, text } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 const COUNTRIES_MAX = 300;
+const CODE = /^([A-Za-z]{2,3}|[0-9]{3})$/;
 
-/** Distinct codes in the order sent. A blank list is an error, so that it never means the whole indicator. */
-const countryList = text()
+/** A code in upper case, or a group; a failure for anything else. */
+function place(sent: string): string | Failure {
+  if (CODE.test(sent)) return sent.toUpperCase();
+  if (!sent.startsWith(GROUP_MARK)) {
+    const expected =
+      'an ISO 3166-1 code of three or two letters, an M49 code of three digits, or @ and a group';
+    return { type: 'string_pattern_mismatch', ctx: { expected }, input: sent };
+  }
+  const id = sent.slice(GROUP_MARK.length).toLowerCase();
+  if (GROUPS.has(id)) return GROUP_MARK + id;
+  return {
+    type: 'value_error',
+    ctx: { error: 'there is no such group; /v1/groups lists them' },
+    input: sent,
+  };
+}
+
+/** Distinct places in the order sent. A blank list is an error, so that it never means the whole indicator. */
+const placeList = text()
   .transform((sent, ctx): string[] => {
-    const codes = sent.split(',').map((code) => code.trim());
-    const failures = codes.flatMap((code, at): Failure[] =>
-      COUNTRY_CODE.test(code)
-        ? []
-        : [
-            {
-              type: 'string_pattern_mismatch',
-              ctx: { expected: 'a code of three letters' },
-              input: code,
-              at,
-            },
-          ],
+    const places = sent.split(',').map((part) => place(part.trim()));
+    const failures = places.flatMap((one, at): Failure[] =>
+      typeof one === 'string' ? [] : [{ ...one, at }],
     );
     if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
-    const distinct = [...new Set(codes.map((code) => code.toUpperCase()))];
+    const distinct = [...new Set(places.filter((one) => typeof one === 'string'))];
     if (distinct.length <= COUNTRIES_MAX) return distinct;
     return fail(ctx, {
       type: 'too_long',
@@ -37,12 +47,22 @@ const indicatorText = text().transform((sent, ctx) =>
 
 export const selection = {
   indicator: indicatorText.describe('Indicator id').meta({ type: 'string', minLength: 1 }),
-  countries: countryList
+  countries: placeList
     .optional()
-    .describe(`ISO 3166-1 alpha-3 codes separated by commas, at most ${COUNTRIES_MAX}; default all`),
+    .describe(
+      `Separated by commas, at most ${COUNTRIES_MAX}; default all. ISO3, ISO2 or M49 codes, and groups such as \`@eu\`: /v1/groups lists them`,
+    ),
   from: integer().optional().describe('First year, inclusive'),
   to: integer().optional().describe('Last year, inclusive'),
 };
+
+/** `countries` as `meta` repeats it. */
+export const countriesEcho = z
+  .array(z.string())
+  .optional()
+  .describe(
+    'ISO3 codes in the order sent, each once, groups as their members; other codes where no country has them',
+  );
 
 /** For `superRefine`. */
 export function checkYears(

@@ -191,12 +191,14 @@ describe('refusals, all free of charge', () => {
     ['indicator blank', 'indicator=', 422, { loc: ['query', 'indicator'], type: 'string_too_short' }],
     ['countries blank', `${LIFE}&countries=`, 422, { loc: ['query', 'countries', 0], input: '' }],
     ['countries of blanks', `${LIFE}&countries=%20`, 422, { loc: ['query', 'countries', 0] }],
+    ['a code of one letter', `${LIFE}&countries=USA,D`, 422, { loc: ['query', 'countries', 1], input: 'D' }],
     [
-      'a code of two letters',
-      `${LIFE}&countries=USA,DE`,
+      'an M49 code of two digits',
+      `${LIFE}&countries=04`,
       422,
-      { loc: ['query', 'countries', 1], input: 'DE' },
+      { loc: ['query', 'countries', 0], input: '04' },
     ],
+    ['an unknown group', `${LIFE}&countries=USA,@no`, 422, { loc: ['query', 'countries', 1], input: '@no' }],
     ['a trailing comma', `${LIFE}&countries=USA,`, 422, { loc: ['query', 'countries', 1], input: '' }],
     [
       'a code beyond ASCII',

@@ -91,6 +91,7 @@ const PARAMETERS: Record<string, string[]> = {
   listTopics: [],
   listFreshness: [],
   listCoverage: [],
+  listGroups: [],
   getRanking: ['indicator', 'year', 'as_of'],
   getData: [
     'indicator',

@@ -1,0 +1,75 @@
+/** The groups of countries: their numbers of members, and their members in the list of countries. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadCountries } from '../../data/curated/countries.ts';
+import { loadGroups, membersOf } from '../../data/curated/groups.ts';
+import { Problems } from '../../data/curated/problems.ts';
+
+/** As the organisations state them; of the G20 and SIDS, those that are countries and members of the United Nations. */
+const MEMBERS: Record<string, number> = {
+  ...{ eu: 27, 'euro-area': 21, oecd: 38, g7: 7, g20: 19, brics: 10, asean: 11, 'african-union': 55 },
+  ...{ 'arab-league': 22, commonwealth: 56, ldc: 44, sids: 38, lldc: 32, opec: 12 },
+};
+
+async function load(file = 'data/groups.csv') {
+  const problems = new Problems();
+  const spine = await loadCountries('data/countries.csv', problems);
+  const groups = await loadGroups(file, spine, problems);
+  return { countries: spine.countries, groups, problems };
+}
+
+test('every group has its number of members, all of them served countries', async () => {
+  const { countries, groups, problems } = await load();
+  problems.throwIfAny();
+  const served = countries.filter(({ enabled }) => enabled);
+  const counts = Object.fromEntries(groups.map((group) => [group.id, membersOf(group, served).length]));
+  expect(counts).toMatchObject(MEMBERS);
+  expect(Object.values(counts).every((members) => members > 0)).toBe(true);
+});
+
+test('regions and income groups divide the countries that have one', async () => {
+  const { countries, groups } = await load();
+  const sumOf = (column: string, few: boolean) =>
+    groups
+      .filter(({ rule }) => rule?.column === column && (rule.values.length === 1) === few)
+      .reduce((sum, group) => sum + membersOf(group, countries).length, 0);
+  const having = (column: 'region' | 'subregion' | 'income_group') =>
+    countries.filter((country) => country[column] !== null).length;
+  expect(sumOf('region', true)).toBe(having('region'));
+  expect(sumOf('income_group', true)).toBe(having('income_group'));
+  expect(sumOf('subregion', true)).toBe(having('subregion'));
+  // The five regions of the United Nations, as unions of its subregions.
+  expect(sumOf('subregion', false)).toBe(having('subregion'));
+});
+
+test('members that do not exist, rules that match nothing and double ids are problems', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'alm-groups-'));
+  const file = join(directory, 'groups.csv');
+  const rows = [
+    'id,name,members,rule,source,as_of',
+    'a,A,PER XXX PER,,https://a.example,2020-01-01',
+    'a,A,PER,region: South Asia,https://a.example,2020-01-01',
+    'b,B,,region: Nowhere,https://a.example,2020-01-01',
+    'c,C,,colour: red,https://a.example,yesterday',
+  ];
+  await writeFile(file, rows.join('\n'));
+  const { problems } = await load(file);
+  let message = '';
+  try {
+    problems.throwIfAny();
+  } catch (error) {
+    message = String(error);
+  }
+  for (const part of [
+    ':2: XXX',
+    ':2: PER is named twice',
+    ':3: a occurs twice',
+    ':3: give either',
+    ':4: Nowhere',
+    ':5: rule',
+  ])
+    expect(message).toContain(part);
+  await rm(directory, { recursive: true });
+});
