@@ -87,8 +87,9 @@ interface ResultContext {
 }
 
 export type Result<Rendered> = ResultContext &
+  /** `onFault` takes back the charge of an answer that breaks while it is sent; it never rejects. */
   (
-    | { kind: 'success'; rendered: Rendered }
+    | { kind: 'success'; rendered: Rendered; onFault?: (fault: unknown) => Promise<void> }
     | { kind: 'error'; error: ApiError }
     | { kind: 'invalid'; detail: ValidationDetail[] }
   );
@@ -246,12 +247,17 @@ export class Executor {
     about: ResultContext,
     debit: Debit | null,
   ): Promise<Result<Rendered>> {
+    const { metering } = this.#dependencies;
+    const onFault = async (fault: unknown): Promise<void> => {
+      this.#faultOf(fault, call);
+      if (debit !== null) await metering.refund(debit);
+    };
     try {
-      return { kind: 'success', rendered: await produce(), ...about };
+      return { kind: 'success', rendered: await produce(), ...about, onFault };
     } catch (fault) {
       const error = this.#faultOf(fault, call);
       if (debit === null || about.quota === null) return { kind: 'error', error, ...about };
-      await this.#dependencies.metering.refund(debit);
+      await metering.refund(debit);
       const { charged, balance } = about.quota;
       const quota = { ...about.quota, charged: 0, balance: balance + charged };
       return { kind: 'error', error, ...about, quota };

@@ -2,13 +2,18 @@
  * Content coding: which one a client gets, and compression of bodies made per request.
  *
  * Small bodies are compressed in place. Large ones are compressed off the event loop, a few at a time, and whole before
- * anything is sent: memory stays bounded, a slow client holds no compressor, and every answer has a `Content-Length`.
+ * anything is sent: memory stays bounded, a slow client holds no compressor, and the answer has a `Content-Length`. Only
+ * bodies that are streamed are compressed on the way.
  */
+import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,
   brotliCompressSync,
   constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
   gzip,
   gzipSync,
   zstdCompress,
@@ -78,6 +83,12 @@ const ASIDE: Record<Compressed, (plain: Buffer) => Promise<Buffer>> = {
   zstd: (plain) => zstdAside(plain, ZSTD),
   gzip: (plain) => gzipAside(plain, GZIP),
 };
+
+/** Compresses a body while it is sent. */
+export function compressor(encoding: Compressed): Transform {
+  if (encoding === 'br') return createBrotliCompress(BROTLI);
+  return encoding === 'zstd' ? createZstdCompress(ZSTD) : createGzip(GZIP);
+}
 
 const limit = pLimit(THREADS);
 

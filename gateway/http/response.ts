@@ -10,6 +10,7 @@ import type { Content } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { type BodyStream, isLong, openStream, sendStream } from './body-stream.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { renameHeaders } from './rename-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
@@ -17,6 +18,11 @@ import { downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+
+type WholeBody = string | readonly Buffer[];
+
+const isStream = (body: Representation['body']): body is BodyStream =>
+  typeof body === 'object' && 'pieces' in body;
 
 /** A body ready to be sent, to any number of callers. */
 export interface Representation {
@@ -29,8 +35,8 @@ export interface Representation {
   tag: string | null;
   /** Id of the edition that answers; null for the served one. */
   edition: string | null;
-  /** A small body as Latin-1 text, a character per byte; a larger one in pieces. */
-  body: string | readonly Buffer[];
+  /** A small body as Latin-1 text, a character per byte; a larger one in pieces; one too long to be held, as a stream. */
+  body: WholeBody | BodyStream;
   /** All headers of an anonymous answer, except for the request id; null until first sent. */
   anonymousHeaders: string[] | null;
 }
@@ -53,6 +59,7 @@ export const TEXT_MAX_BYTES = 12 * 1024;
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSION_MIN_BYTES = 1500;
 
+type FormOfRows = Pick<Representation, 'type' | 'headers' | 'edition'> & { isCompressible: boolean };
 type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag' | 'edition'>;
 
 export function represent(
@@ -70,9 +77,21 @@ export function represent(
   }
   const { mediaType: type, isCompressible } = content.encoder;
   const headers = [...renamed, ...downloadHeaders(content)];
-  const finish = (made: Buffer[]) =>
-    representBytes(made, { type, headers, isCompressible, edition: id }, preferences);
-  return piecesOf(content).then(finish);
+  const about = { type, headers, isCompressible, edition: id };
+  if (content.kind === 'table' && isLong(content.table)) {
+    const opened = openStream(content.table, content.encoder.stream(content.table));
+    return opened.then((stream) => representStream(stream, about, preferences));
+  }
+  return piecesOf(content).then((made) => representBytes(made, about, preferences));
+}
+
+function representStream(
+  stream: BodyStream,
+  { type, headers, isCompressible, edition }: FormOfRows,
+  { acceptEncoding }: Preferences,
+): Representation {
+  const encoding = isCompressible ? chooseEncoding(acceptEncoding) : 'identity';
+  return { ...ok({ type, headers, encoding, tag: null, edition }, []), body: stream };
 }
 
 function representFile(
@@ -91,14 +110,7 @@ function representFile(
 
 function representBytes(
   chunks: readonly Buffer[],
-  {
-    type,
-    headers,
-    isCompressible,
-    edition,
-  }: Pick<Form, 'type' | 'headers' | 'edition'> & {
-    isCompressible: boolean;
-  },
+  { type, headers, isCompressible, edition }: FormOfRows,
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
 ): Representation | Promise<Representation> {
   const isPlain = !isCompressible || lengthOf(chunks) < COMPRESSION_MIN_BYTES;
@@ -151,10 +163,13 @@ const ok = ({ type, headers, encoding, tag, edition }: Form, chunks: readonly Bu
   anonymousHeaders: null,
 });
 
-export const lengthOf = (body: Representation['body']): number =>
-  typeof body === 'string' ? body.length : body.reduce((total, { length }) => total + length, 0);
+/** About, for a stream. */
+export function lengthOf(body: Representation['body']): number {
+  if (typeof body === 'string') return body.length;
+  return isStream(body) ? body.bytes : body.reduce((total, { length }) => total + length, 0);
+}
 
-const bodyOf = (chunks: readonly Buffer[]): Representation['body'] =>
+const bodyOf = (chunks: readonly Buffer[]): WholeBody =>
   lengthOf(chunks) > TEXT_MAX_BYTES ? chunks : joined(chunks).toString('latin1');
 
 const joined = (chunks: readonly Buffer[]): Buffer =>
@@ -220,7 +235,7 @@ function successHeaders(representation: Representation, context: ResponseContext
   if (representation.status === 304) return headers;
   headers.push('Content-Type', representation.type, ...representation.headers);
   if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
-  headers.push('Content-Length', String(lengthOf(representation.body)));
+  if (!isStream(representation.body)) headers.push('Content-Length', String(lengthOf(representation.body)));
   return headers;
 }
 
@@ -247,11 +262,14 @@ export function sendRepresentation(
   representation: Representation,
   context: ResponseContext,
   more: readonly string[] = NO_HEADERS,
+  onFault: (fault: unknown) => void = () => {},
 ): void {
   const headersFor = context.quota === null ? anonymousHeaders : successHeaders;
   const headers = headersFor(representation, context);
   writeHead(context, representation.status, more.length === 0 ? headers : [...headers, ...more]);
-  sendBody(context.raw, representation.body);
+  const { body, encoding } = representation;
+  if (isStream(body)) void sendStream(context.raw, body, encoding, onFault);
+  else sendBody(context.raw, body);
 }
 
 const NO_HEADERS: readonly string[] = [];
@@ -260,7 +278,7 @@ const NO_HEADERS: readonly string[] = [];
 const JOIN_MAX_BYTES = 64 * 1024;
 
 /** Pieces of a large body are views shared with other answers: they are handed over, never copied. */
-function sendBody(raw: ServerResponse, body: Representation['body']): void {
+function sendBody(raw: ServerResponse, body: WholeBody): void {
   const bytes = lengthOf(body);
   if (typeof body === 'string') raw.end(body, 'latin1');
   else if (body.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(body));
@@ -337,7 +355,7 @@ export function sendResult(
   if (result.kind === 'success') {
     const { rendered } = result;
     const from = snapshotId === null ? null : (rendered.edition ?? snapshotId);
-    sendRepresentation(rendered, { raw, requestId, quota, snapshotId: from }, headers);
+    sendRepresentation(rendered, { raw, requestId, quota, snapshotId: from }, headers, result.onFault);
   } else if (result.kind === 'error') {
     const named = FROM_SNAPSHOT.has(result.error.code) ? snapshotId : null;
     sendError(result.error, { raw, requestId, quota, snapshotId: named });

@@ -50,18 +50,18 @@ export class SlowClients {
     return this.#bytes;
   }
 
-  /** Watches an answer that was handed to the system until it is finished. @param bytes held until then. */
-  watch(raw: ServerResponse, bytes: number): void {
+  /** Watches an answer until it is finished. @param bytes to be read. @param held what is in memory until then. */
+  watch(raw: ServerResponse, bytes: number, held = bytes): void {
     if (raw.writableEnded && raw.writableLength === 0) return;
     const { grace_ms, min_bytes_per_s, idle_ms } = this.#limits;
-    this.#bytes += bytes;
-    this.#unfinished.set(raw, { bytes, since_ms: this.#now() });
+    this.#bytes += held;
+    this.#unfinished.set(raw, { bytes: held, since_ms: this.#now() });
     const timer = setTimeout(() => raw.destroy(), grace_ms + (bytes / min_bytes_per_s) * 1000).unref();
     raw.setTimeout(idle_ms);
     raw.once('close', () => {
       clearTimeout(timer);
       this.#unfinished.delete(raw);
-      this.#bytes -= bytes;
+      this.#bytes -= held;
     });
     if (this.#bytes > this.#limits.budget_bytes) this.#cutOldest();
   }

@@ -1,0 +1,82 @@
+/**
+ * Bodies that are too long to be held: written as fast as the client reads, compressed on the way. A fault in the middle
+ * resets the connection, so that no client takes a part for the whole.
+ */
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Table } from '../encoders/table.ts';
+import { QueueFull } from '../errors.ts';
+import type { Encoding } from '../snapshot/route-files.ts';
+import { compressor } from './compression.ts';
+import { slowClients } from './slow-clients.ts';
+
+export interface BodyStream {
+  pieces: AsyncIterable<Buffer>;
+  /** About how long the body is. */
+  bytes: number;
+}
+
+/** Answers up to this size are collected, so that they have a `Content-Length`: 32,768 rows of eight columns. */
+const COLLECTED_CELLS = 262_144;
+/** About what a cell takes as text. */
+const CELL_BYTES = 12;
+/** Each holds a few pieces of its body and a compressor. */
+const STREAMS_MAX = 32;
+const HELD_BYTES = 2 * 1024 * 1024;
+
+const open = new Set<ServerResponse>();
+
+const cellsOf = ({ rows, columns }: Table): number => rows * columns.length;
+
+export const isLong = (table: Table): boolean => cellsOf(table) > COLLECTED_CELLS;
+
+/** Waits for the head of the body and its first rows: what fails before is an ordinary error. @throws {QueueFull} */
+export async function openStream(table: Table, encoded: AsyncIterable<Buffer>): Promise<BodyStream> {
+  if (open.size >= STREAMS_MAX) throw new QueueFull(`${STREAMS_MAX} long answers are being written`);
+  const iterator = encoded[Symbol.asyncIterator]();
+  const first = [await iterator.next(), await iterator.next()];
+  async function* pieces(): AsyncGenerator<Buffer> {
+    for (const { done, value } of first) if (!done) yield value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  return { pieces: pieces(), bytes: cellsOf(table) * CELL_BYTES };
+}
+
+/** @param onFault is told when the body could not be produced, not when the client went away. */
+export async function sendStream(
+  raw: ServerResponse,
+  { pieces, bytes }: BodyStream,
+  encoding: Encoding,
+  onFault: (fault: unknown) => void,
+): Promise<void> {
+  let fault: { reason: unknown } | undefined;
+  const iterator = pieces[Symbol.asyncIterator]();
+  /** Only what fails in `next` is ours: a client that goes away is thrown into the `yield`. */
+  async function* watched(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) {
+        const { done, value } = await iterator.next().catch((reason: unknown) => {
+          fault = { reason };
+          throw reason;
+        });
+        if (done) return;
+        yield value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  open.add(raw);
+  slowClients.watch(raw, bytes, HELD_BYTES);
+  const { socket } = raw;
+  try {
+    const source = Readable.from(watched(), { objectMode: false });
+    await (encoding === 'identity' ? pipeline(source, raw) : pipeline(source, compressor(encoding), raw));
+  } catch {
+    socket?.resetAndDestroy();
+    if (fault !== undefined) onFault(fault.reason);
+  } finally {
+    open.delete(raw);
+  }
+}
