@@ -171,35 +171,33 @@ export class Executor {
     let repeatOf: string | undefined;
     // A key that may not work, or was limited recently, is checked before any work is done for it.
     if (standing === 'unconfirmed' || repeatable !== null || metering.isKnownOverLimit(key)) {
-      const peeked = await this.#admit(call, key, { ...PEEK, ...idempotency(repeatable, '') });
+      const peeked = await this.#admit(call, key, { ...PEEK, idempotency: idempotency(repeatable, '') });
       if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
       repeatOf = peeked.repeatOf;
     }
-    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
+    let planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
     const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
     const edition = editionOf(planned, snapshot);
-    const decided = { price, rows, status: statusOf(planned), peek: false };
-    const verdict = await this.#admit(call, key, { ...decided, ...idempotency(repeatable, edition.id) });
+    const verdict = await this.#admit(call, key, {
+      price,
+      rows,
+      status: statusOf(planned),
+      peek: false,
+      idempotency: idempotency(repeatable, edition.id),
+    });
     if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
     const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
-    return this.#answer(planned, { call, key, verdict, about, snapshot });
-  }
-
-  /** A repeat may have been recognised only now, after a plan of another edition: it is planned again. */
-  async #answer<Rendered>(
-    first: Plan | Unplanned,
-    { call, key, verdict, about, snapshot }: AdmittedCall<Rendered>,
-  ): Promise<Result<Rendered>> {
-    const { repeatOf } = verdict;
-    const isOther = repeatOf !== undefined && repeatOf !== about.snapshot?.id;
-    const planned = isOther ? await this.#planSafely(call, snapshot, repeatOf) : first;
-    const { edition } = planned;
-    const context = { ...about, snapshot: edition ?? snapshot };
-    if (planned.kind !== 'plan') return { ...planned, ...context };
+    // A repeat may have been recognised only now, after a plan of another edition.
+    if (verdict.repeatOf !== undefined && verdict.repeatOf !== edition.id) {
+      planned = await this.#planSafely(call, snapshot, verdict.repeatOf);
+      about.snapshot = editionOf(planned, snapshot);
+    }
+    if (planned.kind !== 'plan') return { ...planned, ...about };
+    const plan = planned;
     const caller = this.#callerOf(key, verdict);
-    const produce = async () => call.render(await planned.produce(caller), snapshot, edition);
-    return this.#produce(produce, call, context, verdict.debit);
+    const produce = async () => call.render(await plan.produce(caller), snapshot, plan.edition);
+    return this.#produce(produce, call, about, verdict.debit);
   }
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */
@@ -299,16 +297,6 @@ const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
 const NO_CHARGE = { price: 0, rows: 0 } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
-/** A keyed call that was admitted. */
-interface AdmittedCall<Rendered> {
-  call: Call<Rendered>;
-  key: ApiKey;
-  verdict: Admitted;
-  about: ResultContext;
-  /** The served one. */
-  snapshot: Snapshot;
-}
-
 /** Null for calls that cost nothing: they can be repeated anyway. */
 function repeatableAs(call: Call<unknown>): RepeatableAs | null {
   const { repeatable } = call;
@@ -317,8 +305,8 @@ function repeatableAs(call: Call<unknown>): RepeatableAs | null {
   return reading.ok && !reading.controls.dry_run ? repeatable : null;
 }
 
-const idempotency = (repeatable: RepeatableAs | null, edition: string): Pick<Admission, 'idempotency'> =>
-  repeatable === null ? {} : { idempotency: { ...repeatable, edition } };
+const idempotency = (repeatable: RepeatableAs | null, edition: string): Admission['idempotency'] =>
+  repeatable === null ? undefined : { ...repeatable, edition };
 
 const editionOf = (planned: Plan | Unplanned | Cached<unknown>, snapshot: Snapshot): Pick<Edition, 'id'> =>
   ('edition' in planned && planned.edition) || snapshot;
