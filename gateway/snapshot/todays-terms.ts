@@ -2,7 +2,6 @@
  * Today's decisions, which govern every edition: what may be published, under which terms, and for which countries. They
  * are those of the served snapshot.
  */
-import type { ProviderCredit } from '../../data/schema/records.ts';
 import { providerOf, termsFile, type VanishedIndicator } from '../../data/schema/snapshot.ts';
 import type { Aliases } from './aliases.ts';
 import type { Catalogue, CatalogueEntry, CatalogueItem } from './catalogue.ts';
@@ -21,7 +20,7 @@ export type Terms = Pick<VanishedIndicator, 'access_tier' | 'licence' | 'licence
 
 export class TodaysTerms {
   readonly served: ServedEdition;
-  #credits: ReadonlyMap<string, ProviderCredit> | null = null;
+  #providerNames: ReadonlyMap<string, string> | null = null;
   /** By provider, then indicator. */
   readonly #vanished = new Map<string, ReadonlyMap<string, Terms>>();
 
@@ -40,7 +39,7 @@ export class TodaysTerms {
 
   /** Whether anything of a provider may be shown, of today or of the past. */
   async hasProvider(id: string): Promise<boolean> {
-    return this.#credit(id) !== undefined || (await this.#vanishedOf(id)).size > 0;
+    return this.#names().has(id) || (await this.#vanishedOf(id)).size > 0;
   }
 
   hasCountry(iso3: string): boolean {
@@ -61,20 +60,23 @@ export class TodaysTerms {
     const terms = await this.of(id);
     if (terms === undefined) return undefined;
     const { access_tier, licence, licence_url, attribution } = terms;
-    const { provider: before } = entry.record;
-    const provider = this.#credit(before.id) ?? before;
+    const { id: providerId, name: formerName } = entry.record.provider;
+    const name = this.#names().get(providerId) ?? formerName;
+    // Beside the provider's name stand the terms of the series.
+    const provider = today?.record.provider ?? { id: providerId, name, licence, licence_url, attribution };
     const record = { ...entry.record, id, access_tier, licence, licence_url, attribution, provider };
     return { ...entry, record, json: JSON.stringify(record) };
   }
 
-  #credit(provider: string): ProviderCredit | undefined {
-    this.#credits ??= new Map(
+  /** Names of the providers by id. */
+  #names(): ReadonlyMap<string, string> {
+    this.#providerNames ??= new Map(
       [...this.served.catalogue.indicators.values()].map(({ record: { provider } }) => [
         provider.id,
-        provider,
+        provider.name,
       ]),
     );
-    return this.#credits.get(provider);
+    return this.#providerNames;
   }
 
   async #vanishedOf(provider: string): Promise<ReadonlyMap<string, Terms>> {

@@ -262,7 +262,8 @@ describe("today's decisions", () => {
     expect(json.meta).toMatchObject({ licence: 'CC0', licence_url: null, attribution: 'Nobody' });
     expect(json.data).toHaveLength(3);
     const detail = (await get(`/v1/indicators/${GONE}?as_of=${FIRST}&include=sources,twins,quality`)).json;
-    expect(detail.data).toMatchObject({ licence: 'CC0', sources: [], quality: [] });
+    const terms = { licence: 'CC0', licence_url: null, attribution: 'Nobody' };
+    expect(detail.data).toMatchObject({ ...terms, provider: terms, sources: [], quality: [] });
   });
 
   test('one that may not be published today is in no answer', async () => {
