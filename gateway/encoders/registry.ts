@@ -10,6 +10,8 @@ const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */
 export const FORMATS: readonly [string, ...string[]] = [DEFAULT_FORMAT, ...others.map(({ name }) => name)];
 export { DEFAULT_FORMAT };
+/** Formats of what is no table of observations or ranks. */
+export const LIST_FORMATS = [json.name, csv.name, ndjson.name] as const;
 
 const byName = new Map(ENCODERS.map((encoder) => [encoder.name, encoder]));
 

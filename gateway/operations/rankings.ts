@@ -1,6 +1,10 @@
 /** GET /rankings/{indicator}: every country ranked on one indicator for one year. */
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, rankingRow } from '../../data/schema/records.ts';
+import type { Encoder } from '../encoders/encoder.ts';
+import { columnsOf, recordBatches } from '../encoders/record-table.ts';
+import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../encoders/registry.ts';
+import type { Table } from '../encoders/table.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../snapshot/indicator-columns.ts';
 import { asOf, asOfEcho } from './as-of.ts';
@@ -12,10 +16,11 @@ import {
   defineOperation,
   type Planned,
   refused,
+  sentOnly,
   underAlias,
   withMeta,
 } from './operation.ts';
-import { fail, text } from './parameters.ts';
+import { fail, oneOf, text } from './parameters.ts';
 
 const PRICE = 1;
 const LATEST = 'latest';
@@ -51,8 +56,10 @@ export const rankings = defineOperation({
   },
   query: z.object({
     year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
+    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
     as_of: asOf().optional(),
   }),
+  formats: FORMATS,
   answer: envelope(z.array(rankingRow), {
     count,
     ranked: z.int().describe('How many rows have a rank'),
@@ -63,9 +70,10 @@ export const rankings = defineOperation({
     year: z.int().describe('The year that `latest` stands for, or the one asked for'),
     licence_url: z.string().nullable(),
     ...credit,
+    format: z.enum(FORMATS).optional(),
     ...asOfEcho,
   }),
-  errors: ['indicator_not_found', 'not_rankable', 'edition_not_found'],
+  errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const asked = path.indicator ?? '';
@@ -74,10 +82,14 @@ export const rankings = defineOperation({
     const item = found instanceof Promise ? await found : found;
     if (!item) return indicatorNotFound(asked);
     if (item.record.no_rank) return refused('not_rankable');
+    const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+    // Shown, and not exported: as JSON only.
+    if (item.record.access_tier === 'display' && encoder.name !== DEFAULT_FORMAT)
+      return refused('export_restricted');
     const sent = query.year ?? LATEST;
     const resolved = sent === LATEST ? latestYear(item.record, snapshot.generatedAt) : sent;
     const plan = (rows: number, json: () => Buffer): Planned =>
-      underAlias(planOf(rows, json, query.as_of), alias);
+      underAlias(planOf({ snapshot, record: item.record, rows, json }, encoder, query), alias);
     const cacheKey = `${id} ${resolved}`;
     const cached = snapshot.rankings.get(cacheKey);
     if (cached) return plan(cached.rows, () => cached.json);
@@ -94,13 +106,52 @@ export const rankings = defineOperation({
   },
 });
 
-const planOf = (rows: number, json: () => Buffer, as_of: AsOf | undefined): Planned => ({
-  kind: 'plan',
-  price: PRICE,
-  rows,
-  produce: (): Content =>
-    as_of === undefined ? { kind: 'document', json: json() } : withMeta(json(), { as_of: as_of.sent }),
-});
+interface Ranking {
+  snapshot: Edition;
+  record: IndicatorRecord;
+  rows: number;
+  /** The answer as JSON. */
+  json: () => Buffer;
+}
+
+interface Sent {
+  format?: string | undefined;
+  as_of?: AsOf | undefined;
+}
+
+function planOf(ranking: Ranking, encoder: Encoder, { format, as_of }: Sent): Planned {
+  const echo = sentOnly({ format, as_of: as_of?.sent });
+  const produce = (): Content => {
+    if (encoder.name !== DEFAULT_FORMAT)
+      return { kind: 'table', table: tableOf(ranking, encoder, echo), encoder };
+    const json = ranking.json();
+    return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
+  };
+  return { kind: 'plan', price: PRICE, rows: ranking.rows, produce };
+}
+
+const COLUMNS = columnsOf(rankingRow);
+/** What is kept without `meta` says which indicator and year it is of. */
+const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId, year: z.int() })).concat(COLUMNS);
+
+function tableOf(
+  { snapshot, record, json }: Ranking,
+  { namesIndicator }: Encoder,
+  echo: Record<string, unknown>,
+): Table {
+  const { data, meta } = JSON.parse(json().toString()) as { data: Row[]; meta: { year: number } };
+  const rows = data.map((row) => ({ indicator: record.id, year: meta.year, ...row }));
+  const columns = namesIndicator ? FILE_COLUMNS : COLUMNS;
+  return {
+    columns,
+    rows: rows.length,
+    batches: () => recordBatches(columns, rows.length, (start, end) => rows.slice(start, end)),
+    indicators: [record],
+    meta: { ...meta, ...echo },
+    edition: snapshot.id,
+    name: `${record.id}.${meta.year}`,
+  };
+}
 
 /**
  * The newest observed year; the newest forecast of a series without observations; the snapshot's year for an empty

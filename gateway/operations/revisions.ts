@@ -1,13 +1,17 @@
 /** GET /revisions: every change of a figure of one indicator. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, iso3 } from '../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../data/schema/snapshot.ts';
+import { columnsOf, recordBatches } from '../encoders/record-table.ts';
+import { DEFAULT_FORMAT, encoderFor, LIST_FORMATS } from '../encoders/registry.ts';
+import type { Table } from '../encoders/table.ts';
 import type { Figure, Revision } from '../snapshot/revisions.ts';
 import { countryCodes } from './country-groups.ts';
 import { count, credit, envelope } from './envelope.ts';
 import { indicatorNotFound } from './indicator.ts';
 import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from './operation.ts';
+import { oneOf } from './parameters.ts';
+import { rowBound } from './row-bound.ts';
 import { checkYears, countriesEcho, selection } from './selection.ts';
 import { positionOf, since } from './since.ts';
 
@@ -35,6 +39,10 @@ const revisionRow = z.object({
   new_edition: snapshotId.describe('The first snapshot with the new figure'),
 });
 
+const COLUMNS = columnsOf(revisionRow);
+/** What is kept without `meta` says which indicator it is of. */
+const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId })).concat(COLUMNS);
+
 export const revisions = defineOperation({
   name: 'getRevisions',
   path: '/revisions',
@@ -48,7 +56,14 @@ export const revisions = defineOperation({
   priceText: 'max(1, rows) credits',
   isCacheable: false,
   pathParameters: {},
-  query: z.object({ ...selection, since: since().optional() }).superRefine(checkYears),
+  query: z
+    .object({
+      ...selection,
+      since: since().optional(),
+      format: oneOf(LIST_FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    })
+    .superRefine(checkYears),
+  formats: LIST_FORMATS,
   answer: envelope(z.array(revisionRow), {
     count,
     indicator: indicatorId,
@@ -60,11 +75,12 @@ export const revisions = defineOperation({
     from: z.int().optional(),
     to: z.int().optional(),
     since: z.string().optional(),
+    format: z.enum(LIST_FORMATS).optional(),
   }),
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
   async plan({
     snapshot,
-    query: { indicator: asked, countries: places, from, to, since: sent },
+    query: { indicator: asked, countries: places, from, to, since: sent, format },
   }): Promise<Planned> {
     const countries = places && countryCodes(places, snapshot);
     const { editions } = snapshot;
@@ -75,17 +91,28 @@ export const revisions = defineOperation({
     const after = positionOf(sent, editions);
     if (typeof after !== 'number') return after;
     const rows = await editions.history.revisions(id, { countries, from, to, after });
-    const meta = {
-      generated_at: snapshot.generatedAt,
-      count: rows.length,
-      ...describe(entry.record, id),
-      ...sentOnly({ countries, from, to, since: sent?.sent }),
-    };
+    const encoder = encoderFor(format ?? DEFAULT_FORMAT);
+    const tooMany = rowBound(rows.length, encoder);
+    if (tooMany !== null) return tooMany;
     const { chain } = editions;
-    const produce = async (): Promise<Content> => ({
-      kind: 'document',
-      json: await body(rows, chain, meta),
-    });
+    const table: Table = {
+      columns: encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,
+      rows: rows.length,
+      batches: () =>
+        recordBatches(table.columns, rows.length, (start, end) =>
+          rows.slice(start, end).map((row) => ({ indicator: id, ...toRow(row, chain) })),
+        ),
+      indicators: [{ ...entry.record, id }],
+      meta: {
+        generated_at: snapshot.generatedAt,
+        count: rows.length,
+        ...describe(entry.record, id),
+        ...sentOnly({ countries, from, to, since: sent?.sent, format }),
+      },
+      edition: snapshot.id,
+      name: `${id}.revisions`,
+    };
+    const produce = (): Content => ({ kind: 'table', table, encoder });
     const price = Math.max(1, rows.length);
     return underAlias({ kind: 'plan', price, rows: rows.length, produce }, alias);
   },
@@ -94,24 +121,6 @@ export const revisions = defineOperation({
 const describe = ({ name, unit, licence, licence_url, attribution }: IndicatorRecord, indicator: string) => ({
   ...{ indicator, name, unit, licence, licence_url, attribution },
 });
-
-/** Rows written before the event loop gets a turn. */
-const ROWS_PER_TURN = 2048;
-
-async function body(
-  rows: readonly Revision[],
-  chain: readonly LogEntry[],
-  meta: Record<string, unknown>,
-): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
-    const text = rows.slice(at, at + ROWS_PER_TURN).map((row) => JSON.stringify(toRow(row, chain)));
-    pieces.push(Buffer.from(`${at === 0 ? '' : ','}${text.join(',')}`));
-    await nextTurn();
-  }
-  const end = Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
-  return Buffer.concat([Buffer.from('{"data":['), ...pieces, end]);
-}
 
 const NO_FIGURE: { [Name in keyof Figure]: null } = {
   ...{ value: null, ci_lo: null, ci_hi: null },

@@ -72,6 +72,7 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   listTopics: { price: 0 },
   listFreshness: { price: 0 },
   listCoverage: { price: 0 },
+  listGroups: { price: 0 },
   getRanking: { path: { indicator: 'alpha.life_expectancy' }, query: 'year=latest', price: 1 },
   getData: { query: 'indicator=alpha.life_expectancy', price: 9 },
   verifyClaims: {

@@ -92,7 +92,7 @@ const PARAMETERS: Record<string, string[]> = {
   listFreshness: [],
   listCoverage: [],
   listGroups: [],
-  getRanking: ['indicator', 'year', 'as_of'],
+  getRanking: ['indicator', 'year', 'format', 'as_of'],
   getData: [
     'indicator',
     'indicators',
@@ -110,7 +110,7 @@ const PARAMETERS: Record<string, string[]> = {
   listChanges: ['since', 'format'],
   getReceipt: ['indicator', 'country', 'year', 'as_of'],
   getConsistency: ['from', 'to'],
-  getRevisions: ['indicator', 'countries', 'from', 'to', 'since'],
+  getRevisions: ['indicator', 'countries', 'from', 'to', 'since', 'format'],
   verifyClaims: ['claim'],
   getUsage: ['days'],
   ping: [],

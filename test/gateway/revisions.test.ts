@@ -1,6 +1,7 @@
 /** What changed between editions, and former ids: over HTTP, on snapshots that the build made. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
@@ -335,4 +336,30 @@ describe('claims', () => {
       expect(await judged(claim)).toMatchObject({ verdict: 'unknown', unknown: 'indicator', value: null });
     },
   );
+});
+
+describe('in other formats', () => {
+  const path = '/v1/revisions?indicator=atlas.cattle';
+
+  test('NDJSON has the rows of the JSON', async () => {
+    const { data } = (await ask(path)).json;
+    const { text } = await ask(`${path}&format=ndjson`);
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(data);
+  });
+
+  test('CSV names the indicator in each row', async () => {
+    const { data } = (await ask(path)).json;
+    const answer = await ask(`${path}&format=csv`);
+    const [header, ...rows] = parse(answer.text, { record_delimiter: '\r\n' });
+    expect(header).toEqual(['indicator', ...Object.keys(data[0])]);
+    expect(rows).toEqual(
+      data.map((row: Row) => ['atlas.cattle', ...Object.values(row).map((cell) => String(cell ?? ''))]),
+    );
+    expect(answer.headers['x-credits-charged']).toBe(String(data.length));
+  });
 });
