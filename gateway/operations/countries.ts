@@ -2,13 +2,14 @@
 import { z } from 'zod';
 import { countryRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { count, envelope } from './envelope.ts';
-import { defineOperation, free, freeFile, listDocument, sentOnly } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { free, freeFile, listDocument, sentOnly } from './operation.ts';
 import { text } from './parameters.ts';
 
 const ALL = freeFile(ROUTE_FILES.countries);
 
-export const countries = defineOperation({
+export const countries = defineList({
   name: 'listCountries',
   path: '/countries',
   tag: 'Catalogue',
@@ -22,11 +23,13 @@ export const countries = defineOperation({
     region: text().optional().describe('Exact region, case-sensitive'),
     income_group: text().optional().describe('Exact income group, case-sensitive'),
   }),
-  answer: envelope(z.array(countryRecord), {
+  record: countryRecord,
+  meta: {
     count,
     region: z.string().optional(),
     income_group: z.string().optional(),
-  }),
+  },
+  fileName: 'almanac-countries',
   errors: [],
   plan({ snapshot, query: { region, income_group } }) {
     if (region === undefined && income_group === undefined) return ALL;

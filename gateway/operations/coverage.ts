@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { coverageRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { count, envelope } from './envelope.ts';
-import { defineOperation, freeFile } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { freeFile } from './operation.ts';
 
 const plan = freeFile(ROUTE_FILES.coverage);
 
-export const coverage = defineOperation({
+export const coverage = defineList({
   name: 'listCoverage',
   path: '/meta/coverage',
   tag: 'Catalogue',
@@ -18,7 +19,9 @@ export const coverage = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({}),
-  answer: envelope(z.array(coverageRecord), { count }),
+  record: coverageRecord,
+  meta: { count },
+  fileName: 'almanac-coverage',
   errors: [],
   plan: () => plan,
 });

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { timestamp } from '../../data/schema/records.ts';
 import { editionCounts, type LogEntry, snapshotCounts, snapshotId } from '../../data/schema/snapshot.ts';
 import type { Edition } from '../snapshot/edition.ts';
-import { count, envelope } from './envelope.ts';
-import { type Content, defineOperation, document, type Planned } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { type Content, document, type Planned } from './operation.ts';
 
 const editionRow = z.object({
   id: snapshotId,
@@ -21,7 +22,7 @@ const editionRow = z.object({
     .describe('Number of indicators by provider; only those with a change'),
 });
 
-export const editions = defineOperation({
+export const editions = defineList({
   name: 'listEditions',
   path: '/editions',
   tag: 'Catalogue',
@@ -33,7 +34,9 @@ export const editions = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({}),
-  answer: envelope(z.array(editionRow), { count }),
+  record: editionRow,
+  meta: { count },
+  fileName: 'almanac-editions',
   errors: [],
   plan({ snapshot }): Planned {
     return { kind: 'plan', price: 0, rows: 0, produce: () => listEditions(snapshot) };

@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { freshnessRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { count, envelope } from './envelope.ts';
-import { defineOperation, freeFile } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { freeFile } from './operation.ts';
 
 const plan = freeFile(ROUTE_FILES.freshness);
 
-export const freshness = defineOperation({
+export const freshness = defineList({
   name: 'listFreshness',
   path: '/meta/freshness',
   tag: 'Catalogue',
@@ -20,7 +21,9 @@ export const freshness = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({}),
-  answer: envelope(z.array(freshnessRecord), { count }),
+  record: freshnessRecord,
+  meta: { count },
+  fileName: 'almanac-freshness',
   errors: [],
   plan: () => plan,
 });

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { iso3 } from '../../data/schema/records.ts';
 import { GROUPS, servedMembers } from './country-groups.ts';
-import { count, envelope } from './envelope.ts';
-import { defineOperation, free, listDocument } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { free, listDocument } from './operation.ts';
 
 const groupRecord = z.object({
   id: z.string().describe('`countries=@<id>` asks for its members'),
@@ -13,7 +14,7 @@ const groupRecord = z.object({
   as_of: z.iso.date().describe('The day for which it holds'),
 });
 
-export const groups = defineOperation({
+export const groups = defineList({
   name: 'listGroups',
   path: '/groups',
   tag: 'Catalogue',
@@ -24,7 +25,9 @@ export const groups = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({}),
-  answer: envelope(z.array(groupRecord), { count }),
+  record: groupRecord,
+  meta: { count },
+  fileName: 'almanac-groups',
   errors: [],
   plan({ snapshot }) {
     const records = [...GROUPS.values()].map((group): z.infer<typeof groupRecord> => {

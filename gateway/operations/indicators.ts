@@ -6,18 +6,10 @@ import { type Catalogue, DIRECTIONS, type Direction, SORTS, type Sort } from '..
 import type { Edition } from '../snapshot/edition.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import { asOf, asOfEcho } from './as-of.ts';
-import { count, envelope } from './envelope.ts';
+import { count } from './envelope.ts';
 import { addTo, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
-import {
-  type Content,
-  defineOperation,
-  free,
-  freeFile,
-  listDocument,
-  type Planned,
-  refused,
-  sentOnly,
-} from './operation.ts';
+import { defineList } from './list-formats.ts';
+import { type Content, free, freeFile, listDocument, type Planned, refused, sentOnly } from './operation.ts';
 import { fail, flag, integer, text } from './parameters.ts';
 
 const LIMIT_MAX = 500;
@@ -57,7 +49,7 @@ const query = z.object({
 
 const ALL = freeFile(ROUTE_FILES.indicators);
 
-export const indicators = defineOperation({
+export const indicators = defineList({
   name: 'listIndicators',
   path: '/indicators',
   tag: 'Catalogue',
@@ -69,7 +61,8 @@ export const indicators = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query,
-  answer: envelope(z.array(indicatorWithAdditions), {
+  record: indicatorWithAdditions,
+  meta: {
     count,
     total: z.int().describe('Rows that match, over all pages'),
     q: z.string().optional(),
@@ -82,7 +75,8 @@ export const indicators = defineOperation({
     offset: z.int().optional(),
     ...includeEcho,
     ...asOfEcho,
-  }),
+  },
+  fileName: 'almanac-indicators',
   errors: ['bad_sort', 'bad_dir', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
   plan({ snapshot, query: sent }): Planned | Promise<Planned> {

@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { topicRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { count, envelope } from './envelope.ts';
-import { defineOperation, freeFile } from './operation.ts';
+import { count } from './envelope.ts';
+import { defineList } from './list-formats.ts';
+import { freeFile } from './operation.ts';
 
 const plan = freeFile(ROUTE_FILES.topics);
 
-export const topics = defineOperation({
+export const topics = defineList({
   name: 'listTopics',
   path: '/topics',
   tag: 'Catalogue',
@@ -18,7 +19,9 @@ export const topics = defineOperation({
   isCacheable: true,
   pathParameters: {},
   query: z.object({}),
-  answer: envelope(z.array(topicRecord), { count }),
+  record: topicRecord,
+  meta: { count },
+  fileName: 'almanac-topics',
   errors: [],
   plan: () => plan,
 });

@@ -82,6 +82,8 @@ export interface Editions {
   readonly signedLog: SignedLog;
   /** What they changed. */
   readonly history: History;
+  /** A prerendered JSON body of the served one. */
+  servedBody(file: string): Buffer | Promise<Buffer>;
   /** The id that an indicator has today, and the alias if another one was asked for. */
   resolve(id: string): ResolvedId;
   /** @throws {QueueFull} {SnapshotUnreadable} */

@@ -77,6 +77,10 @@ export class EditionStore implements Editions {
   }
 
   /** After its last day, an old id is unknown. */
+  servedBody(file: string): Buffer | Promise<Buffer> {
+    return this.#served.body(file);
+  }
+
   resolve(id: string): ResolvedId {
     const { aliases, generatedAt } = this.#served;
     const alias = aliases.of(id);

@@ -108,12 +108,16 @@ export class Snapshot implements ServedEdition {
     return this.catalogue;
   }
 
+  body(file: string): Buffer | Promise<Buffer> {
+    return this.routes.bytes(file, 'identity');
+  }
+
   indicatorBody(id: string): Buffer | Promise<Buffer> {
-    return this.routes.bytes(indicatorFile(id), 'identity');
+    return this.body(indicatorFile(id));
   }
 
   countryBody(iso3: string): Buffer | Promise<Buffer> {
-    return this.routes.bytes(countryFile(iso3), 'identity');
+    return this.body(countryFile(iso3));
   }
 
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt> {

@@ -14,6 +14,8 @@ export interface ServedEdition extends Edition {
   readonly files: SnapshotFiles;
   readonly aliases: Aliases;
   indicator(id: string): CatalogueItem | undefined;
+  /** A prerendered JSON body. */
+  body(file: string): Buffer | Promise<Buffer>;
 }
 
 export type Terms = Pick<VanishedIndicator, 'access_tier' | 'licence' | 'licence_url' | 'attribution'>;

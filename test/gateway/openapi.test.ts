@@ -81,17 +81,17 @@ test('says whom to ask', () => {
 
 /** What the interface's tables list. */
 const PARAMETERS: Record<string, string[]> = {
-  listCountries: ['region', 'income_group'],
+  listCountries: ['region', 'income_group', 'format'],
   getCountry: ['iso3', 'featured', 'topic', 'as_of'],
   listIndicators: [
     ...['q', 'topic', 'provider', 'featured', 'projections', 'sort', 'dir', 'limit', 'offset'],
-    ...['include', 'as_of'],
+    ...['include', 'as_of', 'format'],
   ],
   getIndicator: ['indicator_id', 'include', 'as_of'],
-  listTopics: [],
-  listFreshness: [],
-  listCoverage: [],
-  listGroups: [],
+  listTopics: ['format'],
+  listFreshness: ['format'],
+  listCoverage: ['format'],
+  listGroups: ['format'],
   getRanking: ['indicator', 'year', 'format', 'as_of'],
   getData: [
     'indicator',
@@ -106,7 +106,7 @@ const PARAMETERS: Record<string, string[]> = {
     'format',
     'as_of',
   ],
-  listEditions: [],
+  listEditions: ['format'],
   listChanges: ['since', 'format'],
   getReceipt: ['indicator', 'country', 'year', 'as_of'],
   getConsistency: ['from', 'to'],

@@ -1,0 +1,97 @@
+/** Free lists, which come as JSON, CSV and NDJSON. The other formats are made of what the JSON says. */
+import { z } from 'zod';
+import { columnsOf, type JsonRecord, recordBatches } from '../encoders/record-table.ts';
+import { DEFAULT_FORMAT, encoderFor, LIST_FORMATS } from '../encoders/registry.ts';
+import type { Table } from '../encoders/table.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import { envelope } from './envelope.ts';
+import { type Content, defineOperation, type Operation, type Planned, withMeta } from './operation.ts';
+import { oneOf } from './parameters.ts';
+
+type ListFormat = (typeof LIST_FORMATS)[number];
+
+interface ListDefinition<Shape extends z.ZodRawShape>
+  extends Omit<Operation<z.output<z.ZodObject<Shape>>>, 'query' | 'answer' | 'formats'> {
+  query: z.ZodObject<Shape>;
+  record: z.ZodType;
+  /** Members of `meta` besides `generated_at`. */
+  meta: z.ZodRawShape;
+  /** File name of a download, without extension. */
+  fileName: string;
+}
+
+/** An operation that answers with a list of records, in the formats of lists. */
+export function defineList<Shape extends z.ZodRawShape>({
+  query,
+  record,
+  meta,
+  fileName,
+  ...operation
+}: ListDefinition<Shape>): Operation {
+  type Sent = z.output<z.ZodObject<Shape>>;
+  const formatted = z.object({
+    ...query.shape,
+    format: oneOf(LIST_FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+  });
+  return defineOperation<Sent & { format?: ListFormat | undefined }>({
+    ...operation,
+    query: formatted as unknown as Operation<Sent & { format?: ListFormat | undefined }>['query'],
+    answer: envelope(z.array(record), { ...meta, format: z.enum(LIST_FORMATS).optional() }),
+    formats: LIST_FORMATS,
+    plan(input) {
+      const { format, ...sent } = input.query;
+      const planned = operation.plan({ ...input, query: sent as unknown as Sent });
+      if (format === undefined) return planned;
+      const inFormat = (json: Planned): Planned =>
+        json.kind !== 'plan'
+          ? json
+          : {
+              ...json,
+              produce: async (caller) =>
+                converted(await json.produce(caller), format, { record, fileName, snapshot: input.snapshot }),
+            };
+      return planned instanceof Promise ? planned.then(inFormat) : inFormat(planned);
+    },
+  });
+}
+
+interface List {
+  record: z.ZodType;
+  fileName: string;
+  snapshot: Edition;
+}
+
+async function converted(content: Content, format: ListFormat, list: List): Promise<Content> {
+  const body = await bodyOf(content, list.snapshot);
+  if (format === DEFAULT_FORMAT) return withMeta(body, { format });
+  const { data, meta } = JSON.parse(body.toString()) as { data: JsonRecord[]; meta: JsonRecord };
+  if (format === 'ndjson') {
+    const lines = data.map((record) => `${JSON.stringify(record)}\n`);
+    return {
+      kind: 'document',
+      json: Buffer.from(lines.join('')),
+      mediaType: encoderFor(format).mediaType,
+    };
+  }
+  // A property that is there on request only has no column where it was not asked for.
+  const columns = columnsOf(list.record).filter(({ name }) => {
+    const [property = ''] = name.split('.');
+    return data.length === 0 || data.some((record) => property in record);
+  });
+  const table: Table = {
+    columns,
+    rows: data.length,
+    batches: () => recordBatches(columns, data.length, (start, end) => data.slice(start, end)),
+    indicators: [],
+    meta: { ...meta, format },
+    edition: list.snapshot.id,
+    name: list.fileName,
+  };
+  return { kind: 'table', table, encoder: encoderFor(format) };
+}
+
+function bodyOf(content: Content, { editions }: Edition): Buffer | Promise<Buffer> {
+  if (content.kind === 'document') return content.json;
+  if (content.kind === 'file') return editions.servedBody(content.path);
+  throw new TypeError('a list is a document');
+}
