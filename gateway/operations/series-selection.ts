@@ -1,4 +1,5 @@
 /** The rows of the series that a call asks for: counted first, so that their price is known, and loaded when written. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { RowFilter } from '../snapshot/indicator-columns.ts';
@@ -7,6 +8,9 @@ import { ROWS_MAX } from './row-bound.ts';
 
 /** What is counted is kept for writing as long as all of it is small; the rest is read again, series by series. */
 const KEPT_BYTES = 8 * 1024 * 1024;
+
+/** Rows counted before the event loop gets a turn: series in memory are read without waiting. */
+const ROWS_PER_TURN = 32_768;
 
 export interface Asked {
   filter: RowFilter;
@@ -36,11 +40,17 @@ export async function selectSeries(
   const series: SelectedSeries[] = [];
   let rows = 0;
   let keptBytes = 0;
+  let sinceTurn = 0;
   for (const record of records) {
     const selected = await observations.selectRows(record.id, filter, omission);
     rows += selected.at.length;
     if (rows > ROWS_MAX) break;
     look(selected);
+    sinceTurn += selected.at.length;
+    if (sinceTurn >= ROWS_PER_TURN) {
+      sinceTurn = 0;
+      await nextTurn();
+    }
     keptBytes += selected.held.bytes;
     const again = (countries = filter.countries) =>
       observations.selectRows(record.id, { ...filter, countries }, omission);

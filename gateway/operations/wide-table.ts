@@ -1,4 +1,5 @@
 /** Observations in wide rows: one a country and year, with a column for the values of each series. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { BATCH_ROWS, type Batch, type Column } from '../encoders/table.ts';
 import type { SelectedRows } from '../snapshot/selected-rows.ts';
@@ -58,6 +59,7 @@ export async function* wideBatches({ series }: SeriesSelection, counted: WideRow
   for (const group of groups(counted)) {
     const loaded: SeriesByCountry[] = [];
     for (const one of series) loaded.push(await loadByCountry(one, group));
+    await nextTurn();
     for (const iso3 of group) {
       for (const row of mergedByYear(loaded, iso3)) {
         if (batch.rows === BATCH_ROWS) {
