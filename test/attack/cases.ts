@@ -198,16 +198,39 @@ export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   });
 }
 
+/** What the description can say in words only: the first of two parameters takes the place of the second. */
+const INSTEAD: readonly { template: string; sent: string; leftOut: string; isNeeded: boolean }[] = [
+  { template: '/data/api/v1/data', sent: 'indicators', leftOut: 'indicator', isNeeded: true },
+  { template: '/data/api/v1/data', sent: 'fields', leftOut: 'layout', isNeeded: false },
+];
+
+/** Values without those that others take the place of. */
+function withoutReplaced(
+  { template, parameters }: Operation,
+  values: readonly (string | null)[],
+): (string | null)[] {
+  const isSent = (name: string): boolean =>
+    (values[parameters.findIndex((one) => one.name === name)] ?? null) !== null;
+  const leftOut = INSTEAD.filter((rule) => rule.template === template && isSent(rule.sent)).map(
+    (rule) => rule.leftOut,
+  );
+  return values.map((value, at) => (leftOut.includes(parameters[at]?.name ?? '') ? null : value));
+}
+
 /** Requests that follow the description in every parameter. */
 export function validCases(known: KnownValues): fc.Arbitrary<AttackCase> {
   return fc.constantFrom(...OPERATIONS).chain((operation) => {
+    const { template } = operation;
     const values = operation.parameters.map((parameter) => {
-      const value = validValue(parameter, known, operation.template);
-      return parameter.required ? value : fc.option(value);
+      const value = validValue(parameter, known, template);
+      const isNeeded = INSTEAD.some(
+        (rule) => rule.isNeeded && rule.template === template && rule.leftOut === parameter.name,
+      );
+      return parameter.required || isNeeded ? value : fc.option(value);
     });
     return fc.tuple(PREFIX, fc.tuple(...values)).map(
       ([prefix, chosen]): AttackCase => ({
-        path: assembled(operation, prefix, chosen, []),
+        path: assembled(operation, prefix, withoutReplaced(operation, chosen), []),
         headers: {},
         credential: 'owner',
       }),

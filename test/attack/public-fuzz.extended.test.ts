@@ -1,7 +1,8 @@
 /** Fuzzes the public routes from the OpenAPI description: never a 500, internal detail or a wrong charge. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
-import { OPERATIONS } from './cases.ts';
+import { OPERATIONS as DESCRIBED } from './cases.ts';
 import { expectValidRequestsAnswered, fuzzPublicRoutes } from './public-fuzz.ts';
 
 const CREDITS = 1_000_000;
@@ -15,8 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test('the description has all seventeen operations', () => {
-  expect(OPERATIONS).toHaveLength(17);
+test('the description has every operation', () => {
+  expect(DESCRIBED.length).toBe(OPERATIONS.length);
 });
 
 test(
