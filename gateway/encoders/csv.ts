@@ -2,7 +2,7 @@
 import { formatDouble, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { RowFormat } from '../snapshot/observations.ts';
 import type { CachedEncoder } from './encoder.ts';
-import type { Column } from './table.ts';
+import type { Column, Table } from './table.ts';
 import { type RowSyntax, rowText } from './text-rows.ts';
 
 const HEADER = 'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n';
@@ -40,6 +40,12 @@ const syntaxOf = (columns: readonly Column[]): RowSyntax => ({
   missing: '',
 });
 
+/** The header record and the rows. */
+export async function* csvRows(table: Pick<Table, 'columns' | 'batches'>): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${table.columns.map(({ name }) => csvField(name)).join(',')}\r\n`);
+  yield* rowText(table, syntaxOf(table.columns));
+}
+
 export const csv: CachedEncoder = {
   name: NAME,
   mediaType: 'text/csv; charset=utf-8',
@@ -48,10 +54,7 @@ export const csv: CachedEncoder = {
   documentation:
     'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
   namesIndicator: true,
-  async *stream(table) {
-    yield Buffer.from(`${table.columns.map(({ name }) => csvField(name)).join(',')}\r\n`);
-    yield* rowText(table, syntaxOf(table.columns));
-  },
+  stream: csvRows,
   async encodeCached({ rows }) {
     return [START, ...(await rows.text(ROWS))];
   },

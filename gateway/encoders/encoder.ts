@@ -22,6 +22,8 @@ export interface Encoder {
   namesIndicator: boolean;
   /** The most rows that the format takes; absent where the bound of all answers holds. */
   rowsMax?: number;
+  /** Columns without which the format cannot write a table; absent where it takes any. */
+  columnsNeeded?: readonly string[];
   /** The body, piece by piece, so that a long one is never held whole. A piece belongs to the reader. */
   stream(table: Table): AsyncIterable<Buffer>;
 }

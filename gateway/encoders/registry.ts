@@ -3,8 +3,9 @@ import { csv } from './csv.ts';
 import type { Encoder } from './encoder.ts';
 import { json } from './json.ts';
 import { ndjson } from './ndjson.ts';
+import { sdmxCsv } from './sdmx-csv.ts';
 
-export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson];
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, sdmxCsv];
 
 const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */

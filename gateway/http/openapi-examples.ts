@@ -110,7 +110,7 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
   return [...encoded, ...otherFormats].map(({ name }) => name);
 }
 
-const TEXT = /^(text\/|application\/x-ndjson)/;
+const TEXT = /^(text\/|application\/(x-ndjson|vnd\.sdmx\.data\+csv))/;
 
 /** Null for a call that is refused. */
 async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): Promise<Content | null> {

@@ -10,6 +10,7 @@ import { countryCodes } from './country-groups.ts';
 import { dataAnswer } from './data-answer.ts';
 import { type Field, USUAL_FIELDS } from './data-columns.ts';
 import { type DataQuery, dataQuery } from './data-parameters.ts';
+import { lackingColumns } from './format-columns.ts';
 import { indicatorNotFound } from './indicator.ts';
 import { longBatches, longColumns } from './long-table.ts';
 import { defineOperation, type Planned, type Refused, refused, sentOnly, underAlias } from './operation.ts';
@@ -129,8 +130,11 @@ async function planTable(
   const [only] = query.indicators === undefined ? indicators : [];
   const about = only === undefined ? { indicators: indicators.map(listedCredit) } : creditOf(only);
   const fields = query.fields ?? usualFields(query, encoder);
+  const columns = isWide ? wideColumns(indicators) : longColumns(fields);
+  const lacking = lackingColumns(columns, encoder);
+  if (lacking !== null) return lacking;
   const table: Table = {
-    columns: isWide ? wideColumns(indicators) : longColumns(fields),
+    columns,
     rows: count,
     batches: () =>
       isWide ? wideBatches(selection, wideRows) : longBatches(snapshot, fields, selection, asked),

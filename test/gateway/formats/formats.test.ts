@@ -1,0 +1,54 @@
+/** Formats of files: what they refuse, and what they say of licence and edition. */
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Service, type TestKey } from '../service.ts';
+
+let service: Service;
+let owner: TestKey;
+beforeAll(async () => {
+  service = await Service.start();
+  owner = await service.account({ credits: 1_000_000 });
+});
+afterAll(() => service.stop());
+
+const get = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
+
+describe('SDMX-CSV', () => {
+  test('dimensions, measure and attributes, with licence and edition in every row', async () => {
+    const answer = await get(
+      'data?indicators=alpha.population_total,alpha.life_expectancy&countries=USA&from=2021&format=sdmx-csv',
+    );
+    expect(answer.headers['content-type']).toBe('application/vnd.sdmx.data+csv; version=2.0.0');
+    expect(answer.headers['content-disposition']).toBe('attachment; filename="almanac-data.csv"');
+    const records: Record<string, string>[] = parse(answer.text, { columns: true });
+    const target = { STRUCTURE: 'dataflow', STRUCTURE_ID: 'ALMANAC:OBSERVATIONS(1.0.0)', ACTION: 'I' };
+    const credit = {
+      LICENCE: 'CC BY 4.0',
+      LICENCE_URL: 'https://creativecommons.org/licenses/by/4.0/',
+      ATTRIBUTION: 'Alpha Institute, CC BY 4.0',
+      EDITION: answer.headers['x-snapshot'],
+    };
+    expect(records.map((record) => [record.INDICATOR, record.OBS_VALUE, record.UNIT_MEASURE])).toEqual([
+      ['alpha.population_total', '332', expect.any(String)],
+      ['alpha.life_expectancy', '79', 'years'],
+    ]);
+    for (const record of records)
+      expect(record).toMatchObject({ ...target, ...credit, REF_AREA: 'USA', TIME_PERIOD: '2021', CI_LO: '' });
+  });
+
+  test.each(['layout=wide', 'fields=iso3,value'])('needs its dimensions: %s is 422', async (shape) => {
+    const answer = await get(`data?indicator=alpha.life_expectancy&${shape}&format=sdmx-csv`);
+    expect(answer.status).toBe(422);
+    expect(answer.headers['x-credits-charged']).toBe('0');
+    expect(answer.json.detail[0]).toMatchObject({ loc: ['query', 'format'], input: 'sdmx-csv' });
+  });
+
+  test('of a ranking: a figure for each country of its year', async () => {
+    const answer = await get('rankings/alpha.life_expectancy?year=2021&format=sdmx-csv');
+    const records: Record<string, string>[] = parse(answer.text, { columns: true });
+    expect(records[1]).toMatchObject({
+      ...{ INDICATOR: 'alpha.life_expectancy', REF_AREA: 'USA', TIME_PERIOD: '2021', OBS_VALUE: '79' },
+      ...{ RANK: '2', UNIT_MEASURE: 'years' },
+    });
+  });
+});
