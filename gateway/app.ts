@@ -44,6 +44,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     loadShedder,
     newRequestId: randomId,
     addressOf: addressReader(settings),
+    publicUrl: settings.PUBLIC_URL,
     log,
     observe,
     ...(caches && { caches }),

@@ -48,6 +48,8 @@ export interface Call<Rendered> {
   /** The caller's network address, for the anonymous rate window. */
   address(): string;
   readQuery(): ParameterReading<unknown>;
+  /** Where callers reach the service, where it is known. */
+  readonly publicUrl?: string | undefined;
   /** Under what the call may be repeated without paying twice, if the caller wants that; priced operations only. */
   readonly repeatable?: RepeatableAs | null;
   /** A rendering of the same answer made before; null for operations that are not cacheable. */

@@ -17,6 +17,8 @@ interface PlannedCall {
   operation: Operation;
   path: Readonly<Record<string, string>>;
   readQuery(): ParameterReading<unknown>;
+  /** Where callers reach the service, where it is known. */
+  readonly publicUrl?: string | undefined;
 }
 
 /**
@@ -28,13 +30,13 @@ export function planCall(
   snapshot: Snapshot,
   repeatOf?: string,
 ): Plan | Unplanned | Promise<Plan | Unplanned> {
-  const { operation, path } = call;
+  const { operation, path, publicUrl } = call;
   const reading = call.readQuery();
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
   const { values: query, controls } = reading;
   const asOf = askedEdition(operation.asOf?.(query), snapshot, repeatOf);
   if (asOf !== undefined) return planAsOf(asOf, call, snapshot, { query, controls });
-  const planned = operation.plan({ snapshot, path, query });
+  const planned = operation.plan({ snapshot, path, query, publicUrl });
   return planned instanceof Promise
     ? planned.then((decided) => controlled(decided, controls, snapshot))
     : controlled(planned, controls, snapshot);
@@ -49,14 +51,15 @@ function askedEdition(asOf: AsOf | undefined, { id }: Snapshot, repeatOf?: strin
 /** Plans over the edition that is asked for. Opens it. */
 async function planAsOf(
   asOf: AsOf,
-  { operation, path }: PlannedCall,
+  { operation, path, publicUrl }: PlannedCall,
   { editions }: Snapshot,
   { query, controls }: { query: unknown; controls: Controls },
 ): Promise<Plan | Unplanned> {
   const found = findEdition(asOf, editions);
   if ('kind' in found) return { kind: 'error', error: found.error };
   const edition = await editions.open(found);
-  const planned = controlled(await operation.plan({ snapshot: edition, path, query }), controls, edition);
+  const decided = await operation.plan({ snapshot: edition, path, query, publicUrl });
+  const planned = controlled(decided, controls, edition);
   return planned.kind === 'invalid' ? planned : { ...planned, edition };
 }
 

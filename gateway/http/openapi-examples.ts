@@ -49,7 +49,7 @@ const CALLER: Caller = {
 export async function readExamples(snapshot: Snapshot | null): Promise<Examples> {
   const values = snapshot && (await exampleValues(snapshot));
   if (!values) return {};
-  const calls = exampleCalls(values);
+  const calls = exampleCalls(values, snapshot.id);
   const entries = OPERATIONS.map(async (operation) => {
     const parameters = calls[operation.name] ?? {};
     return [
@@ -62,14 +62,10 @@ export async function readExamples(snapshot: Snapshot | null): Promise<Examples>
 
 type Call = Record<string, ParameterExample>;
 
-function exampleCalls({
-  indicator,
-  revised,
-  countries,
-  from,
-  to,
-  value,
-}: ExampleValues): Record<string, Call> {
+function exampleCalls(
+  { indicator, revised, countries, from, to, value }: ExampleValues,
+  edition: string,
+): Record<string, Call> {
   const [country] = countries;
   if (!country) return {};
   const { region, income_group } = country;
@@ -78,6 +74,9 @@ function exampleCalls({
     getCountry: { iso3: country.iso3, topic: indicator.topic },
     listIndicators: { q: indicator.name, topic: indicator.topic, provider: indicator.provider.id },
     getIndicator: { indicator_id: indicator.id },
+    ...citationCalls('Indicator', { indicator_id: indicator.id }),
+    ...citationCalls('Provider', { provider_id: indicator.provider.id }),
+    ...citationCalls('Edition', { edition_id: edition }),
     getRanking: { indicator: indicator.id, year: to },
     getRevisions: { indicator: revised },
     getReceipt: { indicator: indicator.id, country: country.iso3, year: to },
@@ -89,6 +88,11 @@ function exampleCalls({
   };
 }
 
+const citationCalls = (subject: string, call: Call): Record<string, Call> => ({
+  [`get${subject}Bibtex`]: call,
+  [`get${subject}Csl`]: call,
+});
+
 async function answersOf(
   operation: Operation,
   call: Call,
@@ -96,7 +100,8 @@ async function answersOf(
 ): Promise<Record<string, unknown>> {
   const content = await contentOf(operation, call, snapshot);
   if (content === null) return {};
-  const json = shortJson(await bodyOf(content, snapshot));
+  const body = await bodyOf(content, snapshot);
+  const json = JSON_TYPE.test(operation.mediaType ?? 'application/json') ? shortJson(body) : body.toString();
   const others = otherTextFormats(operation).map(async (name) => {
     const other = await contentOf(operation, { ...call, format: name }, snapshot);
     return other === null ? [] : [[name, shortText(await bodyOf(other, snapshot))] as const];
@@ -110,6 +115,7 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
   return [...encoded, ...otherFormats].map(({ name }) => name);
 }
 
+const JSON_TYPE = /[/+]json\b/;
 const TEXT = /^(text\/|application\/(x-ndjson|vnd\.sdmx\.data\+csv))/;
 
 /** Null for a call that is refused. */

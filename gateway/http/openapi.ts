@@ -197,7 +197,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
       ? []
       : [
           [
-            mediaType.split(';', 1)[0] ?? mediaType,
+            bareType(mediaType),
             {
               schema: { type: 'string', description: documentation },
               ...exampleOf(answers[name]),
@@ -207,16 +207,22 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   );
   const otherFormats = (operation.otherFormats ?? []).map(
     ({ name, mediaType, documentation: description }) => [
-      mediaType.split(';', 1)[0] ?? mediaType,
+      bareType(mediaType),
       { schema: { type: 'string', description }, ...exampleOf(answers[name]) },
     ],
   );
   return {
     description: operation.summary,
     headers: headerRefs([...names, ...KEYED_HEADERS]),
-    content: { 'application/json': json, ...Object.fromEntries([...others, ...otherFormats]) },
+    content: {
+      [bareType(operation.mediaType ?? 'application/json')]: json,
+      ...Object.fromEntries([...others, ...otherFormats]),
+    },
   };
 }
+
+/** Without its parameters. */
+const bareType = (mediaType: string): string => mediaType.split(';', 1)[0] ?? mediaType;
 
 /** The errors of one operation and those of all operations of its kind. */
 export function errorsOf(operation: Operation): ErrorCode[] {

@@ -31,6 +31,8 @@ export interface PublicApiDependencies {
   /** Gives a unique request id. */
   newRequestId: () => string;
   addressOf: (request: IncomingMessage) => string;
+  /** Where callers reach the service, where it is known. */
+  publicUrl?: string | undefined;
   log: Logger;
   /** Observes every answer; null when both log and metrics are off. */
   observe: Observer | null;
@@ -78,6 +80,10 @@ export class PublicApi {
       reply.facts = facts;
       this.#answer(raw, reply.raw, id, matched, facts);
     });
+  }
+
+  get publicUrl(): string | undefined {
+    return this.#dependencies.publicUrl;
   }
 
   /** From now on every request goes through the framework, which tells callers that the server closes. */
@@ -227,6 +233,10 @@ class HttpCall implements Call<Representation>, Preferences {
 
   get route(): string {
     return this.matched.route.name;
+  }
+
+  get publicUrl(): string | undefined {
+    return this.api.publicUrl;
   }
 
   get path(): Readonly<Record<string, string>> {

@@ -76,6 +76,8 @@ export interface Input<Query> {
   /** Path parameters, decoded, as sent. */
   path: Readonly<Record<string, string>>;
   query: Query;
+  /** Where callers reach the service; absent where it was not told. */
+  publicUrl?: string | undefined;
 }
 
 /** An object schema whose members are the parameters that the operation knows. */
@@ -102,8 +104,10 @@ export interface Operation<Query = unknown> {
   isCacheable: boolean;
   pathParameters: Readonly<Record<string, PathParameter>>;
   query: QuerySchema<Query>;
-  /** The JSON body of a success. */
+  /** The body of a success: JSON, or text where `mediaType` is of another kind. */
   answer: z.ZodType;
+  /** With its parameters; absent where it is the usual one of JSON. */
+  mediaType?: string;
   /** Encoders that `format` may name; none where the answer is always a JSON document. */
   formats?: readonly string[];
   /** What `format` may give besides JSON and the formats of encoders. */

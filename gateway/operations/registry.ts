@@ -1,5 +1,6 @@
 /** Every public operation. Adapters derive their routes, tools and documentation from this list. */
 import { changes } from './changes.ts';
+import { citations } from './citations.ts';
 import { consistency } from './consistency.ts';
 import { countries } from './countries.ts';
 import { country } from './country.ts';
@@ -38,4 +39,5 @@ export const OPERATIONS: readonly Operation[] = [
   verify,
   usage,
   ping,
+  ...citations,
 ];

@@ -1,5 +1,6 @@
 /** Fuzzes the public routes: what must hold for the answer to any request. */
 import fc from 'fast-check';
+import { FIXTURE_ID } from '../gateway/fixture-snapshot.ts';
 import type { Answer, Service, TestKey } from '../gateway/service.ts';
 import { type AttackCase, attackCases, type KnownValues, validCases } from './cases.ts';
 
@@ -11,6 +12,8 @@ export const INTERNALS =
 export const KNOWN: KnownValues = {
   iso3: ['KEN', 'ken', 'DEU', 'XKX'],
   indicator_id: ['alpha.life_expectancy', 'beta.co2_emissions'],
+  provider_id: ['alpha', 'beta'],
+  edition_id: [FIXTURE_ID],
   indicator: ['alpha.life_expectancy'],
   indicators: ['alpha.life_expectancy', 'beta.co2_emissions, alpha.life_expectancy'],
   fields: ['value', 'iso3,year,value,status', 'm49,rank_lo,name'],

@@ -7,6 +7,7 @@ import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
 import { parseQueryString } from '../../gateway/operations/parameters.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import type { Snapshot } from '../../gateway/snapshot/snapshot.ts';
+import { FIXTURE_ID } from './fixture-snapshot.ts';
 import { NOON, Service, type TestKey } from './service.ts';
 
 let service: Service;
@@ -69,6 +70,12 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   getCountry: { path: { iso3: 'ken' }, price: 1 },
   listIndicators: { query: 'q=life&limit=1', price: 0 },
   getIndicator: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
+  getIndicatorBibtex: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
+  getIndicatorCsl: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
+  getProviderBibtex: { path: { provider_id: 'alpha' }, price: 0 },
+  getProviderCsl: { path: { provider_id: 'alpha' }, price: 0 },
+  getEditionBibtex: { path: { edition_id: FIXTURE_ID }, price: 0 },
+  getEditionCsl: { path: { edition_id: FIXTURE_ID }, price: 0 },
   listTopics: { price: 0 },
   listFreshness: { price: 0 },
   listCoverage: { price: 0 },
@@ -94,7 +101,9 @@ describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) 
     const before = await service.balance(owner);
     const result = await run(operation(name), { ...options, key: owner.key });
     if (result.kind !== 'success') throw new Error(JSON.stringify(result));
-    expect(operation(name).answer.safeParse(JSON.parse(result.rendered)).error).toBeUndefined();
+    const { answer, mediaType = 'application/json' } = operation(name);
+    const body = /[/+]json\b/.test(mediaType) ? JSON.parse(result.rendered) : result.rendered;
+    expect(answer.safeParse(body).error).toBeUndefined();
     expect(result.quota).toMatchObject({ charged: price, balance: before - price });
     expect(await service.balance(owner)).toBe(before - price);
     expect(operation(name).priceText === 'free', 'the described price').toBe(price === 0);

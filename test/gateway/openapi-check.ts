@@ -78,7 +78,8 @@ export function checkAnswer(path: string, answer: CheckedAnswer): void {
       throw new Error(`${where} does not describe ${name}`);
   }
   if (answer.json === undefined) return;
-  const validate = validatorOf(operation.template, String(answer.status), 'application/json');
+  const type = String(answer.headers['content-type'] ?? 'application/json').split(';', 1)[0] ?? '';
+  const validate = validatorOf(operation.template, String(answer.status), type);
   if (validate(answer.json)) return;
   throw new Error(
     `${where} is not as described: ${ajv.errorsText(validate.errors)}\n${answer.text.slice(0, 300)}`,

@@ -48,6 +48,20 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     price: 1,
   },
   { template: '/v1/log/consistency', path: '/v1/log/consistency?from=1', key: 'optional', price: 0 },
+  ...[
+    { template: '/v1/indicators/{indicator_id}', path: '/v1/indicators/alpha.life_expectancy' },
+    { template: '/v1/providers/{provider_id}', path: '/v1/providers/alpha' },
+    { template: '/v1/editions/{edition_id}', path: '/v1/editions/20261120T020000Z-00000001' },
+  ].flatMap(({ template, path }) =>
+    ['citation.bib', 'citation.json'].map(
+      (file): PublicRoute => ({
+        template: `${template}/${file}`,
+        path: `${path}/${file}`,
+        key: 'optional',
+        price: 0,
+      }),
+    ),
+  ),
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
 ];

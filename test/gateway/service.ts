@@ -171,7 +171,7 @@ export class Service {
     const bytes = Buffer.from(await response.body.arrayBuffer());
     const plain = response.headers['content-encoding'] === undefined;
     const text = plain ? bytes.toString('utf8') : '';
-    const isJson = plain && String(response.headers['content-type']).startsWith('application/json');
+    const isJson = plain && /^application\/([\w.-]+\+)?json\b/.test(String(response.headers['content-type']));
     const answer = {
       status: response.statusCode,
       headers: response.headers,

@@ -1,0 +1,102 @@
+/** Citations of what the service publishes: BibTeX, and CSL-JSON, the input of citation processors (CSL 1.0.2). */
+
+export const BIBTEX_TYPE = 'application/x-bibtex; charset=utf-8';
+export const CSL_TYPE = 'application/vnd.citationstyles.csl+json; charset=utf-8';
+
+const PUBLISHER = 'Almanac';
+
+export interface Citation {
+  /** Letters, digits and `._-`. */
+  key: string;
+  title: string;
+  /** Organisations. */
+  authors: readonly string[];
+  /** ISO 8601, UTC. */
+  published_at: string;
+  /** Id of the edition. */
+  version: string;
+  /** Absolute; null where the service does not know its address. */
+  url: string | null;
+  /** Credit line and licence. */
+  note: string;
+}
+
+interface PublicationDate {
+  year: number;
+  month: number;
+  day: number;
+}
+
+function dateOf({ published_at }: Citation): PublicationDate {
+  const date = new Date(published_at);
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+}
+
+/** One entry. `@misc` is the type that every style knows, so the fields that it prints say all. */
+export function bibtex(citation: Citation): string {
+  const { key, title, authors, version, url, note } = citation;
+  const { year, month } = dateOf(citation);
+  const fields = [
+    // Braces keep an organisation from being read as given and family name, and a title in its own case.
+    ['author', `{${authors.map((author) => `{${escapeTex(author)}}`).join(' and ')}}`],
+    ['title', `{{${escapeTex(title)}}}`],
+    ['howpublished', `{${PUBLISHER}, snapshot ${version}}`],
+    ['year', `{${year}}`],
+    ['month', MONTHS[month - 1]],
+    ['version', `{${version}}`],
+    ['publisher', `{${PUBLISHER}}`],
+    ['note', `{${escapeTex(note)}}`],
+    ...(url === null ? [] : [['url', `{${url}}`]]),
+  ];
+  return `@misc{${key},\n${fields.map(([name, value]) => `  ${name} = ${value}`).join(',\n')}\n}\n`;
+}
+
+/** Macros that every BibTeX style defines. */
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/** BibTeX counts escaped braces, too, so a brace is written by its name. Two hyphens would become a dash. */
+const TEX: Readonly<Record<string, string>> = {
+  '\\': '{\\textbackslash}',
+  '{': '{\\textbraceleft}',
+  '}': '{\\textbraceright}',
+  '~': '{\\textasciitilde}',
+  '^': '{\\textasciicircum}',
+};
+
+const escapeTex = (text: string): string =>
+  oneLine(text)
+    .replaceAll(/[\\{}~^]/g, (character) => TEX[character] ?? character)
+    .replaceAll(/[$&#_%]/g, '\\$&')
+    .replaceAll(/-(?=-)/g, '-{}');
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a reference manager cannot show
+const oneLine = (text: string): string => text.replaceAll(/[\s\u0000-\u001f\u007f]+/g, ' ').trim();
+
+/** An item of CSL-JSON. */
+export interface CslItem {
+  id: string;
+  type: 'dataset';
+  title: string;
+  author: { literal: string }[];
+  issued: { 'date-parts': [[year: number, month: number, day: number]] };
+  publisher: string;
+  version: string;
+  note: string;
+  URL?: string | undefined;
+}
+
+export function cslItem(citation: Citation): CslItem {
+  const { key, title, authors, version, url, note } = citation;
+  const { year, month, day } = dateOf(citation);
+  return {
+    id: key,
+    type: 'dataset',
+    title: oneLine(title),
+    author: authors.map((author) => ({ literal: oneLine(author) })),
+    issued: { 'date-parts': [[year, month, day]] },
+    publisher: PUBLISHER,
+    version,
+    note: oneLine(note),
+    ...(url !== null && { URL: url }),
+  };
+}

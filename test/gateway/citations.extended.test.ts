@@ -1,0 +1,123 @@
+/** Every citation of the starter data, read by a BibTeX parser and a CSL processor that know nothing of ours. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bibtex, type Citation, cslItem } from '../../gateway/encoders/citations.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { Service } from './service.ts';
+
+const run = promisify(execFile);
+const PACKAGES = ['bibtexparser==2.1.0', 'citeproc-py==0.11.1'];
+const OUTPUT_BYTES = 10_000_000;
+const READ_WITHIN_MS = 300_000;
+
+/** For each citation what the parser finds in BibTeX, and the reference that the processor makes of CSL-JSON. */
+const READ = `
+import json, sys, warnings
+sys.path.insert(0, sys.argv[2])
+warnings.simplefilter('ignore')
+import bibtexparser
+from bibtexparser.middlewares import LatexDecodingMiddleware
+from citeproc import Citation, CitationItem, CitationStylesBibliography, CitationStylesStyle, formatter
+from citeproc.source.json import CiteProcJSON
+style = CitationStylesStyle('harvard-cite-them-right', validate=False)
+answers = []
+for sent in json.load(open(sys.argv[1])):
+    library = bibtexparser.parse_string(sent['bib'], append_middleware=[LatexDecodingMiddleware()])
+    entry, = library.entries
+    fields = {field.key: field.value for field in entry.fields}
+    # An address is printed as it stands.
+    fields['url'] = bibtexparser.parse_string(sent['bib']).entries[0].get('url')
+    bibliography = CitationStylesBibliography(style, CiteProcJSON(json.loads(sent['csl'])), formatter.plain)
+    bibliography.register(Citation([CitationItem(entry.key)]))
+    reference, = bibliography.bibliography()
+    answers.append({'key': entry.key, 'failed': len(library.failed_blocks), 'fields': fields, 'reference': str(reference)})
+print(json.dumps(answers))
+`;
+
+interface ReadCitation {
+  key: string;
+  failed: number;
+  fields: Record<string, string | null>;
+  reference: string;
+}
+
+let service: Service;
+let python: string;
+beforeAll(async () => {
+  const { snapshots } = await buildStarter();
+  python = await mkdtemp(join(tmpdir(), 'alm-citations-'));
+  await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, ...PACKAGES]);
+  service = await Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
+}, BUILD_WITHIN_MS);
+afterAll(async () => {
+  await service.stop();
+  await rm(python, { recursive: true });
+});
+
+async function read(citations: readonly { bib: string; csl: string }[]): Promise<ReadCitation[]> {
+  const file = join(python, 'citations.json');
+  await writeFile(file, JSON.stringify(citations));
+  const { stdout } = await run('python3', ['-c', READ, file, python], { maxBuffer: OUTPUT_BYTES });
+  return JSON.parse(stdout);
+}
+
+/** Inside the braces that keep case and names as they are. */
+const bare = (text: string | null | undefined): string => text?.replaceAll(/[{}]/g, '') ?? '';
+
+test(
+  'of every indicator, provider and snapshot',
+  async () => {
+    const catalogue = service.snapshots.current()?.catalogue;
+    const records = [...(catalogue?.indicators.values() ?? [])].map(({ record }) => record);
+    const subjects = [
+      ...records.map(({ id }) => `indicators/${id}`),
+      ...new Set(records.map(({ provider }) => `providers/${provider.id}`)),
+      `editions/${service.snapshots.current()?.id}`,
+    ];
+    expect(subjects.length).toBeGreaterThan(100);
+    const citations = await Promise.all(
+      subjects.map(async (subject) => ({
+        bib: (await service.get(`/v1/${subject}/citation.bib`)).text,
+        csl: (await service.get(`/v1/${subject}/citation.json`)).text,
+      })),
+    );
+    for (const [at, { key, failed, fields, reference }] of (await read(citations)).entries()) {
+      const [item] = JSON.parse(citations[at]?.csl ?? '');
+      expect([key, failed]).toEqual([item.id, 0]);
+      expect(bare(fields.title)).toBe(item.title);
+      expect(bare(fields.note)).toBe(item.note);
+      expect(fields.url).toBe(item.URL);
+      expect(bare(fields.author)).toBe(
+        item.author.map(({ literal }: { literal: string }) => literal).join(' and '),
+      );
+      expect(reference).toContain('2026');
+      expect(reference).toContain(item.URL);
+    }
+  },
+  READ_WITHIN_MS,
+);
+
+test(
+  'with characters that TeX gives a meaning',
+  async () => {
+    const citation: Citation = {
+      key: 'a.b-1',
+      title: 'Share of 100 % & more_ #1 $ ~ \\end <5 “öß東”',
+      authors: ['Smith and Sons, Ltd.'],
+      published_at: '2026-01-31T23:59:59+00:00',
+      version: '1',
+      url: null,
+      note: 'C:\\new_table "a"--b',
+    };
+    const [found] = await read([{ bib: bibtex(citation), csl: JSON.stringify([cslItem(citation)]) }]);
+    expect(found?.failed).toBe(0);
+    expect(bare(found?.fields.title)).toBe(citation.title);
+    expect(bare(found?.fields.note)).toBe(citation.note);
+    expect(bare(found?.fields.author)).toBe('Smith and Sons, Ltd.');
+  },
+  READ_WITHIN_MS,
+);

@@ -1,0 +1,128 @@
+/** How to cite an indicator, a provider and a snapshot: BibTeX and CSL-JSON. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bibtex, type Citation, cslItem } from '../../gateway/encoders/citations.ts';
+import { FIXTURE_ID } from './fixture-snapshot.ts';
+import { codeOf, Service } from './service.ts';
+
+const PUBLIC_URL = 'https://almanac.example/';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start({ settings: { PUBLIC_URL } });
+});
+afterAll(() => service.stop());
+
+describe('an indicator', () => {
+  test('in CSL-JSON: provider and collectors, credit line, licence, snapshot', async () => {
+    const answer = await service.get('/v1/indicators/alpha.life_expectancy/citation.json');
+    expect(answer.headers['content-type']).toBe('application/vnd.citationstyles.csl+json; charset=utf-8');
+    expect(answer.headers['x-snapshot']).toBe(FIXTURE_ID);
+    const sources = await service.get('/v1/indicators/alpha.life_expectancy?include=sources');
+    const collectors = sources.json.data.sources.map(({ name }: { name: string }) => ({ literal: name }));
+    expect(collectors).not.toEqual([]);
+    expect(answer.json).toEqual([
+      {
+        id: `alpha.life_expectancy-${FIXTURE_ID}`,
+        type: 'dataset',
+        title: 'Life expectancy',
+        author: [{ literal: 'Alpha Institute' }, ...collectors],
+        issued: { 'date-parts': [[2026, 11, 20]] },
+        publisher: 'Almanac',
+        version: FIXTURE_ID,
+        note: 'Alpha Institute, CC BY 4.0; licence: CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/)',
+        URL: `https://almanac.example/v1/indicators/alpha.life_expectancy?as_of=${FIXTURE_ID}`,
+      },
+    ]);
+    const { pathname, search } = new URL(answer.json[0].URL);
+    expect((await service.get(pathname + search)).json.data.id).toBe('alpha.life_expectancy');
+  });
+
+  test('in BibTeX', async () => {
+    const answer = await service.get('/v1/indicators/gamma.reserves/citation.bib');
+    expect(answer.headers['content-type']).toBe('application/x-bibtex; charset=utf-8');
+    expect(answer.text).toContain(`@misc{gamma.reserves-${FIXTURE_ID},\n  author = {{Gamma Fund}`);
+    expect(answer.text).toContain('  year = {2026},\n  month = nov,\n');
+  });
+
+  test('of an earlier time names that snapshot', async () => {
+    const { json } = await service.get(
+      `/v1/indicators/alpha.life_expectancy/citation.json?as_of=${FIXTURE_ID}`,
+    );
+    expect(json[0].version).toBe(FIXTURE_ID);
+    const before = await service.get('/v1/indicators/alpha.life_expectancy/citation.json?as_of=1999-12-31');
+    expect([before.status, codeOf(before)]).toEqual([404, 'edition_not_found']);
+  });
+
+  test('that is not there is 404', async () => {
+    const answer = await service.get('/v1/indicators/none.such/citation.bib');
+    expect([answer.status, codeOf(answer)]).toEqual([404, 'indicator_not_found']);
+  });
+});
+
+describe('a provider', () => {
+  test('is its author, under its own licence', async () => {
+    const { json } = await service.get('/v1/providers/beta/citation.json');
+    expect(json[0]).toMatchObject({
+      title: 'Indicators of Büro Beta',
+      author: [{ literal: 'Büro Beta' }],
+      note: 'Büro “Beta” — 100 % público, 東京; licence: Beta terms',
+    });
+    const { pathname, search } = new URL(json[0].URL);
+    const listed = (await service.get(pathname + search)).json.data;
+    expect(new Set(listed.map(({ provider }: { provider: { id: string } }) => provider.id))).toEqual(
+      new Set(['beta']),
+    );
+  });
+
+  test('that is not there is 404', async () => {
+    const answer = await service.get('/v1/providers/none/citation.json');
+    expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
+    expect(answer.json.error.message).toContain("'none'");
+  });
+});
+
+describe('a snapshot', () => {
+  test('has Almanac as its author', async () => {
+    const { json } = await service.get(`/v1/editions/${FIXTURE_ID}/citation.json`);
+    expect(json[0]).toMatchObject({ author: [{ literal: 'Almanac' }], version: FIXTURE_ID });
+  });
+
+  test('that is not there is 404', async () => {
+    const answer = await service.get('/v1/editions/20260101T000000Z-00000001/citation.bib');
+    expect([answer.status, codeOf(answer)]).toEqual([404, 'edition_not_found']);
+  });
+});
+
+describe('text that BibTeX or a reference manager would misread', () => {
+  const citation: Citation = {
+    key: 'a.b-1',
+    title: 'Share {of} 100 % & more_ #1 $ ~ ^ \\end',
+    authors: ['Smith and Sons', 'Ünal {'],
+    published_at: '2026-01-31T23:59:59+00:00',
+    version: '1',
+    url: null,
+    note: 'two\nlines "quoted" <b> ddf---undp',
+  };
+
+  test('is escaped, and braces stay balanced', () => {
+    const text = bibtex(citation);
+    expect(text).toContain(
+      'title = {{Share {\\textbraceleft}of{\\textbraceright} 100 \\% \\& more\\_ \\#1 \\$ {\\textasciitilde} ' +
+        '{\\textasciicircum} {\\textbackslash}end}}',
+    );
+    expect(text).toContain('author = {{Smith and Sons} and {Ünal {\\textbraceleft}}}');
+    expect(text).toContain('note = {two lines "quoted" <b> ddf-{}-{}-undp}');
+    expect(text.split('{')).toHaveLength(text.split('}').length);
+    expect(text).not.toContain('url');
+  });
+
+  test('stands unescaped in CSL-JSON, on one line', () => {
+    expect(cslItem(citation)).toMatchObject({
+      title: citation.title,
+      author: [{ literal: 'Smith and Sons' }, { literal: 'Ünal {' }],
+      issued: { 'date-parts': [[2026, 1, 31]] },
+      note: 'two lines "quoted" <b> ddf---undp',
+    });
+    expect(cslItem(citation)).not.toHaveProperty('URL');
+  });
+});
