@@ -122,7 +122,8 @@ export const HEADERS: Json = {
   'Retry-After': header('Seconds after which to try again', integer, 30),
   'Content-Disposition': header('CSV only: a file name', string),
   Link: header(
-    'The licence of a CSV file, when it has an address; for a former id, the same call by the id of today',
+    'The licence of a CSV file, when it has an address; for a former id, the same call by the id of today; ' +
+      'of an indicator, its citations (`rel="describedby"`)',
     string,
   ),
   Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)', string),

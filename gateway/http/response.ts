@@ -12,7 +12,7 @@ import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type BodyStream, isLong, openStream, sendStream } from './body-stream.ts';
 import { chooseEncoding, compress } from './compression.ts';
-import { renameHeaders } from './rename-headers.ts';
+import { linkHeaders } from './link-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
 import { downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
@@ -69,14 +69,14 @@ export function represent(
   edition?: Pick<Edition, 'id'>,
 ): Representation | Promise<Representation> {
   const id = edition?.id ?? null;
-  const renamed = content.alias === undefined ? [] : renameHeaders(content.alias, preferences.url);
-  if (content.kind === 'file') return representFile(content.path, renamed, preferences, snapshot);
+  const links = linkHeaders(content, preferences.url);
+  if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'document') {
     const { json, mediaType: type = JSON_TYPE } = content;
-    return representBytes([json], { type, headers: renamed, isCompressible: true, edition: id }, preferences);
+    return representBytes([json], { type, headers: links, isCompressible: true, edition: id }, preferences);
   }
   const { mediaType: type, isCompressible } = content.encoder;
-  const headers = [...renamed, ...downloadHeaders(content)];
+  const headers = [...links, ...downloadHeaders(content)];
   const about = { type, headers, isCompressible, edition: id };
   if (content.kind === 'table' && isLong(content.table)) {
     const opened = openStream(content.table, content.encoder.stream(content.table));

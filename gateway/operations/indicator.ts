@@ -6,6 +6,7 @@ import { truncateInput } from '../errors.ts';
 import type { CatalogueEntry } from '../snapshot/catalogue.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { asOf, asOfEcho } from './as-of.ts';
+import { describedBy } from './described-by.ts';
 import { credit, envelope } from './envelope.ts';
 import { addTo, detailWithAdditions, includeEcho, includeWords } from './include.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type Content,
   defineOperation,
   document,
-  freeFile,
+  free,
   type Planned,
   type Refused,
   refused,
@@ -61,11 +62,15 @@ interface Sent {
 }
 
 function planDetail(snapshot: Edition, id: string, { include, as_of }: Sent): Planned {
-  if (include === undefined && as_of === undefined) return freeFile(indicatorFile(id));
+  const descriptions = describedBy(`/indicators/${id}`, as_of?.sent);
+  if (include === undefined && as_of === undefined)
+    return free({ kind: 'file', path: indicatorFile(id), describedBy: descriptions });
   const produce = async (): Promise<Content> => {
     const body = await snapshot.indicatorBody(id);
     const sent = sentOnly({ include, as_of: as_of?.sent });
-    return include === undefined ? withMeta(body, sent) : extendedDetail(snapshot, id, body, include, sent);
+    const content =
+      include === undefined ? withMeta(body, sent) : await extendedDetail(snapshot, id, body, include, sent);
+    return { ...content, describedBy: descriptions };
   };
   return { kind: 'plan', price: 0, rows: 0, produce };
 }

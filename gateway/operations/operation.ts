@@ -26,10 +26,17 @@ export interface Caller {
   usage(days: number): Promise<object>;
 }
 
+/** A document about what an answer is about. */
+export interface Description {
+  path: string;
+  mediaType: string;
+}
+
 /** The result of an operation before it is encoded for a transport. */
 export type Content = {
   /** The indicator was asked for by a former id. */
   alias?: IndicatorAlias;
+  describedBy?: readonly Description[];
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
   /** A finished document, JSON unless `mediaType` says otherwise. */

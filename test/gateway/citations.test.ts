@@ -37,6 +37,23 @@ describe('an indicator', () => {
     expect((await service.get(pathname + search)).json.data.id).toBe('alpha.life_expectancy');
   });
 
+  test.each(['', '?include=sources', '?as_of=2030-01-01T12:00:00%2B05:30'])(
+    'is linked from its record%s',
+    async (query) => {
+      const { headers } = await service.get(`/v1/indicators/alpha.life_expectancy${query}`);
+      const links = [...String(headers.link).matchAll(/<([^>]+)>; rel="describedby"; type="([^"]+)"/g)];
+      expect(links.map(([, , type]) => type)).toEqual([
+        'application/x-bibtex',
+        'application/vnd.citationstyles.csl+json',
+      ]);
+      for (const [, address = '', type = ''] of links) {
+        const linked = await service.get(address);
+        expect([linked.status, String(linked.headers['content-type']).split(';')[0]]).toEqual([200, type]);
+        expect(linked.text).toContain(`alpha.life_expectancy-${FIXTURE_ID}`);
+      }
+    },
+  );
+
   test('in BibTeX', async () => {
     const answer = await service.get('/v1/indicators/gamma.reserves/citation.bib');
     expect(answer.headers['content-type']).toBe('application/x-bibtex; charset=utf-8');
