@@ -1,11 +1,12 @@
 /** The output formats of rows. The first is the default. */
+import { arrow } from './arrow.ts';
 import { csv } from './csv.ts';
 import type { Encoder } from './encoder.ts';
 import { json } from './json.ts';
 import { ndjson } from './ndjson.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
 
-export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, sdmxCsv];
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, arrow, sdmxCsv];
 
 const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */

@@ -1,4 +1,5 @@
 /** Formats of files: what they refuse, and what they say of licence and edition. */
+import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Service, type TestKey } from '../service.ts';
@@ -51,4 +52,21 @@ describe('SDMX-CSV', () => {
       ...{ RANK: '2', UNIT_MEASURE: 'years' },
     });
   });
+});
+
+test('Arrow: licence, units and edition in the schema, several licences joined', async () => {
+  const answer = await get('data?indicators=alpha.life_expectancy,beta.co2_emissions&format=arrow');
+  expect(answer.headers['content-type']).toBe('application/vnd.apache.arrow.stream');
+  expect(answer.headers['content-disposition']).toBe('attachment; filename="almanac-data.arrows"');
+  const { schema, numRows } = tableFromIPC(answer.bytes);
+  expect(schema.fields.map(({ name }) => name)).toEqual([
+    ...['indicator', 'iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'projected'],
+  ]);
+  expect(Number(answer.headers['x-credits-charged'])).toBe(numRows);
+  const { metadata } = schema;
+  expect(metadata.get('edition')).toBe(answer.headers['x-snapshot']);
+  expect(metadata.get('attribution')).toBe('Alpha Institute, CC BY 4.0; Büro “Beta” — 100 % público, 東京');
+  const credits: Record<string, string>[] = JSON.parse(metadata.get('indicators') ?? '');
+  expect(credits.map(({ id }) => id)).toEqual(['alpha.life_expectancy', 'beta.co2_emissions']);
+  expect(credits[0]).toMatchObject({ unit: 'years', licence: 'CC BY 4.0' });
 });

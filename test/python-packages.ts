@@ -1,0 +1,27 @@
+/** Packages of Python from its registry, for tests that read our output with software of others. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../var/test');
+
+/** Where packages are installed, for PYTHONPATH. @param packages with their versions: `name==1.0.0` */
+export function pythonPath(packages: readonly string[]): string {
+  const digest = createHash('sha256').update(packages.join('\n')).digest('hex');
+  return join(ROOT, `python-${digest.slice(0, 12)}`);
+}
+
+/** Installs packages once for all runs. Complete at once or not at all. */
+export async function installPackages(packages: readonly string[]): Promise<void> {
+  const installed = pythonPath(packages);
+  if (existsSync(installed)) return;
+  const draft = `${installed}-${process.pid}`;
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', draft];
+  execFileSync('python3', [...pip, ...packages], { stdio: ['ignore', 'ignore', 'inherit'] });
+  await rename(draft, installed).catch(async (error: unknown) => {
+    await rm(draft, { recursive: true });
+    if (!existsSync(installed)) throw error;
+  });
+}
