@@ -30,7 +30,8 @@ for sent in json.load(open(sys.argv[1])):
     entry, = library.entries
     fields = {field.key: field.value for field in entry.fields}
     # An address is printed as it stands.
-    fields['url'] = bibtexparser.parse_string(sent['bib']).entries[0].get('url')
+    raw = {field.key: field.value for field in bibtexparser.parse_string(sent['bib']).entries[0].fields}
+    fields['url'] = raw.get('url')
     bibliography = CitationStylesBibliography(style, CiteProcJSON(json.loads(sent['csl'])), formatter.plain)
     bibliography.register(Citation([CitationItem(entry.key)]))
     reference, = bibliography.bibliography()
