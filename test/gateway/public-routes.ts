@@ -4,6 +4,8 @@ export interface PublicRoute {
   path: string;
   key: 'optional' | 'required';
   price: number;
+  /** Its answer is not `{ data, meta }`, but of the form of a standard. */
+  isDocument?: true;
 }
 
 export const PUBLIC_ROUTES: PublicRoute[] = [
@@ -59,6 +61,7 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
         path: `${path}/${file}`,
         key: 'optional',
         price: 0,
+        isDocument: true,
       }),
     ),
   ),
