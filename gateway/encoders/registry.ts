@@ -4,9 +4,10 @@ import { csv } from './csv.ts';
 import type { Encoder } from './encoder.ts';
 import { json } from './json.ts';
 import { ndjson } from './ndjson.ts';
+import { parquet } from './parquet.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
 
-export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, arrow, sdmxCsv];
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, parquet, arrow, sdmxCsv];
 
 const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */

@@ -1,6 +1,7 @@
 /** Formats of files: what they refuse, and what they say of licence and edition. */
 import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
+import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Service, type TestKey } from '../service.ts';
 
@@ -69,4 +70,20 @@ test('Arrow: licence, units and edition in the schema, several licences joined',
   const credits: Record<string, string>[] = JSON.parse(metadata.get('indicators') ?? '');
   expect(credits.map(({ id }) => id)).toEqual(['alpha.life_expectancy', 'beta.co2_emissions']);
   expect(credits[0]).toMatchObject({ unit: 'years', licence: 'CC BY 4.0' });
+});
+
+test('Parquet: licence, units and edition in the metadata; not compressed again', async () => {
+  const answer = await service.get('/v1/data?indicator=alpha.life_expectancy&format=parquet', {
+    key: owner.key,
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  expect(answer.headers['content-type']).toBe('application/vnd.apache.parquet');
+  expect(answer.headers['content-encoding']).toBeUndefined();
+  expect(answer.headers['content-disposition']).toBe('attachment; filename="alpha.life_expectancy.parquet"');
+  const { num_rows, key_value_metadata = [] } = parquetMetadata(new Uint8Array(answer.bytes).buffer);
+  expect(Number(answer.headers['x-credits-charged'])).toBe(Number(num_rows));
+  const metadata = new Map(key_value_metadata.map(({ key, value }) => [key, value]));
+  expect(metadata.get('edition')).toBe(answer.headers['x-snapshot']);
+  expect(metadata.get('licence')).toBe('CC BY 4.0');
+  expect(JSON.parse(metadata.get('indicators') ?? '')).toMatchObject([{ unit: 'years' }]);
 });

@@ -80,7 +80,9 @@ test(
     expect(status, stderr).toBe(0);
     const compared: Record<string, number> = JSON.parse(stdout);
     for (const cells of Object.values(compared)) expect(cells).toBeGreaterThan(1_000);
-    expect(Object.keys(compared).toSorted()).toEqual([...['csv', 'pandas', 'polars', 'pyarrow', 'sdmx1']]);
+    expect(Object.keys(compared).toSorted()).toEqual([
+      ...['csv', 'duckdb', 'pandas', 'polars', 'pyarrow', 'sdmx1'],
+    ]);
   },
   READ_WITHIN_MS,
 );

@@ -113,7 +113,7 @@ def read_sdmx_csv(path, names):
     return {name: by_type(name, texts(concept)) for name, concept in concepts.items() if concept in header}
 
 
-def check_metadata(path, metadata, names):
+def check_metadata(path, metadata):
     """Whatever file it is: licence, credit line, edition, units."""
     for name in ("licence", "attribution", "edition"):
         if not metadata[name]:
@@ -128,7 +128,7 @@ def read_pyarrow(path, names):
 
     with pyarrow.ipc.open_stream(path) as reader:
         table = reader.read_all()
-    check_metadata(path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()}, names)
+    check_metadata(path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()})
     return table.to_pydict()
 
 
@@ -154,9 +154,43 @@ def read_pandas_arrow(path, names):
         return pandas_columns(reader.read_pandas())
 
 
+def read_pyarrow_parquet(path, names):
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    check_metadata(path, {key.decode(): value.decode() for key, value in table.schema.metadata.items()})
+    return table.to_pydict()
+
+
+def read_polars_parquet(path, names):
+    import polars
+
+    return polars.read_parquet(path).to_dict(as_series=False)
+
+
+def read_pandas_parquet(path, names):
+    import pandas
+
+    return pandas_columns(pandas.read_parquet(path))
+
+
+def read_duckdb(path, names):
+    import duckdb
+
+    found = duckdb.sql("select * from read_parquet('" + str(path) + "')")
+    rows = found.fetchall()
+    return {name: [row[at] for row in rows] for at, name in enumerate(found.columns)}
+
+
 READERS = {
     "csv": {"csv": read_csv},
     "arrow": {"pyarrow": read_pyarrow, "polars": read_polars_arrow, "pandas": read_pandas_arrow},
+    "parquet": {
+        "pyarrow": read_pyarrow_parquet,
+        "polars": read_polars_parquet,
+        "pandas": read_pandas_parquet,
+        "duckdb": read_duckdb,
+    },
     "sdmx-csv": {"sdmx1": read_sdmx_csv},
 }
 
