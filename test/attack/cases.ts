@@ -202,6 +202,9 @@ export function attackCases(known: KnownValues): fc.Arbitrary<AttackCase> {
 const INSTEAD: readonly { template: string; sent: string; leftOut: string; isNeeded: boolean }[] = [
   { template: '/data/api/v1/data', sent: 'indicators', leftOut: 'indicator', isNeeded: true },
   { template: '/data/api/v1/data', sent: 'fields', leftOut: 'layout', isNeeded: false },
+  // Some formats need columns of their own.
+  { template: '/data/api/v1/data', sent: 'fields', leftOut: 'format', isNeeded: false },
+  { template: '/data/api/v1/data', sent: 'layout', leftOut: 'format', isNeeded: false },
 ];
 
 /** Values without those that others take the place of. */
