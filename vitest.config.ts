@@ -29,7 +29,8 @@ export default defineConfig({
       {
         extends: true,
         // Files share modules, which saves a third of the processor time: importing the service takes as long as most
-        // tests do. `vi.mock` and lasting changes to modules would reach other files. A failed file runs again alone.
+        // tests do. `vi.mock` and lasting changes to modules would reach other files, and hooks at the top
+        // of a module that is not a test file would run for the first file only. A failed file runs again alone.
         test: {
           name: 'standard',
           include: ['test/**/*.test.ts'],

@@ -2,7 +2,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { open, read, scripted } from './scripted-server.ts';
+import { open, read, scripted, useScriptedServer } from './scripted-server.ts';
+
+useScriptedServer();
 
 describe('an interrupted run', () => {
   const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);

@@ -8,7 +8,9 @@ import { guardedLookup, isPrivateAddress, refusePrivateHost } from '../../../bui
 import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
 import { RETRY_DEFAULTS, retryAfterMs, retryDelayMs, TransientError } from '../../../build/upstream/retry.ts';
 import { UpstreamError } from '../../../build/upstream/upstream.ts';
-import { read, scripted } from './scripted-server.ts';
+import { read, scripted, useScriptedServer } from './scripted-server.ts';
+
+useScriptedServer();
 
 describe('transient failures are retried', () => {
   it.each([408, 429, 500, 502, 503, 504])('retries status %d with exponential delays', async (status) => {

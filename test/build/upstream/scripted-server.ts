@@ -23,23 +23,26 @@ export const scripted = {
   waits: [] as number[],
 };
 
-beforeEach(async () => {
-  scripted.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
-  scripted.requests = [];
-  scripted.waits = [];
-  server = createServer((request, response) => {
-    scripted.requests.push(request);
-    scripted.handler(request, response, scripted.requests.length);
+/** Starts a server before each test of a file and stops it after. Test files share modules, so each calls this itself. */
+export function useScriptedServer(): void {
+  beforeEach(async () => {
+    scripted.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
+    scripted.requests = [];
+    scripted.waits = [];
+    server = createServer((request, response) => {
+      scripted.requests.push(request);
+      scripted.handler(request, response, scripted.requests.length);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ({ port: scripted.port } = server.address() as AddressInfo);
+    base = `http://127.0.0.1:${scripted.port}/data/`;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ({ port: scripted.port } = server.address() as AddressInfo);
-  base = `http://127.0.0.1:${scripted.port}/data/`;
-});
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  await rm(scripted.directory, { recursive: true });
-});
+  afterEach(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(scripted.directory, { recursive: true });
+  });
+}
 
 export function open(
   more: { maxFileBytes?: number; signal?: AbortSignal; now?: () => number } = {},
