@@ -21,6 +21,7 @@ export const arrow: Encoder = {
   name: 'arrow',
   mediaType: 'application/vnd.apache.arrow.stream',
   extension: 'arrows',
+  isText: false,
   isCompressible: true,
   documentation:
     'Apache Arrow IPC stream: utf8, int32, double and bool columns. The metadata of the schema has licence, attribution, units and edition.',

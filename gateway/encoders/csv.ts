@@ -50,6 +50,7 @@ export const csv: CachedEncoder = {
   name: NAME,
   mediaType: 'text/csv; charset=utf-8',
   extension: 'csv',
+  isText: true,
   isCompressible: true,
   documentation:
     'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',

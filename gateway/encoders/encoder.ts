@@ -11,6 +11,8 @@ export interface Encoder {
   mediaType: string;
   /** File extension of a download. Null: shown in place, without `Content-Disposition`. */
   extension: string | null;
+  /** UTF-8, which can be shown as it is. */
+  isText: boolean;
   /** False for formats that are compressed already. */
   isCompressible: boolean;
   /** For OpenAPI; null where the operation's own schema describes the body. */

@@ -40,6 +40,7 @@ export const json: CachedEncoder = {
   name: NAME,
   mediaType: 'application/json; charset=utf-8',
   extension: null,
+  isText: true,
   isCompressible: true,
   documentation: null,
   namesIndicator: false,

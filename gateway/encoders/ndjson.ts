@@ -7,6 +7,7 @@ export const ndjson: Encoder = {
   name: 'ndjson',
   mediaType: 'application/x-ndjson',
   extension: 'ndjson',
+  isText: true,
   isCompressible: true,
   documentation:
     'A JSON object a line, in UTF-8; every line ends with LF. `Link` and `X-Attribution` carry the licence.',

@@ -9,6 +9,7 @@ export const parquet: Encoder = {
   name: 'parquet',
   mediaType: 'application/vnd.apache.parquet',
   extension: 'parquet',
+  isText: false,
   isCompressible: false,
   documentation:
     'Parquet, Snappy: string, int32, double and boolean columns. The key-value metadata has licence, attribution, units and edition.',

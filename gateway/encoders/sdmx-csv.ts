@@ -35,6 +35,7 @@ export const sdmxCsv: Encoder = {
   name: 'sdmx-csv',
   mediaType: 'application/vnd.sdmx.data+csv; version=2.0.0',
   extension: 'csv',
+  isText: true,
   isCompressible: true,
   documentation:
     'SDMX-CSV 2.0.0, UTF-8. Dimensions `INDICATOR`, `REF_AREA`, `TIME_PERIOD`; measure `OBS_VALUE`; the other columns are ' +

@@ -111,12 +111,13 @@ async function answersOf(
 
 /** The formats of an operation besides JSON that can be shown as text. */
 function otherTextFormats({ formats = [], otherFormats = [] }: Operation): string[] {
-  const encoded = ENCODERS.filter(({ name, mediaType }) => formats.includes(name) && TEXT.test(mediaType));
+  const encoded = ENCODERS.filter(
+    ({ name, isText, documentation }) => isText && documentation !== null && formats.includes(name),
+  );
   return [...encoded, ...otherFormats].map(({ name }) => name);
 }
 
 const JSON_TYPE = /[/+]json\b/;
-const TEXT = /^(text\/|application\/(x-ndjson|vnd\.sdmx\.data\+csv))/;
 
 /** Null for a call that is refused. */
 async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): Promise<Content | null> {

@@ -172,6 +172,9 @@ function responses(operation: Operation, answers: OperationExamples['answers']):
   return Object.fromEntries([...success, ...failures, ['422', INVALID_RESPONSE]]);
 }
 
+/** Bytes, of which no example is given. */
+const BINARY = { format: 'binary' } as const;
+
 function successResponse(operation: Operation, answers: OperationExamples['answers']): Json {
   const names = [
     'X-Request-Id',
@@ -192,14 +195,14 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   const whole = schemaRef(answerName(operation));
   const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
   const json = { schema, ...exampleOf(answers.json) };
-  const others = formats.flatMap(({ name, mediaType, documentation }) =>
+  const others = formats.flatMap(({ name, mediaType, isText, documentation }) =>
     documentation === null
       ? []
       : [
           [
             bareType(mediaType),
             {
-              schema: { type: 'string', description: documentation },
+              schema: { type: 'string', ...(isText ? {} : BINARY), description: documentation },
               ...exampleOf(answers[name]),
             },
           ],

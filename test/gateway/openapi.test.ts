@@ -8,6 +8,11 @@ import { tellStory } from './edition-story.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service } from './service.ts';
 
+interface Shown {
+  schema?: { format?: string };
+  example?: unknown;
+}
+
 interface Parameter {
   name: string;
   in: string;
@@ -21,7 +26,7 @@ interface Operation {
   description: string;
   security: object[];
   parameters: Parameter[];
-  responses: Record<string, { description: string; content?: Record<string, { example?: unknown }> }>;
+  responses: Record<string, { description: string; content?: Record<string, Shown> }>;
 }
 interface Description {
   openapi: string;
@@ -190,7 +195,8 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     const content = description.responses['200']?.content ?? {};
     const shown = content[type]?.example;
     expect(schema.safeParse(shown).error).toBeUndefined();
-    expect(Object.values(content).every(({ example }) => example !== undefined)).toBe(true);
+    for (const { schema: body, example } of Object.values(content))
+      expect(example === undefined, 'only bytes have no example').toBe(body?.format === 'binary');
     if (needsKey && !path.includes('{') && path !== '/data') return;
     const answer = await callOfExamples(description);
     if (!isEnvelope) {
