@@ -1,5 +1,6 @@
 /** Atom feeds (RFC 4287). Links may be relative: readers resolve them against the URL of the feed. */
 import { createHash } from 'node:crypto';
+import { escapedXml } from './xml.ts';
 
 export const ATOM_TYPE = 'application/atom+xml; charset=utf-8';
 
@@ -40,22 +41,7 @@ export function urnOf(name: string): string {
   return `urn:uuid:${[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')}`;
 }
 
-const ESCAPED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** Escapes markup, and leaves out what XML 1.0 cannot hold. */
-const escaped = (text: string): string =>
-  text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML refuses them in any form
-    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
-    .replaceAll(/[&<>"']/g, (character) => ESCAPED[character] ?? character);
-
-const element = (name: string, text: string): string => `<${name}>${escaped(text)}</${name}>`;
+const element = (name: string, text: string): string => `<${name}>${escapedXml(text)}</${name}>`;
 
 export function atomFeed({ id, title, updated, self, entries }: Feed): Buffer {
   const lines = [
@@ -65,7 +51,7 @@ export function atomFeed({ id, title, updated, self, entries }: Feed): Buffer {
     element('title', title),
     element('updated', updated),
     `<author>${element('name', AUTHOR)}</author>`,
-    `<link rel="self" type="application/atom+xml" href="${escaped(self)}"/>`,
+    `<link rel="self" type="application/atom+xml" href="${escapedXml(self)}"/>`,
     ...entries.flatMap(entryLines),
     '</feed>',
     '',
@@ -78,7 +64,7 @@ const entryLines = ({ id, title, updated, summary, link, sections }: FeedEntry):
   element('id', id),
   element('title', title),
   element('updated', updated),
-  `<link rel="alternate" href="${escaped(link)}"/>`,
+  `<link rel="alternate" href="${escapedXml(link)}"/>`,
   element('summary', summary),
   `<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">${sections.map(sectionMarkup).join('')}</div></content>`,
   '</entry>',

@@ -6,8 +6,9 @@ import { json } from './json.ts';
 import { ndjson } from './ndjson.ts';
 import { parquet } from './parquet.ts';
 import { sdmxCsv } from './sdmx-csv.ts';
+import { xlsx } from './xlsx.ts';
 
-export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, parquet, arrow, sdmxCsv];
+export const ENCODERS: readonly [Encoder, ...Encoder[]] = [json, csv, ndjson, parquet, arrow, xlsx, sdmxCsv];
 
 const [{ name: DEFAULT_FORMAT }, ...others] = ENCODERS;
 /** Values of the `format` parameter. */

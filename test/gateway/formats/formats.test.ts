@@ -87,3 +87,18 @@ test('Parquet: licence, units and edition in the metadata; not compressed again'
   expect(metadata.get('licence')).toBe('CC BY 4.0');
   expect(JSON.parse(metadata.get('indicators') ?? '')).toMatchObject([{ unit: 'years' }]);
 });
+
+test('a workbook has its type and its name, for rankings too, and is not compressed again', async () => {
+  const answer = await service.get('/v1/rankings/alpha.life_expectancy?year=2021&format=xlsx', {
+    key: owner.key,
+    headers: { 'accept-encoding': 'gzip' },
+  });
+  expect(answer.headers['content-type']).toBe(
+    'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  );
+  expect(answer.headers['content-encoding']).toBeUndefined();
+  expect(answer.headers['content-disposition']).toBe(
+    'attachment; filename="alpha.life_expectancy.2021.xlsx"',
+  );
+  expect(answer.bytes.subarray(0, 2).toString()).toBe('PK');
+});

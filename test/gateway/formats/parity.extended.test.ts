@@ -81,7 +81,7 @@ test(
     const compared: Record<string, number> = JSON.parse(stdout);
     for (const cells of Object.values(compared)) expect(cells).toBeGreaterThan(1_000);
     expect(Object.keys(compared).toSorted()).toEqual([
-      ...['csv', 'duckdb', 'pandas', 'polars', 'pyarrow', 'sdmx1'],
+      ...['csv', 'duckdb', 'openpyxl', 'pandas', 'polars', 'pyarrow', 'sdmx1'],
     ]);
   },
   READ_WITHIN_MS,

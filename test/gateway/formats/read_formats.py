@@ -79,6 +79,8 @@ ATTRIBUTES_ADDED = {"UNIT_MEASURE", "LICENCE", "LICENCE_URL", "ATTRIBUTION", "ED
 def read_csv(path, names):
     with open(path, newline="", encoding="utf-8") as file:
         header, *records = csv.reader(file)
+    # A record of one empty field is an empty line, which this reader gives as no field.
+    records = [record or [""] for record in records]
     return {name: by_type(name, [record[at] for record in records]) for at, name in enumerate(header)}
 
 
@@ -182,6 +184,19 @@ def read_duckdb(path, names):
     return {name: [row[at] for row in rows] for at, name in enumerate(found.columns)}
 
 
+def read_openpyxl(path, names):
+    import openpyxl
+
+    book = openpyxl.load_workbook(path, read_only=True)
+    header, *rows = book["Data"].iter_rows(values_only=True)
+    about = [row for row in book["About"].iter_rows(values_only=True)]
+    metadata = {row[0]: row[1] for row in about if len(row) > 1}
+    start = next(at for at, row in enumerate(about) if row and row[0] == "id")
+    credits = [dict(zip(about[start], row)) for row in about[start + 1 :]]
+    check_metadata(path, {**metadata, "indicators": json.dumps(credits)})
+    return {name: [row[at] for row in rows] for at, name in enumerate(header)}
+
+
 READERS = {
     "csv": {"csv": read_csv},
     "arrow": {"pyarrow": read_pyarrow, "polars": read_polars_arrow, "pandas": read_pandas_arrow},
@@ -191,6 +206,7 @@ READERS = {
         "pandas": read_pandas_parquet,
         "duckdb": read_duckdb,
     },
+    "xlsx": {"openpyxl": read_openpyxl},
     "sdmx-csv": {"sdmx1": read_sdmx_csv},
 }
 

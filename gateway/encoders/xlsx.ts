@@ -1,0 +1,121 @@
+/**
+ * Office Open XML workbooks: the rows on the first sheet, what they are and who is credited on the second. Text is inline, so
+ * that a sheet is written in one pass, and always a string, so that no text becomes a formula.
+ */
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ZipFile } from 'yazl';
+import { formatDouble } from '../snapshot/indicator-columns.ts';
+import type { Encoder } from './encoder.ts';
+import { fileMetadata } from './file-metadata.ts';
+import { type Batch, type Cell, cellAt, type Table } from './table.ts';
+import { escapedXml } from './xml.ts';
+
+const ROWS_MAX = 100_000;
+/** Rows that are formatted before the event loop gets a turn. */
+const ROWS_PER_PIECE = 2_048;
+
+export const xlsx: Encoder = {
+  name: 'xlsx',
+  mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  extension: 'xlsx',
+  isText: false,
+  isCompressible: false,
+  documentation:
+    `Excel workbook of at most ${ROWS_MAX.toLocaleString('en')} rows: the sheet \`Data\`, and the sheet \`About\` with licence, attribution, ` +
+    'units and edition. Numbers keep 17 digits.',
+  namesIndicator: true,
+  rowsMax: ROWS_MAX,
+  async *stream(table) {
+    const zip = new ZipFile();
+    const output = zip.outputStream as Readable;
+    const rows = Readable.from(dataSheet(table), { objectMode: false });
+    for (const failing of [zip, rows]) failing.on('error', (error: Error) => output.destroy(error));
+    for (const [path, text] of Object.entries(PARTS)) zip.addBuffer(Buffer.from(XML + text), path, FILE);
+    zip.addBuffer(Buffer.from(aboutSheet(table)), sheetPath(2), FILE);
+    zip.addReadStream(rows, sheetPath(1), FILE);
+    zip.end();
+    try {
+      for await (const piece of output) yield piece;
+    } finally {
+      rows.destroy();
+    }
+  },
+};
+
+/** The same in every file, so that equal answers have equal bytes. */
+const FILE = { mtime: new Date(2000, 0, 1) };
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const RELATIONSHIPS = 'http://schemas.openxmlformats.org/package/2006/relationships';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const SPREADSHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const SHEETS = ['Data', 'About'].map((name, at) => ({ name, number: at + 1 }));
+
+const sheetPath = (number: number): string => `xl/worksheets/sheet${number}.xml`;
+const each = (format: (sheet: { name: string; number: number }) => string): string =>
+  SHEETS.map(format).join('');
+
+/** What a package holds besides its sheets. */
+const PARTS = {
+  '[Content_Types].xml':
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">' +
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+    `<Override PartName="/xl/workbook.xml" ContentType="${SPREADSHEET}.sheet.main+xml"/>` +
+    `${each(({ number }) => `<Override PartName="/${sheetPath(number)}" ContentType="${SPREADSHEET}.worksheet+xml"/>`)}</Types>`,
+  '_rels/.rels':
+    `<Relationships xmlns="${RELATIONSHIPS}">` +
+    `<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/workbook.xml':
+    `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>` +
+    `${each(({ name, number }) => `<sheet name="${name}" sheetId="${number}" r:id="rId${number}"/>`)}</sheets></workbook>`,
+  'xl/_rels/workbook.xml.rels':
+    `<Relationships xmlns="${RELATIONSHIPS}">` +
+    `${each(({ number }) => `<Relationship Id="rId${number}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${number}.xml"/>`)}</Relationships>`,
+} as const;
+
+const SHEET_START = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
+const SHEET_END = '</sheetData></worksheet>';
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '<c/>';
+  if (typeof cell === 'string')
+    return `<c t="inlineStr"><is><t xml:space="preserve">${escapedXml(cell)}</t></is></c>`;
+  if (typeof cell === 'boolean') return `<c t="b"><v>${Number(cell)}</v></c>`;
+  return `<c><v>${formatDouble(cell)}</v></c>`;
+}
+
+const rowText = (cells: readonly Cell[]): string => `<row>${cells.map(cellText).join('')}</row>`;
+
+async function* dataSheet({ columns, batches }: Table): AsyncGenerator<Buffer> {
+  yield Buffer.from(SHEET_START + rowText(columns.map(({ name }) => name)));
+  for await (const batch of batches()) {
+    for (let start = 0; start < batch.rows; start += ROWS_PER_PIECE) {
+      yield rowsText(batch, start, Math.min(batch.rows, start + ROWS_PER_PIECE));
+      await nextTurn();
+    }
+  }
+  yield Buffer.from(SHEET_END);
+}
+
+function rowsText({ vectors }: Batch, start: number, stop: number): Buffer {
+  let text = '';
+  for (let row = start; row < stop; row += 1) text += rowText(vectors.map((vector) => cellAt(vector, row)));
+  return Buffer.from(text);
+}
+
+const CREDIT = ['id', 'name', 'unit', 'licence', 'licence_url', 'attribution'] as const;
+
+function aboutSheet(table: Table): string {
+  const { generated_at } = table.meta;
+  const facts = [...fileMetadata(table)].filter(([name]) => name !== 'indicators' && name !== 'meta');
+  if (typeof generated_at === 'string') facts.push(['generated_at', generated_at]);
+  const rows: (readonly Cell[])[] = [
+    ...facts,
+    [],
+    CREDIT,
+    ...table.indicators.map((record) => CREDIT.map((name) => record[name])),
+  ];
+  return SHEET_START + rows.map(rowText).join('') + SHEET_END;
+}
