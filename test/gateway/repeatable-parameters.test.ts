@@ -27,6 +27,7 @@ test('all values in the order sent, whatever stands between them', () => {
       expect(reading(new URLSearchParams(sent).toString())).toEqual({
         ok: true,
         values: { ...(many.length > 0 && { many }), ...(one !== undefined && { one }) },
+        controls: {},
         ignored: expect.any(Array),
       });
     }),
