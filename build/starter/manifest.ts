@@ -34,7 +34,7 @@ export async function readManifest(curatedDir: string): Promise<StarterSeries[]>
   const problems = new Problems();
   const file = join(starterDirectory(curatedDir), 'manifest.csv');
   const series: StarterSeries[] = [];
-  for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
     const one = check(starterSeries, cells, at, problems);
     if (one === undefined) continue;
     if (series.some(({ indicator }) => indicator === one.indicator))

@@ -13,7 +13,7 @@ export async function loadAliases(
   problems: Problems,
 ): Promise<IndicatorAlias[]> {
   if (!existsSync(file)) return [];
-  const found = (await readTable(file, COLUMNS, [], problems)).flatMap((row) => {
+  const found = readTable(file, COLUMNS, [], problems).flatMap((row) => {
     const alias = check(indicatorAlias, row.cells, row, problems);
     return alias === undefined ? [] : [{ alias, row }];
   });

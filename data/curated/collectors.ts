@@ -24,7 +24,7 @@ const COLUMNS = [
 
 export async function loadCollectors(file: string, problems: Problems): Promise<Collectors> {
   const all: Collector[] = [];
-  for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
     const row = check(
       collector,
       { ...cells, names: list(cells.names), urls: list(cells.urls) },

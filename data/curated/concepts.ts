@@ -91,7 +91,7 @@ export async function loadConcepts(
   problems: Problems,
 ): Promise<Concepts> {
   const known = new Map<string, { concept: Concept; at: Position }>();
-  for (const { cells, ...at } of await readTable(join(dir, 'concepts.csv'), CONCEPT_COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(join(dir, 'concepts.csv'), CONCEPT_COLUMNS, [], problems)) {
     const found = check(concept, conceptOf(cells), at, problems);
     if (found === undefined) continue;
     if (known.has(found.id)) problems.add(at, `${found.id} is listed twice`);
@@ -125,7 +125,7 @@ async function loadSeries(
 ): Promise<ConceptMember[]> {
   const members = new Map<string, ConceptMember>();
   const file = join(dir, 'concept-series.csv');
-  for (const { cells, ...at } of await readTable(file, SERIES_COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, SERIES_COLUMNS, [], problems)) {
     const { factor, deviates, ...rest } = cells;
     const row = { ...rest, factor: asNumber(factor) ?? undefined, deviates: deviates?.split(/\s+/) ?? [] };
     const series = check(conceptSeries, row, at, problems);

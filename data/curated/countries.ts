@@ -20,7 +20,7 @@ export async function loadCountries(file: string, problems: Problems): Promise<S
   const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
   const countries: SpineCountry[] = [];
   const named = new Set<string>();
-  for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
     if (cells.iso3 !== null) named.add(cells.iso3);
     const row = { ...cells, m49: asNumber(cells.m49), enabled: asBoolean(cells.enabled) };
     const country = check(spineCountry, row, at, problems);

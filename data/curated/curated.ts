@@ -80,7 +80,7 @@ export interface Curated {
 export async function loadCurated(dir: string): Promise<Curated> {
   const problems = new Problems();
   const spine = await loadCountries(join(dir, 'countries.csv'), problems);
-  const groups = await loadGroups(join(dir, 'groups.csv'), spine, problems);
+  const groups = loadGroups(join(dir, 'groups.csv'), spine, problems);
   const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
   const places = await loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
@@ -144,7 +144,7 @@ async function loadLinks(
 ): Promise<CuratedLink[]> {
   const links: CuratedLink[] = [];
   const seen = new Set<string>();
-  for (const { cells, ...at } of await readTable(file, ['from', 'to', 'relation'], [], problems)) {
+  for (const { cells, ...at } of readTable(file, ['from', 'to', 'relation'], [], problems)) {
     const link = check(curatedLink, cells, at, problems);
     if (link === undefined) continue;
     for (const id of [link.from, link.to]) {

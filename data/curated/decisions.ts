@@ -17,7 +17,7 @@ export async function loadDecisions(
   if (!existsSync(file)) return [];
   const decisions: QualityDecision[] = [];
   const seen = new Set<string>();
-  for (const { cells, ...at } of await readTable(file, QUALITY_DECISION_COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, QUALITY_DECISION_COLUMNS, [], problems)) {
     const decision = check(qualityDecision, { ...cells, extent: asNumber(cells.extent) }, at, problems);
     if (decision === undefined) continue;
     checkSubject(decision, providers, at, problems);

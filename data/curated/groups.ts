@@ -13,14 +13,10 @@ const COLUMNS = ['id', 'name', 'members', 'rule', 'source', 'as_of'] as const;
 const RULE = /^(region|subregion|income_group): (.+)$/;
 
 /** In file order; none without the file. @param spine what members and rules must refer to; null leaves that to the build, which reads it first. */
-export async function loadGroups(
-  file: string,
-  spine: Spine | null,
-  problems: Problems,
-): Promise<CountryGroup[]> {
+export function loadGroups(file: string, spine: Spine | null, problems: Problems): CountryGroup[] {
   if (!existsSync(file)) return [];
   const groups: CountryGroup[] = [];
-  for (const { cells, ...at } of await readTable(file, COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
     const [, column, values = ''] = RULE.exec(cells.rule ?? '') ?? [];
     const rule = column === undefined ? cells.rule : { column, values: values.split('; ') };
     const group = check(

@@ -2,7 +2,7 @@
  * Reads a curated CSV file into rows that know their line. Cells are trimmed; an empty cell is `null`. An unexpected
  * header, a row of another width and broken quoting are problems.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { CsvError, parse } from 'csv-parse/sync';
 import type { z } from 'zod';
 import type { Position, Problems } from './problems.ts';
@@ -16,13 +16,13 @@ export interface TableRow<Column extends string> extends Position {
  * @param optional columns that the header may have.
  * @returns the rows with the header's width; none when the header is wrong.
  */
-export async function readTable<Column extends string>(
+export function readTable<Column extends string>(
   file: string,
   required: readonly Column[],
   optional: readonly Column[],
   problems: Problems,
-): Promise<TableRow<Column>[]> {
-  const lines = await readLines(file, problems);
+): TableRow<Column>[] {
+  const lines = readLines(file, problems);
   if (lines === undefined) return [];
   const header = lines[0];
   if (header === undefined) {
@@ -59,10 +59,10 @@ interface Line {
 }
 
 /** `undefined`, and a problem, when the file cannot be read. */
-async function readLines(file: string, problems: Problems): Promise<Line[] | undefined> {
+function readLines(file: string, problems: Problems): Line[] | undefined {
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     problems.add({ file, line: 1 }, unreadable(error));
     return undefined;

@@ -8,18 +8,21 @@ import type { Edition } from '../snapshot/edition.ts';
 /** Marks a group in a list of countries. */
 export const GROUP_MARK = '@';
 
-/** Read once, when the program starts: the parameters are described by it. */
-async function readGroups(): Promise<CountryGroup[]> {
+/**
+ * Read once, when the program starts: the parameters are described by it. Not by a top-level await: while a worker process
+ * waits in one, it loses the message that starts it.
+ */
+function readGroups(): CountryGroup[] {
   const problems = new Problems();
   const file = fileURLToPath(new URL('../../data/groups.csv', import.meta.url));
-  const groups = await loadGroups(file, null, problems);
+  const groups = loadGroups(file, null, problems);
   problems.throwIfAny();
   return groups;
 }
 
 /** By id, in the curated order. */
 export const GROUPS: ReadonlyMap<string, CountryGroup> = new Map(
-  (await readGroups()).map((group) => [group.id, group]),
+  readGroups().map((group) => [group.id, group]),
 );
 
 /** The served countries of a group, sorted. */

@@ -23,11 +23,16 @@ afterAll(async () => {
   await world.remove();
 });
 
+/** As the earlier version understood a path: it ignored an unknown parameter, which is refused now. */
+const understood = (path: string): string =>
+  path.startsWith('/v1/rankings/') ? path.replace('&limit=2', '') : path;
+
 /** Paths that take `as_of`. */
 const TAKES_AS_OF = /^\/v1\/(data|rankings\/|countries\/|indicators)/;
 
 async function answered(path: string, asOf: string): Promise<{ status: number; text: string }> {
-  const url = `${path}${path.includes('?') ? '&' : '?'}as_of=${encodeURIComponent(asOf)}`;
+  const asked = understood(path);
+  const url = `${asked}${asked.includes('?') ? '&' : '?'}as_of=${encodeURIComponent(asOf)}`;
   const { status, text } = await service.get(url, { key });
   return { status, text: withoutEcho(text, asOf) };
 }
@@ -35,7 +40,7 @@ async function answered(path: string, asOf: string): Promise<{ status: number; t
 describe('a migrated store', () => {
   it('answers every path as before for the served snapshot', async () => {
     for (const [path, before] of Object.entries(answers[SERVED] ?? {})) {
-      const { status, text } = await service.get(path, { key });
+      const { status, text } = await service.get(understood(path), { key });
       expect({ status, text }, path).toEqual(before);
     }
   });
