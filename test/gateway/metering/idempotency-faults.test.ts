@@ -1,5 +1,6 @@
 /** A client that repeats a call under one Idempotency-Key until it is answered pays once, whatever the network loses. */
 import { randomInt } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
 import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
@@ -44,6 +45,8 @@ it('over a network that cuts and delays, with retries at any gateway', async () 
         return;
       }
       failures += 1;
+      // While no gateway is connected, calls fail without giving the event loop a turn to connect.
+      await nextTurn();
     }
   };
   let calls = 0;
