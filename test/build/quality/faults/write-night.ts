@@ -2,7 +2,7 @@
  * Writes the night of the faults: a new good run of each provider that they touch, as ingestion writes it, and the
  * curated settings that they change. What they leave alone stays as it was.
  */
-import { copyFile, cp, link, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findLostPlaces } from '../../../../build/ingest/lost-places.ts';
 import {
@@ -310,19 +310,11 @@ export async function copyAsFirstNight(
     await mkdir(directory, { recursive: true });
     for (const file of RUN_DATA)
       if (file !== REVISIONS)
-        await link(join(run.directory, file), join(directory, file)).catch(ignoreMissing);
+        await copyFile(join(run.directory, file), join(directory, file)).catch(ignoreMissing);
     await writeFile(join(directory, 'run.json'), JSON.stringify({ ...record, base_run: null }));
     await writeFile(join(target, id, 'current'), record.run_id);
   }
 }
 
-/** Copies a lake, its large files as links: runs never change. */
-export async function copyLake(lakeDir: string, target: string): Promise<void> {
-  await cp(lakeDir, target, { recursive: true, filter: (path) => !path.endsWith('.parquet') });
-  await linkParquet(lakeDir, target);
-}
-
-async function linkParquet(lakeDir: string, target: string): Promise<void> {
-  for (const path of await readdir(lakeDir, { recursive: true }))
-    if (path.endsWith('.parquet')) await link(join(lakeDir, path), join(target, path));
-}
+export const copyLake = (lakeDir: string, target: string): Promise<void> =>
+  cp(lakeDir, target, { recursive: true });
