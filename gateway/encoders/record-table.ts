@@ -7,7 +7,8 @@ import {
   type Column,
   type ColumnType,
   NO_FLAG,
-  NO_WORD,
+  NO_INTEGER,
+  textVector,
   type Vector,
 } from './table.ts';
 
@@ -37,9 +38,6 @@ function flattened({ properties = {} }: Described, prefix: string): Column[] {
   });
 }
 
-/** No number of a record is so low. */
-const NO_INTEGER = -2_147_483_648;
-
 /** A record as JSON has it. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -58,7 +56,7 @@ export async function* recordBatches(
 function vectorOf({ name, type }: Column, records: readonly JsonRecord[]): Vector {
   const path = name.split('.');
   const cells = records.map((record) => toCell(path.reduce(member, record)));
-  if (type === 'text') return textVector(cells);
+  if (type === 'text') return textVector(cells.map((cell) => (cell === null ? null : String(cell))));
   if (type === 'double')
     return { type, values: Float64Array.from(cells, (cell) => (cell === null ? Number.NaN : Number(cell))) };
   if (type === 'boolean')
@@ -77,16 +75,4 @@ const isScalar = (value: unknown): value is Cell =>
 function toCell(value: unknown): Cell {
   if (value === undefined || isScalar(value)) return value ?? null;
   return Array.isArray(value) && value.every(isScalar) ? value.join(';') : JSON.stringify(value);
-}
-
-function textVector(cells: readonly Cell[]): Vector {
-  const known = new Map<string, number>();
-  const codes = Int32Array.from(cells, (cell) => {
-    if (cell === null) return NO_WORD;
-    const word = String(cell);
-    const code = known.get(word) ?? known.size;
-    known.set(word, code);
-    return code;
-  });
-  return { type: 'text', words: [...known.keys()], codes };
 }

@@ -16,6 +16,8 @@ export interface Column {
 export const NO_WORD = -1;
 /** A missing boolean. */
 export const NO_FLAG = 255;
+/** A missing integer, where it could be any: no year, code, rank or count is so low. */
+export const NO_INTEGER = -2_147_483_648;
 
 /** Text as indices into a list of distinct words, not all of which need occur. */
 export interface TextVector {
@@ -77,6 +79,18 @@ export interface IndicatorRows {
   rows: ObservationTable;
   /** The `meta` member of the JSON form. */
   meta: Readonly<Record<string, unknown>>;
+}
+
+/** Each distinct text becomes a word. */
+export function textVector(texts: readonly (string | null)[]): TextVector {
+  const known = new Map<string, number>();
+  const codes = Int32Array.from(texts, (text) => {
+    if (text === null) return NO_WORD;
+    const code = known.get(text) ?? known.size;
+    known.set(text, code);
+    return code;
+  });
+  return { type: 'text', words: [...known.keys()], codes };
 }
 
 export type Cell = string | number | boolean | null;

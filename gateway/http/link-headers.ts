@@ -3,9 +3,9 @@ import type { Content, Description } from '../operations/operation.ts';
 import { headerAddress } from './header-text.ts';
 import { renameHeaders } from './rename-headers.ts';
 
-/** Alternating names and values. @param url as sent. */
-export function linkHeaders({ alias, describedBy }: Content, url: string): string[] {
-  const renamed = alias === undefined ? [] : renameHeaders(alias, url);
+/** Alternating names and values. @param request whose URL is read for a former id only: working it out costs time. */
+export function linkHeaders({ alias, describedBy }: Content, request: { readonly url: string }): string[] {
+  const renamed = alias === undefined ? [] : renameHeaders(alias, request.url);
   return describedBy === undefined ? renamed : [...renamed, 'Link', descriptionLinks(describedBy)];
 }
 

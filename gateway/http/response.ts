@@ -43,8 +43,8 @@ export interface Representation {
 
 /** Request headers that decide the representation. */
 export interface Preferences {
-  /** As sent. */
-  url: string;
+  /** As sent, without what the operation ignores. */
+  readonly url: string;
   acceptEncoding: string | undefined;
   ifNoneMatch: string | undefined;
   /** Answers of cacheable operations carry entity tags. */
@@ -69,7 +69,7 @@ export function represent(
   edition?: Pick<Edition, 'id'>,
 ): Representation | Promise<Representation> {
   const id = edition?.id ?? null;
-  const links = linkHeaders(content, preferences.url);
+  const links = linkHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'document') {
     const { json, mediaType: type = JSON_TYPE } = content;

@@ -1,6 +1,14 @@
 /** The columns that rows of observations may have, and how each is filled. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { type ColumnType, type IntegerVector, NO_FLAG, NO_WORD, type Vector } from '../encoders/table.ts';
+import {
+  type ColumnType,
+  type IntegerVector,
+  NO_FLAG,
+  NO_INTEGER,
+  NO_WORD,
+  textVector,
+  type Vector,
+} from '../encoders/table.ts';
 import { type ColumnArrays, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { Detail } from '../snapshot/observation-details.ts';
 import type { SelectedRows } from '../snapshot/selected-rows.ts';
@@ -38,18 +46,9 @@ interface FieldColumn {
   vector(refs: RowRefs, dictionaries: Dictionaries): Vector;
 }
 
-/** Missing integers: no year, code or rank is so low. */
-const NO_INTEGER = -2_147_483_648;
-
 /** Text by codes that refer to a list in which words repeat. */
-function textVector(texts: readonly (string | null)[], codes: ArrayLike<number>, rows: number): Vector {
-  const words: string[] = [];
-  const known = new Map<string | null, number>([[null, NO_WORD]]);
-  const wordOf = texts.map((text) => {
-    const code = known.get(text) ?? words.push(text ?? '') - 1;
-    known.set(text, code);
-    return code;
-  });
+function lookedUp(texts: readonly (string | null)[], codes: ArrayLike<number>, rows: number): Vector {
+  const { words, codes: wordOf } = textVector(texts);
   const made = new Int32Array(rows);
   for (let row = 0; row < rows; row += 1) made[row] = wordOf[codes[row] ?? NO_WORD] ?? NO_WORD;
   return { type: 'text', words, codes: made };
@@ -57,12 +56,12 @@ function textVector(texts: readonly (string | null)[], codes: ArrayLike<number>,
 
 const ofIndicator = (pick: (record: IndicatorRecord) => string | null): FieldColumn => ({
   type: 'text',
-  vector: ({ which, rows }, { records }) => textVector(records.map(pick), which, rows),
+  vector: ({ which, rows }, { records }) => lookedUp(records.map(pick), which, rows),
 });
 
 const ofCountry = (pick: (record: CountryRecord) => string | null): FieldColumn => ({
   type: 'text',
-  vector: ({ country, rows }, { countries }) => textVector(countries.map(pick), country, rows),
+  vector: ({ country, rows }, { countries }) => lookedUp(countries.map(pick), country, rows),
 });
 
 /** Calls `use` for each row, with the series and the position in its columns. */
@@ -151,8 +150,7 @@ const COLUMNS = {
     type: 'text',
     needsDetails: true,
     vector(refs) {
-      const texts = Array.from({ length: refs.rows }, (_, row) => detailAt(refs, row)?.status ?? null);
-      return textVector(texts, Uint32Array.from(texts.keys()), refs.rows);
+      return textVector(Array.from({ length: refs.rows }, (_, row) => detailAt(refs, row)?.status ?? null));
     },
   },
   projected: {
