@@ -34,6 +34,7 @@ import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
 import { BuildSteps } from './build-steps.ts';
+import { readServedHistory } from './departures.ts';
 import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
@@ -207,6 +208,7 @@ class Build {
   ): Promise<Prepared> {
     const { indicators, countries } = plan;
     const base = await showBase(this.#storage, directory);
+    const history = await readServedHistory(this.#storage, base?.id ?? null);
     const served = countries.map((country) => country.iso3);
     await prepareTables(duck, served, indicators);
     const linked = await this.#steps.run('materialise', () =>
@@ -214,9 +216,9 @@ class Build {
         this.#steps.progress('materialise', done, indicators.length, 'indicators'),
       ),
     );
-    const written: Written = { directory, plan, base, linked };
+    const written: Written = { directory, plan, base, history, linked };
     const { data, coverage, quality, additions } = await collectPublicData(written, {
-      ...{ duck, curated: this.#deps.curated, steps: this.#steps, storage: this.#storage },
+      ...{ duck, curated: this.#deps.curated, steps: this.#steps },
       ...{ lakeDir: this.#deps.settings.LAKE_DIR, log: this.#deps.log, startedAt: this.#startedAt },
     });
     const proofs = await this.#prove(duck, written);
@@ -224,7 +226,7 @@ class Build {
     await this.#steps.run('records', async () => {
       const vanished = await vanishedIndicators(
         plan,
-        { storage: this.#storage, base },
+        { storage: this.#storage, base, departures: history.departures },
         this.#deps.curated,
         overrides,
       );

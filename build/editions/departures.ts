@@ -9,32 +9,31 @@ export interface Departure {
   indicators: string[];
 }
 
-const departures = editionChanges.pick({ withdrawn: true, renamed: true });
+/** What was served up to an edition. Rolled-back editions do not count. */
+export interface ServedHistory {
+  /** Newest first. */
+  departures: readonly Departure[];
+  /** The date (UTC) of the oldest edition; null where nothing is served. */
+  firstDate: string | null;
+}
 
-/** Those up to a served edition, newest first. Rolled-back editions do not count. */
-export async function departuresUpTo(storage: SnapshotStorage, served: string): Promise<Departure[]> {
-  const found: Departure[] = [];
-  for (const { base, changes, changed } of servedChain((await storage.log()).editions, served).toReversed()) {
+const departed = editionChanges.pick({ withdrawn: true, renamed: true });
+
+/** @param served the edition up to which is read; null where nothing is served. */
+export async function readServedHistory(
+  storage: SnapshotStorage,
+  served: string | null,
+): Promise<ServedHistory> {
+  if (served === null) return { departures: [], firstDate: null };
+  const chain = servedChain((await storage.log()).editions, served);
+  const departures: Departure[] = [];
+  for (const { base, changes, changed } of chain.toReversed()) {
     if (base === null || changes === null || !hasDepartures(changed)) continue;
-    const { withdrawn, renamed } = departures.parse(JSON.parse(await storage.readText(changes)));
-    found.push({ base, indicators: [...withdrawn, ...renamed.map(({ from }) => from)] });
+    const { withdrawn, renamed } = departed.parse(JSON.parse(await storage.readText(changes)));
+    departures.push({ base, indicators: [...withdrawn, ...renamed.map(({ from }) => from)] });
   }
-  return found;
+  return { departures, firstDate: chain[0]?.published_at.slice(0, 10) ?? null };
 }
 
 const hasDepartures = (changed: LogEntry['changed']): boolean =>
   Object.values(changed).some(({ withdrawn, renamed }) => withdrawn > 0 || renamed > 0);
-
-/** All ids that left the editions up to a served one, and the date (UTC) of the oldest. Null: nothing is served. */
-export async function servedHistory(
-  storage: SnapshotStorage,
-  served: string | null,
-): Promise<{ departed: ReadonlySet<string>; firstDate: string | null }> {
-  if (served === null) return { departed: new Set(), firstDate: null };
-  const [oldest] = servedChain((await storage.log()).editions, served);
-  const departures = await departuresUpTo(storage, served);
-  return {
-    departed: new Set(departures.flatMap(({ indicators }) => indicators)),
-    firstDate: oldest?.published_at.slice(0, 10) ?? null,
-  };
-}

@@ -4,12 +4,11 @@ import type { Curated } from '../../data/curated/curated.ts';
 import type { Additions } from '../../data/schema/additions.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import type { SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { BaseEdition } from './base-edition.ts';
 import type { BuildSteps } from './build-steps.ts';
-import { servedHistory } from './departures.ts';
+import type { ServedHistory } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 import type { PublicData } from './prerender.ts';
 import {
@@ -29,6 +28,8 @@ export interface Written {
   directory: string;
   plan: SnapshotPlan;
   base: BaseEdition | null;
+  /** What was served up to the base edition. */
+  history: ServedHistory;
   /** The series whose files were linked from the base edition. */
   linked: ReadonlySet<string>;
 }
@@ -38,7 +39,6 @@ export interface Collecting {
   duck: DuckSession;
   curated: Curated;
   steps: BuildSteps;
-  storage: SnapshotStorage;
   lakeDir: string;
   log: Logger;
   /** When the build started, in milliseconds. */
@@ -90,13 +90,14 @@ export async function collectPublicData(written: Written, collecting: Collecting
 }
 
 const judgeQuality = (
-  { base, ...written }: Written,
-  { duck, curated, steps, storage, lakeDir, log, startedAt }: Collecting,
+  { base, history: { departures, firstDate }, ...written }: Written,
+  { duck, curated, steps, lakeDir, log, startedAt }: Collecting,
   records: readonly IndicatorRecord[],
   concepts: readonly ConceptLink[],
 ): Promise<QualityReport> =>
   steps.run('quality', async () => {
-    const history = await servedHistory(storage, base?.id ?? null);
+    const departed = new Set(departures.flatMap(({ indicators }) => indicators));
+    const history = { departed, firstDate };
     const input = { ...written, previous: base, history, duck, curated, records, concepts, log, startedAt };
     const report = await reportQuality({ ...input, lakeDir });
     await dropCountrySeries(duck);

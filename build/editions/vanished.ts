@@ -13,16 +13,22 @@ import {
   vanishedIndicator,
 } from '../../data/schema/snapshot.ts';
 import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
-import { departuresUpTo } from './departures.ts';
+import type { ServedHistory } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
 /** What a snapshot publishes, and what must not be published. */
 type Planned = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };
 
+/** Where the terms of vanished indicators are read. */
+interface Past extends Pick<ServedHistory, 'departures'> {
+  storage: SnapshotStorage;
+  base: Published | null;
+}
+
 /** By provider; those without any are absent. */
 export async function vanishedIndicators(
   plan: Planned,
-  { storage, base }: { storage: SnapshotStorage; base: Published | null },
+  { storage, base, departures }: Past,
   curated: Curated,
   overrides: Overrides,
 ): Promise<Map<string, VanishedIndicator[]>> {
@@ -36,7 +42,7 @@ export async function vanishedIndicators(
   const isDisabled = (id: string): boolean =>
     overrides.get(id)?.enabled === false || withheld.has(id) || curated.withheld.has(id);
   const governed = await lastTerms(
-    { storage, base },
+    { storage, base, departures },
     (id) => publicProviders.has(providerOf(id)) && !known.has(id) && !isDisabled(id),
   );
   const narrowed = governed.flatMap((terms) => {
@@ -55,11 +61,11 @@ export async function vanishedIndicators(
  * disabled meanwhile, or that vanished before the first publication.
  */
 async function lastTerms(
-  { storage, base }: { storage: SnapshotStorage; base: Published },
+  { storage, base, departures }: Past & { base: Published },
   isWanted: (id: string) => boolean,
 ): Promise<VanishedIndicator[]> {
   const found = new Map((await termsOf(storage, base)).map((terms) => [terms.id, terms]));
-  for (const { base: earlier, indicators } of await departuresUpTo(storage, base.id)) {
+  for (const { base: earlier, indicators } of departures) {
     const gone = indicators.filter((id) => isWanted(id) && !found.has(id));
     if (gone.length === 0) continue;
     const terms = await termsOf(storage, await storage.open(earlier));

@@ -37,6 +37,7 @@ import {
   snapshotCounts,
   snapshotId,
 } from '../../data/schema/snapshot.ts';
+import { readServedHistory } from '../editions/departures.ts';
 import { storeChanges } from '../editions/edition-changes.ts';
 import { FileWriter } from '../editions/file-writer.ts';
 import { type KeptData, renderKept } from '../editions/kept-files.ts';
@@ -262,11 +263,12 @@ class Migration {
   }
 
   /** Terms of the indicators that earlier editions have, under today's decisions. */
-  #vanished(ids: string[], base: Published | null): Promise<KeptData['vanished']> {
+  async #vanished(ids: string[], base: Published | null): Promise<KeptData['vanished']> {
     const { providers, withheld } = this.#plan;
     const { curated, overrides } = this.#deps;
     const plan = { indicators: ids.map((id) => ({ id })), withheld, providers };
-    return vanishedIndicators(plan, { storage: this.#storage, base }, curated, overrides);
+    const { departures } = await readServedHistory(this.#storage, base?.id ?? null);
+    return vanishedIndicators(plan, { storage: this.#storage, base, departures }, curated, overrides);
   }
 }
 
