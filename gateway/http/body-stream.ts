@@ -22,10 +22,12 @@ const COLLECTED_CELLS = 262_144;
 /** About what a cell takes as text. */
 const CELL_BYTES = 12;
 /** Each holds a few pieces of its body and a compressor. */
-const STREAMS_MAX = 32;
+export const STREAMS_MAX = 32;
 const HELD_BYTES = 2 * 1024 * 1024;
 
 const open = new Set<ServerResponse>();
+/** Bodies whose first rows are awaited. */
+let opening = 0;
 
 const cellsOf = ({ rows, columns }: Table): number => rows * columns.length;
 
@@ -33,15 +35,24 @@ export const isLong = (table: Table): boolean => cellsOf(table) > COLLECTED_CELL
 
 /** Waits for the head of the body and its first rows: what fails before is an ordinary error. @throws {QueueFull} */
 export async function openStream(table: Table, encoded: AsyncIterable<Buffer>): Promise<BodyStream> {
-  if (open.size >= STREAMS_MAX) throw new QueueFull(`${STREAMS_MAX} long answers are being written`);
+  if (open.size + opening >= STREAMS_MAX)
+    throw new QueueFull(`${STREAMS_MAX} long answers are being written`);
   const iterator = encoded[Symbol.asyncIterator]();
-  const first = [await iterator.next(), await iterator.next()];
+  opening += 1;
+  const first = await firstTwo(iterator).finally(() => {
+    opening -= 1;
+  });
   async function* pieces(): AsyncGenerator<Buffer> {
     for (const { done, value } of first) if (!done) yield value;
     yield* { [Symbol.asyncIterator]: () => iterator };
   }
   return { pieces: pieces(), bytes: cellsOf(table) * CELL_BYTES };
 }
+
+const firstTwo = async (iterator: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>[]> => [
+  await iterator.next(),
+  await iterator.next(),
+];
 
 /** @param onFault is told when the body could not be produced, not when the client went away. */
 export async function sendStream(
