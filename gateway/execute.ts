@@ -21,14 +21,12 @@ import {
   type Debit,
   type Metering,
   MeteringUnavailable,
-  type RateWindow,
-  type RateWindows,
   type Verdict,
 } from './metering/metering.ts';
 import { type Caller, type Content, isPriced, type Operation, type Plan } from './operations/operation.ts';
 import type { ParameterReading } from './operations/parameter-reader.ts';
-import { toDetail, type ValidationDetail } from './operations/validation.ts';
 import { planCall, type Unplanned } from './plan-call.ts';
+import { type Admitted, anonymous, quotaOf, type Result, type ResultContext, refusal } from './result.ts';
 import type { Edition } from './snapshot/edition.ts';
 import { SnapshotUnreadable } from './snapshot/objects.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
@@ -67,34 +65,6 @@ export interface RepeatableAs {
   /** Differs between calls that ask for different things. */
   fingerprint: string;
 }
-
-/** Quota and balance after a call with a valid key. */
-export interface QuotaStatus {
-  balance: number;
-  charged: number;
-  /** The nearer to running out. */
-  window: RateWindow;
-  windows: RateWindows;
-  /** The call repeated an earlier one, and is free for that reason. */
-  isRepeat: boolean;
-}
-
-interface ResultContext {
-  /** The key that was presented, once it was recognised; for logs. */
-  key_id: string | null;
-  /** Null for anonymous calls, and where the key was refused. */
-  quota: QuotaStatus | null;
-  /** The edition that answers; null while none is open. */
-  snapshot: Pick<Edition, 'id'> | null;
-}
-
-export type Result<Rendered> = ResultContext &
-  /** `onFault` takes back the charge of an answer that breaks while it is sent; it never rejects. */
-  (
-    | { kind: 'success'; rendered: Rendered; onFault?: (fault: unknown) => Promise<void> }
-    | { kind: 'error'; error: ApiError }
-    | { kind: 'invalid'; detail: ValidationDetail[] }
-  );
 
 export interface ExecuteDependencies {
   metering: Metering;
@@ -288,14 +258,6 @@ export class Executor {
 
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
-type Admitted = Verdict & { kind: 'admitted' };
-
-const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
-  key_id: null,
-  quota: null,
-  snapshot,
-});
-
 const NO_CHARGE = { price: 0, rows: 0 } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
@@ -361,33 +323,4 @@ function renderFree<Rendered>(
 function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
   if (planned.kind === 'error') return ERRORS[planned.error.code].status;
   return planned.kind === 'invalid' ? 422 : 200;
-}
-
-function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
-  const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
-  const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
-  const { balance, window, windows } = verdict;
-  return { balance, window, windows, charged, isRepeat };
-}
-
-function refusal<Rendered>(
-  verdict: Exclude<Verdict, Admitted>,
-  price: number,
-  { key_id }: ApiKey,
-  snapshot: Snapshot,
-): Result<Rendered> {
-  if (verdict.kind === 'invalid_key') {
-    return { kind: 'error', error: { code: 'invalid_key' }, key_id, quota: null, snapshot };
-  }
-  const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
-  if (verdict.kind === 'idempotency_conflict') {
-    const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
-    return { kind: 'invalid', detail, ...context };
-  }
-  const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
-  const error: ApiError =
-    verdict.kind === 'rate_limited'
-      ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
-      : { code: 'insufficient_credits', message };
-  return { kind: 'error', error, ...context };
 }

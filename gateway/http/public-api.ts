@@ -3,11 +3,12 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
-import { type Call, type Executor, type RepeatableAs, type Result, UNAVAILABLE } from '../execute.ts';
+import { type Call, type Executor, type RepeatableAs, UNAVAILABLE } from '../execute.ts';
 import { type Content, isPriced, type Operation } from '../operations/operation.ts';
 import { type ParameterReading, parameterReader } from '../operations/parameter-reader.ts';
 import { NO_PARAMETERS, type RawParameters } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import type { Result } from '../result.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { repeatableAs, withIdempotencyKey } from './idempotency-key.ts';

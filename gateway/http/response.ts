@@ -4,9 +4,9 @@
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
-import type { QuotaStatus, Result } from '../execute.ts';
 import type { RateWindows } from '../metering/metering.ts';
 import type { Content } from '../operations/operation.ts';
+import type { QuotaStatus, Result } from '../result.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';

@@ -1,11 +1,12 @@
 /** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Call, Executor, type Result } from '../../gateway/execute.ts';
+import { type Call, Executor } from '../../gateway/execute.ts';
 import type { Content, Operation } from '../../gateway/operations/operation.ts';
 import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
 import { parseQueryString } from '../../gateway/operations/parameters.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import type { Result } from '../../gateway/result.ts';
 import type { Snapshot } from '../../gateway/snapshot/snapshot.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import { NOON, Service, type TestKey } from './service.ts';

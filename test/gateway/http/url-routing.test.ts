@@ -4,13 +4,14 @@ import fc from 'fast-check';
 import Fastify from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Result, UNAVAILABLE } from '../../../gateway/execute.ts';
+import { UNAVAILABLE } from '../../../gateway/execute.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts';
 import { PublicApi } from '../../../gateway/http/public-api.ts';
 import { ResponseCache } from '../../../gateway/http/response-cache.ts';
 import { type MatchedUrl, UrlRouteCache } from '../../../gateway/http/url-routing.ts';
 import { parameterReader } from '../../../gateway/operations/parameter-reader.ts';
 import { topics } from '../../../gateway/operations/topics.ts';
+import type { Result } from '../../../gateway/result.ts';
 import { PUBLIC_ROUTES } from '../public-routes.ts';
 import { type Answer, codeOf, Service, type TestKey } from '../service.ts';
 

@@ -1,0 +1,71 @@
+/** How a call ends: what every adapter tells its caller. */
+import type { ApiError } from './errors.ts';
+import type { ApiKey, RateWindow, RateWindows, Verdict } from './metering/metering.ts';
+import { toDetail, type ValidationDetail } from './operations/validation.ts';
+import type { Edition } from './snapshot/edition.ts';
+
+/** Quota and balance after a call with a valid key. */
+export interface QuotaStatus {
+  balance: number;
+  charged: number;
+  /** The nearer to running out. */
+  window: RateWindow;
+  windows: RateWindows;
+  /** The call repeated an earlier one, and is free for that reason. */
+  isRepeat: boolean;
+}
+
+export interface ResultContext {
+  /** The key that was presented, once it was recognised; for logs. */
+  key_id: string | null;
+  /** Null for anonymous calls, and where the key was refused. */
+  quota: QuotaStatus | null;
+  /** The edition that answers; null while none is open. */
+  snapshot: Pick<Edition, 'id'> | null;
+}
+
+export type Result<Rendered> = ResultContext &
+  /** `onFault` takes back the charge of an answer that breaks while it is sent; it never rejects. */
+  (
+    | { kind: 'success'; rendered: Rendered; onFault?: (fault: unknown) => Promise<void> }
+    | { kind: 'error'; error: ApiError }
+    | { kind: 'invalid'; detail: ValidationDetail[] }
+  );
+
+export type Admitted = Verdict & { kind: 'admitted' };
+
+export const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
+  key_id: null,
+  quota: null,
+  snapshot,
+});
+
+export function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
+  const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
+  const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
+  const { balance, window, windows } = verdict;
+  return { balance, window, windows, charged, isRepeat };
+}
+
+/** The result of a call that metering did not admit. */
+export function refusal<Rendered>(
+  verdict: Exclude<Verdict, Admitted>,
+  price: number,
+  { key_id }: ApiKey,
+  snapshot: Pick<Edition, 'id'>,
+): Result<Rendered> {
+  if (verdict.kind === 'invalid_key') {
+    return { kind: 'error', error: { code: 'invalid_key' }, key_id, quota: null, snapshot };
+  }
+  const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
+  if (verdict.kind === 'idempotency_conflict') {
+    const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
+    return { kind: 'invalid', detail, ...context };
+  }
+  const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
+  const error: ApiError =
+    verdict.kind === 'rate_limited'
+      ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
+      : { code: 'insufficient_credits', message };
+  return { kind: 'error', error, ...context };
+}
