@@ -74,7 +74,10 @@ export class LogSigner {
     );
   }
 
-  /** Publishes a log: keys, what is withheld under the same key, log, then the memory of its head. @throws {CommandError} instead of a fork */
+  /**
+   * Publishes a log: keys, what is withheld under the same key, log, then the memory of its head.
+   * @throws {CommandError} instead of a fork
+   */
   readonly commit = async (editions: readonly LogEntry[]): Promise<void> => {
     await this.assertExtends(editions);
     const published = await this.#published();

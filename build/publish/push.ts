@@ -1,8 +1,9 @@
 /**
  * Copies published snapshots to an origin that gateways follow: a directory or a bucket.
  *
- * The order is that of a publication: objects that the target lacks, manifests, what is withheld, log, pointer. What is interrupted leaves
- * the target as it was but for objects and manifests that nothing names yet; a repeated push goes on from there.
+ * The order is that of a publication: objects that the target lacks, manifests, what is withheld, log, pointer. What is
+ * interrupted leaves the target as it was but for objects and manifests that nothing names yet; a repeated push goes on
+ * from there.
  */
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';

@@ -12,7 +12,10 @@ import { check, readTable } from './table.ts';
 const COLUMNS = ['id', 'name', 'members', 'rule', 'source', 'as_of'] as const;
 const RULE = /^(region|subregion|income_group): (.+)$/;
 
-/** In file order; none without the file. @param spine what members and rules must refer to; null leaves that to the build, which reads it first. */
+/**
+ * In file order; none without the file.
+ * @param spine what members and rules must refer to; null leaves that to the build, which reads it first.
+ */
 export function loadGroups(file: string, spine: Spine | null, problems: Problems): CountryGroup[] {
   if (!existsSync(file)) return [];
   const groups: CountryGroup[] = [];

@@ -2,8 +2,9 @@
  * Mirrors the origin into the local snapshot directory, so that the gateway serves what the origin published.
  *
  * A change of pointer, log or what is withheld is fetched in the order of a publication: log and withholding are proven
- * first, then come manifests, objects of the served edition, what is withheld, log and pointer. Each step is verified before the next and each file replaced by one
- * rename, so whatever fails leaves the served edition as it is. The next poll goes on with what is still missing.
+ * first, then come manifests, objects of the served edition, what is withheld, log and pointer. Each step is verified
+ * before the next and each file replaced by one rename, so whatever fails leaves the served edition as it is. The next
+ * poll goes on with what is still missing.
  */
 import { hash } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';

@@ -76,11 +76,11 @@ export class EditionStore implements Editions {
     return this.#chain[this.#published_ms.findLastIndex((published_ms) => published_ms <= query.moment_ms)];
   }
 
-  /** After its last day, an old id is unknown. */
   servedBody(file: string): Buffer | Promise<Buffer> {
     return this.#served.body(file);
   }
 
+  /** After its last day, an old id is unknown. */
   resolve(id: string): ResolvedId {
     const { aliases, generatedAt } = this.#served;
     const alias = aliases.of(id);
