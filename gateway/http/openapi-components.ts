@@ -120,7 +120,7 @@ export const HEADERS: Json = {
   'X-Credits-Charged': header('What this request cost; with a key only', integer, 0),
   'X-Credits-Remaining': header('The balance after it; with a key only', integer, 1000),
   'Retry-After': header('Seconds after which to try again', integer, 30),
-  'Content-Disposition': header('CSV only: a file name', string),
+  'Content-Disposition': header('A file name, where the answer is for keeping', string),
   Link: header(
     'The licence of a CSV file, when it has an address; for a former id, the same call by the id of today; ' +
       'of an indicator, its citations (`rel="describedby"`)',

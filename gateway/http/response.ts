@@ -14,7 +14,7 @@ import { type BodyStream, isLong, openStream, sendStream } from './body-stream.t
 import { chooseEncoding, compress } from './compression.ts';
 import { linkHeaders } from './link-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
-import { downloadHeaders, piecesOf } from './row-content.ts';
+import { disposition, downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -72,8 +72,9 @@ export function represent(
   const links = linkHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'document') {
-    const { json, mediaType: type = JSON_TYPE } = content;
-    return representBytes([json], { type, headers: links, isCompressible: true, edition: id }, preferences);
+    const { json, mediaType: type = JSON_TYPE, fileName } = content;
+    const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
+    return representBytes([json], { type, headers, isCompressible: true, edition: id }, preferences);
   }
   const { mediaType: type, isCompressible } = content.encoder;
   const headers = [...links, ...downloadHeaders(content)];

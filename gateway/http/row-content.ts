@@ -16,6 +16,11 @@ async function collect(stream: AsyncIterable<Buffer>): Promise<Buffer[]> {
   return pieces;
 }
 
+export const disposition = (fileName: string): string[] => [
+  'Content-Disposition',
+  `attachment; filename="${fileName}"`,
+];
+
 /** A download states its licences in headers, because its body may have no place for them. */
 export function downloadHeaders(content: RowContent): string[] {
   const { extension } = content.encoder;
@@ -24,7 +29,7 @@ export function downloadHeaders(content: RowContent): string[] {
     content.kind === 'table'
       ? content.table
       : { name: content.table.indicator.id, indicators: [content.table.indicator] };
-  const headers = ['Content-Disposition', `attachment; filename="${name}.${extension}"`];
+  const headers = disposition(`${name}.${extension}`);
   const credits = new Set(indicators.map(({ attribution }) => attribution));
   if (credits.size > 0) headers.push('X-Attribution', headerText([...credits].join('; ')));
   for (const url of new Set(indicators.map(({ licence_url }) => licence_url)))

@@ -39,8 +39,8 @@ export type Content = {
   describedBy?: readonly Description[];
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
-  /** A finished document, JSON unless `mediaType` says otherwise. */
-  | { kind: 'document'; json: Buffer; mediaType?: string }
+  /** A finished document, JSON unless `mediaType` says otherwise. With a `fileName` it is a download. */
+  | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string }
   /** The usual columns of one indicator, out of cached text. */
   | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
   | { kind: 'table'; table: Table; encoder: Encoder }
@@ -96,6 +96,15 @@ export interface PathParameter {
   schema?: { pattern: string } | { minLength: number };
 }
 
+/** A format that no encoder writes. */
+export interface OtherFormat {
+  /** The value of the `format` parameter. */
+  name: string;
+  mediaType: string;
+  /** For OpenAPI. */
+  documentation: string;
+}
+
 export interface Operation<Query = unknown> {
   /** OpenAPI operation id. */
   name: string;
@@ -118,7 +127,7 @@ export interface Operation<Query = unknown> {
   /** Encoders that `format` may name; none where the answer is always a JSON document. */
   formats?: readonly string[];
   /** What `format` may give besides JSON and the formats of encoders. */
-  otherFormats?: readonly { name: string; mediaType: string; documentation: string }[];
+  otherFormats?: readonly OtherFormat[];
   /** Errors beyond those that every operation of its kind has. */
   errors: readonly ErrorCode[];
   /** The edition that is asked for; absent where only the served one answers. */

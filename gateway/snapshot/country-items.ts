@@ -39,11 +39,17 @@ export function parseCountryItems(text: string): CountryItems {
   };
 }
 
+export interface SelectedItems {
+  topics: { slug: string; json: string[] }[];
+  /** Items in all topics. */
+  count: number;
+}
+
 /** The items that pass the filter, as JSON by topic; a topic without any is left out. */
 export function selectItems(
   country: CountryItems,
   { featured, topic }: { featured?: boolean | undefined; topic?: string | undefined },
-): { topics: { slug: string; json: string[] }[]; count: number } {
+): SelectedItems {
   const topics = country.topics
     .filter(({ slug }) => topic === undefined || slug === topic)
     .map(({ slug, items }) => ({

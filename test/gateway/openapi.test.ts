@@ -87,7 +87,7 @@ test('says whom to ask', () => {
 /** What the interface's tables list. */
 const PARAMETERS: Record<string, string[]> = {
   listCountries: ['region', 'income_group', 'format'],
-  getCountry: ['iso3', 'featured', 'topic', 'as_of'],
+  getCountry: ['iso3', 'featured', 'topic', 'as_of', 'format'],
   listIndicators: [
     ...['q', 'topic', 'provider', 'featured', 'projections', 'sort', 'dir', 'limit', 'offset'],
     ...['include', 'as_of', 'format'],

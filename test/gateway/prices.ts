@@ -41,6 +41,7 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
     country.map((code) => `/v1/countries/${code}?`),
     optional('topic', fc.constantFrom('health', 'none')),
     optional('featured', fc.boolean()),
+    optional('format', fc.constantFrom('json', 'csv', 'ndjson')),
     wrong,
   ),
   joined(

@@ -20,6 +20,7 @@ const LISTS = [
   '/v1/meta/freshness',
   '/v1/meta/coverage',
   '/v1/editions',
+  '/v1/changes',
   '/v1/countries?region=Nowhere',
 ];
 const inFormat = (path: string, format: string) =>
@@ -44,6 +45,7 @@ describe.each(LISTS)('%s', (path) => {
     const { data } = (await service.get(path)).json;
     const { text, headers } = await inFormat(path, 'ndjson');
     expect(headers['content-type']).toBe('application/x-ndjson');
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="almanac-[a-z]+\.ndjson"$/);
     const lines = text.split('\n').slice(0, -1);
     expect(lines.map((line) => JSON.parse(line))).toEqual(data);
   });
@@ -52,6 +54,7 @@ describe.each(LISTS)('%s', (path) => {
     const { data } = (await service.get(path)).json;
     const { text, headers } = await inFormat(path, 'csv');
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="almanac-[a-z]+\.csv"$/);
     const rows = parse(text, { columns: true, record_delimiter: '\r\n' });
     expect(rows).toHaveLength(data.length);
     // A nested record that is null has only empty cells.
