@@ -32,13 +32,17 @@ const NEEDS_QUOTES = /[",\r\n]/;
 export const csvField = (text: string): string =>
   NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-const syntaxOf = (columns: readonly Column[]): RowSyntax => ({
-  before: columns.map((_, at) => (at === 0 ? '' : ',')),
-  end: '\r\n',
-  separator: '',
-  text: csvField,
-  missing: '',
-});
+/** An empty field that is alone in its record is quoted, because readers skip empty lines. */
+function syntaxOf(columns: readonly Column[]): RowSyntax {
+  const empty = columns.length === 1 ? '""' : '';
+  return {
+    before: columns.map((_, at) => (at === 0 ? '' : ',')),
+    end: '\r\n',
+    separator: '',
+    text: (word) => (word === '' ? empty : csvField(word)),
+    missing: empty,
+  };
+}
 
 /** The header record and the rows. */
 export async function* csvRows(table: Pick<Table, 'columns' | 'batches'>): AsyncGenerator<Buffer> {

@@ -5,7 +5,7 @@ import { csv } from '../../../gateway/encoders/csv.ts';
 import type { Encoder } from '../../../gateway/encoders/encoder.ts';
 import { json } from '../../../gateway/encoders/json.ts';
 import { ndjson } from '../../../gateway/encoders/ndjson.ts';
-import { cellAt, type Table } from '../../../gateway/encoders/table.ts';
+import { cellAt, type Table, textVector } from '../../../gateway/encoders/table.ts';
 import { expectedRow, tableOf } from './tables.ts';
 
 /** In one batch, in several, longer than a piece, and without rows. */
@@ -59,4 +59,21 @@ describe.each(SHAPES)('%s', (_name, sizes) => {
         );
     expect(rows).toEqual(expectedRows(table));
   });
+});
+
+test('a CSV record of one empty field is no empty line', async () => {
+  const cells: (string | null)[] = ['a', null, '', 'b'];
+  const words = textVector(cells);
+  const table: Table = {
+    ...tableOf([]),
+    columns: [{ name: 'word', type: 'text' }],
+    rows: cells.length,
+    async *batches() {
+      yield { rows: cells.length, vectors: [words] };
+    },
+  };
+  const text = await textOf(csv, table);
+  expect(text).toBe('word\r\na\r\n""\r\n""\r\nb\r\n');
+  const records = parse(text, { record_delimiter: '\r\n', skip_empty_lines: true });
+  expect(records).toHaveLength(1 + cells.length);
 });
