@@ -18,6 +18,8 @@ import type { Metering } from './metering/metering.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
 import { installStylesheet } from './pages/shared/stylesheet.ts';
+import { installAssets } from './pages/site/assets.ts';
+import { renderErrorPage, SITE_PAGES } from './pages/site/site.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
 export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClosing' | 'listener'> {
@@ -40,6 +42,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
   const api = new PublicApi({
+    pages: SITE_PAGES,
+    errorPage: renderErrorPage,
     executor: new Executor({ metering, snapshots, now, log }),
     loadShedder,
     newRequestId: randomId,
@@ -58,11 +62,19 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const unwatch = loadShedder.watch();
   app.addHook('onClose', async () => unwatch());
   const templates = PREFIXES.flatMap((prefix) => OPERATIONS.map(({ path }) => prefix + path));
-  installErrorHandlers(app, [...templates, ...OPENAPI_PATHS, '/healthz', '/readyz'], log);
+  const paths = [
+    ...templates,
+    ...SITE_PAGES.map(({ path }) => path),
+    ...OPENAPI_PATHS,
+    '/healthz',
+    '/readyz',
+  ];
+  installErrorHandlers(app, { templates: paths, errorPage: renderErrorPage, log });
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
   installDocs(app, { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log });
   installStylesheet(app);
+  installAssets(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
   api.install(app);

@@ -122,7 +122,9 @@ export class Executor {
     if (call.operation.needsKey) {
       return { kind: 'error', error: { code: 'unauthorized' }, ...anonymous(snapshot) };
     }
-    const verdict = this.#dependencies.metering.admitAddress(call.address());
+    const { metering } = this.#dependencies;
+    const isPage = call.operation.tag === 'Page';
+    const verdict = isPage ? metering.admitVisitor(call.address()) : metering.admitAddress(call.address());
     return verdict instanceof Promise
       ? verdict.then((decided) => answerAnonymous(decided, call, snapshot))
       : answerAnonymous(verdict, call, snapshot);

@@ -119,6 +119,8 @@ const schema = z.object({
     .describe('Comma-separated addresses or CIDR ranges of trusted proxies (X-Forwarded-For)'),
   ANONYMOUS_PER_MINUTE: count.default(30).describe('Requests per minute, per address or unverified account'),
   ANONYMOUS_PER_DAY: count.default(1000).describe('Requests per day, per address or unverified account'),
+  PAGES_PER_MINUTE: count.default(120).describe('Pages and pictures of the site per minute and address'),
+  PAGES_PER_DAY: count.default(5000).describe('Pages and pictures of the site per day and address'),
   FREE_PER_MINUTE: count.default(120).describe('Requests per minute, verified account'),
   FREE_PER_DAY: count.default(10_000).describe('Requests per day, verified account'),
   PAID_PER_MINUTE: count.default(600).describe('Requests per minute, after the first paid order'),

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ERRORS, type ErrorCode } from '../errors.ts';
+import { type ErrorPage, sendErrorPage } from './error-page.ts';
 import { errorBody, type ResponseContext, sendError, sendPreflight } from './response.ts';
 
 const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
@@ -38,14 +39,34 @@ function pathMatcher(templates: readonly string[]): (url: string) => boolean {
   return (url) => matcher.test(url.split('?', 1)[0] ?? '');
 }
 
-/** @param templates paths that answer GET: another method on them is 405, not 404, but for a preflight. */
-export function installErrorHandlers(app: FastifyInstance, templates: readonly string[], log: Logger): void {
+interface HandlerOptions {
+  /** Paths that answer GET: another method on them is 405, not 404, but for a preflight. */
+  templates: readonly string[];
+  /** For browsers at an unknown path outside the API; without it they get JSON, too. */
+  errorPage?: ErrorPage;
+  log: Logger;
+}
+
+const isApi = (url: string): boolean => /^\/(?:data\/api|v1)(?:\/|$)/.test(url);
+const wantsHtml = ({ headers, url }: FastifyRequest): boolean =>
+  /\btext\/html\b/.test(headers.accept ?? '') && !isApi(url);
+
+export function installErrorHandlers(
+  app: FastifyInstance,
+  { templates, errorPage, log }: HandlerOptions,
+): void {
   const hasGet = pathMatcher(templates);
   const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
     const wrongMethod = request.method !== 'GET' && hasGet(request.url);
     if (wrongMethod && isPreflight(request)) {
       hijack(reply);
       sendPreflight(contextOf(request, reply));
+      return;
+    }
+    if (errorPage && !wrongMethod && wantsHtml(request)) {
+      hijack(reply);
+      const error = { code: 'not_found', status: 404, message: 'There is no page at this address.' } as const;
+      sendErrorPage(error, { raw: reply.raw, requestId: request.id }, errorPage);
       return;
     }
     refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');

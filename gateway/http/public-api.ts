@@ -1,4 +1,4 @@
-/** The HTTP adapter: serves every operation under both prefixes. */
+/** The HTTP adapter: serves every operation under both prefixes, and the pages of the site at the root. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -11,6 +11,7 @@ import { OPERATIONS } from '../operations/registry.ts';
 import type { Result } from '../result.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { type ErrorPage, errorOf, sendErrorPage } from './error-page.ts';
 import { repeatableAs, withIdempotencyKey } from './idempotency-key.ts';
 import type { LoadShedder } from './load-shedding.ts';
 import { prefersStrict, strictnessHeaders } from './preferences.ts';
@@ -34,6 +35,9 @@ export interface PublicApiDependencies {
   addressOf: (request: IncomingMessage) => string;
   /** Where callers reach the service, where it is known. */
   publicUrl?: string | undefined;
+  /** Pages and pictures, at their paths. */
+  pages?: readonly Operation[];
+  errorPage?: ErrorPage;
   log: Logger;
   /** Observes every answer; null when both log and metrics are off. */
   observe: Observer | null;
@@ -54,13 +58,17 @@ export class PublicApi {
     this.#responseBytes = dependencies.caches?.responseBytes;
   }
 
-  /** Registers all operations with the framework's router. */
+  /** Registers all operations and pages with the framework's router. */
   install(app: FastifyInstance): void {
     for (const operation of OPERATIONS) {
       const name = NAMED_PREFIX + operation.path;
       const readQuery = parameterReader(operation.query, isPriced(operation));
       const route: Route = { operation, name, readQuery };
       for (const prefix of PREFIXES) this.#install(app, prefix + routerPattern(operation), route);
+    }
+    for (const page of this.#dependencies.pages ?? []) {
+      const readQuery = parameterReader(page.query, false);
+      this.#install(app, routerPattern(page), { operation: page, name: page.path, readQuery });
     }
   }
 
@@ -162,7 +170,12 @@ export class PublicApi {
       facts.keyId = result.key_id;
       facts.creditsCharged = result.quota?.charged ?? 0;
     }
+    const { errorPage } = this.#dependencies;
     try {
+      if (operation.tag === 'Page' && errorPage && result.kind !== 'success') {
+        sendErrorPage(errorOf(result), { raw: response, requestId }, errorPage);
+        return;
+      }
       const namesSnapshot = operation.tag !== 'Account';
       sendResult(result, { raw: response, requestId, namesSnapshot, headers: call.headersOf(result) });
     } catch (error) {
@@ -298,6 +311,7 @@ class HttpCall implements Call<Representation>, Preferences {
     const made = represent(content, this, snapshot, edition);
     if (!this.operation.isCacheable || !this.matched.isRepeated) return made;
     const store = (representation: Representation): Representation => {
+      if (representation.status === 404) return representation;
       const isResident = content.kind === 'file' && snapshot.routes.isResident(content.path);
       this.api.responsesOf(snapshot)?.set(this.url, this, representation, isResident);
       return representation;

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import type { RateWindows } from '../metering/metering.ts';
-import type { Content } from '../operations/operation.ts';
+import type { Content, PageFacts } from '../operations/operation.ts';
 import type { QuotaStatus, Result } from '../result.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
@@ -13,11 +13,14 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type BodyStream, isLong, openStream, sendStream } from './body-stream.ts';
 import { chooseEncoding, compress } from './compression.ts';
 import { linkHeaders } from './link-headers.ts';
+import { pageHeaders } from './page-headers.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
 import { disposition, downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+/** Compressed as it is. */
+const PNG = 'image/png';
 
 type WholeBody = string | readonly Buffer[];
 
@@ -26,7 +29,7 @@ const isStream = (body: Representation['body']): body is BodyStream =>
 
 /** A body ready to be sent, to any number of callers. */
 export interface Representation {
-  status: 200 | 304;
+  status: 200 | 304 | 404;
   type: string;
   /** Alternating names and values, in addition to those on every answer. */
   headers: readonly string[];
@@ -72,9 +75,11 @@ export function represent(
   const links = linkHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'document') {
-    const { json, mediaType: type = JSON_TYPE, fileName } = content;
+    const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
+    const isCompressible = type !== PNG;
+    if (page) return representPage(json, page, { type, isCompressible, edition: id }, preferences);
     const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
-    return representBytes([json], { type, headers, isCompressible: true, edition: id }, preferences);
+    return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);
   }
   const { mediaType: type, isCompressible } = content.encoder;
   const headers = [...links, ...downloadHeaders(content)];
@@ -84,6 +89,18 @@ export function represent(
     return opened.then((stream) => representStream(stream, about, preferences));
   }
   return piecesOf(content).then((made) => representBytes(made, about, preferences));
+}
+
+async function representPage(
+  bytes: Buffer,
+  { status, isEmbeddable }: PageFacts,
+  form: Omit<FormOfRows, 'headers'>,
+  preferences: Preferences,
+): Promise<Representation> {
+  const isTagged = status === 200;
+  const headers = pageHeaders(isEmbeddable);
+  const made = await representBytes([bytes], { ...form, headers }, { ...preferences, isTagged });
+  return isTagged ? made : { ...made, status };
 }
 
 function representStream(

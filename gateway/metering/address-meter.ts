@@ -48,6 +48,8 @@ interface Dependencies {
   per_minute: number;
   per_day: number;
   timeout_ms: number;
+  /** Set apart from the requests that other meters count. */
+  prefix?: string;
 }
 
 export class AddressMeter {
@@ -118,9 +120,10 @@ export class AddressMeter {
 
   /** Leases in one round trip: this request and, at large limits, more. */
   async #leaseFor(caller: Caller, allowance: Allowance, now_ms: number): Promise<AnonymousVerdict> {
-    const { runner, per_minute, per_day, timeout_ms } = this.#dependencies;
-    const minute = redisKeys.addressMinute(caller.unit, minuteOf(now_ms));
-    const day = redisKeys.addressDay(caller.unit, dayOf(now_ms));
+    const { runner, per_minute, per_day, timeout_ms, prefix = '' } = this.#dependencies;
+    const counted = prefix + caller.unit;
+    const minute = redisKeys.addressMinute(counted, minuteOf(now_ms));
+    const day = redisKeys.addressDay(counted, dayOf(now_ms));
     const command = runner.run(ADDRESS, [minute, day, per_minute, per_day, this.#lease]).catch(() => null);
     const reply = await withTimeout(command, timeout_ms);
     if (!Array.isArray(reply)) {

@@ -150,6 +150,8 @@ export interface Metering {
   refund(debit: Debit): Promise<void>;
   /** Counts an anonymous request of an address (IPv6: of its /64). Admits it uncounted when Redis is unavailable. */
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
+  /** The same for a page of the site, in windows of their own. */
+  admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
   /** Anonymous requests that this process has admitted uncounted. */
   readonly uncounted: number;
   /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */

@@ -46,6 +46,8 @@ export type TierLimits = Pick<
   Settings,
   | 'ANONYMOUS_PER_MINUTE'
   | 'ANONYMOUS_PER_DAY'
+  | 'PAGES_PER_MINUTE'
+  | 'PAGES_PER_DAY'
   | 'FREE_PER_MINUTE'
   | 'FREE_PER_DAY'
   | 'PAID_PER_MINUTE'
@@ -100,6 +102,7 @@ export class RedisMetering implements Metering {
   readonly #standings = new KeyStandings();
   #probe: Promise<string | null> | null = null;
   readonly #addresses: AddressMeter;
+  readonly #visitors: AddressMeter;
   readonly #reversals: DebitReversals;
   readonly #totals: UsageTotals;
   /** Per minute and per day of the tiers anonymous, free and paid, in the order of `admit.lua`. */
@@ -117,13 +120,18 @@ export class RedisMetering implements Metering {
     this.#debitId = debitId;
     this.#runner = new ScriptRunner(redis);
     this.#resolver = new KeyResolver(redis);
+    const counted = { redis, runner: this.#runner, now, timeout_ms };
+    const { ANONYMOUS_PER_MINUTE, ANONYMOUS_PER_DAY, PAGES_PER_MINUTE, PAGES_PER_DAY } = settings;
     this.#addresses = new AddressMeter({
-      redis,
-      runner: this.#runner,
-      now,
-      per_minute: settings.ANONYMOUS_PER_MINUTE,
-      per_day: settings.ANONYMOUS_PER_DAY,
-      timeout_ms,
+      ...counted,
+      per_minute: ANONYMOUS_PER_MINUTE,
+      per_day: ANONYMOUS_PER_DAY,
+    });
+    this.#visitors = new AddressMeter({
+      ...counted,
+      prefix: 'pages ',
+      per_minute: PAGES_PER_MINUTE,
+      per_day: PAGES_PER_DAY,
     });
     this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new UsageTotals(redis);
@@ -198,13 +206,17 @@ export class RedisMetering implements Metering {
   }
 
   get uncounted(): number {
-    return this.#addresses.uncounted;
+    return this.#addresses.uncounted + this.#visitors.uncounted;
   }
 
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     const now_ms = this.#now();
     this.#totals.count(ANONYMOUS, now_ms, FREE_CALL);
     return this.#addresses.admit(address, now_ms);
+  }
+
+  admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    return this.#visitors.admit(address, this.#now());
   }
 
   async usage(accountId: string, days: number): Promise<UsageReport> {

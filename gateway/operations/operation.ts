@@ -32,6 +32,14 @@ export interface Description {
   mediaType: string;
 }
 
+/** Of a page or a picture of the site. */
+export interface PageFacts {
+  /** 404 for a page about nothing. */
+  status: 200 | 404;
+  /** May be shown in frames of other sites. */
+  isEmbeddable: boolean;
+}
+
 /** The result of an operation before it is encoded for a transport. */
 export type Content = {
   /** The indicator was asked for by a former id. */
@@ -40,7 +48,7 @@ export type Content = {
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
   /** A finished document, JSON unless `mediaType` says otherwise. With a `fileName` it is a download. */
-  | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string }
+  | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string; page?: PageFacts }
   /** The usual columns of one indicator, out of cached text. */
   | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
   | { kind: 'table'; table: Table; encoder: Encoder }
@@ -110,7 +118,8 @@ export interface Operation<Query = unknown> {
   name: string;
   /** Resource path without the version prefix: `/rankings/{indicator}`. Usage and ledger name the operation by it. */
   path: string;
-  tag: 'Catalogue' | 'Data' | 'Account';
+  /** `Page` for what people look at: rate windows, security headers and errors are those of pages. */
+  tag: 'Catalogue' | 'Data' | 'Account' | 'Page';
   summary: string;
   description: string;
   needsKey: boolean;

@@ -30,7 +30,7 @@ export interface OpenSnapshot {
 
 /** Rate limits that no round reaches. */
 const UNLIMITED: Environment = Object.fromEntries(
-  ['ANONYMOUS', 'FREE', 'PAID'].flatMap((tier) => [
+  ['ANONYMOUS', 'PAGES', 'FREE', 'PAID'].flatMap((tier) => [
     [`${tier}_PER_MINUTE`, '1000000000'],
     [`${tier}_PER_DAY`, '1000000000'],
   ]),

@@ -235,9 +235,4 @@ describe('/docs', () => {
     for (const { path, needsKey } of OPERATIONS)
       expect(paths[`/v1${path}`]?.get?.security).toEqual(needsKey ? [{ bearer: [] }] : []);
   });
-
-  test('/ leads there', async () => {
-    const answer = await service.get('/');
-    expect([answer.status, answer.headers.location]).toEqual([302, '/docs']);
-  });
 });

@@ -73,6 +73,8 @@ export interface AccountOptions extends NewKeyOptions {
 const WIDE = {
   ANONYMOUS_PER_MINUTE: '100000',
   ANONYMOUS_PER_DAY: '1000000',
+  PAGES_PER_MINUTE: '100000',
+  PAGES_PER_DAY: '1000000',
   FREE_PER_MINUTE: '100000',
   FREE_PER_DAY: '1000000',
 };

@@ -75,7 +75,6 @@ export function installDocs(app: FastifyInstance, dependencies: DocsDependencies
     reply.type('application/json; charset=utf-8').send((await documents()).page),
   );
   const page = readFileSync(own('page.html'));
-  app.get('/', (_request, reply) => reply.redirect(DOCS));
   app.get(DOCS, (_request, reply) =>
     reply.header('Content-Security-Policy', CONTENT_POLICY).type('text/html; charset=utf-8').send(page),
   );

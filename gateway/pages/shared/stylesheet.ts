@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 
-const bytes = Buffer.concat(
+/** Of all pages. */
+export const STYLES = Buffer.concat(
   ['base.css', 'forms.css', 'components.css', 'tables.css', 'account.css'].map((name) =>
     readFileSync(new URL(`styles/${name}`, import.meta.url)),
   ),
 );
-const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 12);
+const digest = createHash('sha256').update(STYLES).digest('hex').slice(0, 12);
 
 export const STYLESHEET_PATH = `/pages-${digest}.css`;
 
@@ -17,6 +18,6 @@ export function installStylesheet(app: FastifyInstance): void {
     reply
       .header('Content-Type', 'text/css; charset=utf-8')
       .header('Cache-Control', 'public, max-age=31536000, immutable')
-      .send(bytes),
+      .send(STYLES),
   );
 }

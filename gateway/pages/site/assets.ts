@@ -1,0 +1,57 @@
+/** Static files of the site. A path holds a digest of its content, so that browsers may keep it for ever. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { STYLES } from '../shared/stylesheet.ts';
+
+interface StaticFile {
+  path: string;
+  type: string;
+  plain: Buffer;
+  br: Buffer;
+  gzip: Buffer;
+}
+
+const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
+
+function staticFile(name: string, extension: string, type: string, plain: Buffer): StaticFile {
+  const digest = createHash('sha256').update(plain).digest('hex').slice(0, 12);
+  const path = `/assets/${name}-${digest}.${extension}`;
+  return { path, type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) };
+}
+
+const CSS = 'text/css; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const SVG = 'image/svg+xml';
+
+const FILES = {
+  stylesheet: staticFile(
+    'site',
+    'css',
+    CSS,
+    Buffer.concat([STYLES, read('styles/site.css'), read('styles/charts.css')]),
+  ),
+  script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
+  icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
+};
+
+/** Paths for templates. */
+export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
+  stylesheet: FILES.stylesheet.path,
+  script: FILES.script.path,
+  icon: FILES.icon.path,
+};
+
+export function installAssets(app: FastifyInstance): void {
+  for (const { path, type, plain, br, gzip } of Object.values(FILES)) {
+    app.get(path, ({ headers }, reply) => {
+      const accepted = headers['accept-encoding'] ?? '';
+      reply.headers({ 'Cache-Control': 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' });
+      reply.type(type);
+      if (/\bbr\b/.test(accepted)) return reply.header('Content-Encoding', 'br').send(br);
+      if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(gzip);
+      return reply.send(plain);
+    });
+  }
+}

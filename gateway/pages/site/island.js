@@ -1,0 +1,1 @@
+/** The one script of the site. Pages are complete without it. */

@@ -1,0 +1,104 @@
+/** Figures of one indicator for pages: all countries in one year, or the history of some. They are those of the API. */
+import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
+import type { Edition } from '../../snapshot/edition.ts';
+import { type ColumnArrays, NO_DELTA, NO_RANK } from '../../snapshot/indicator-columns.ts';
+
+export interface Figure {
+  value: number;
+  ciLo: number | null;
+  ciHi: number | null;
+  /** Null for indicators that are not ranked, and for projections. */
+  rank: number | null;
+  /** Rank last year minus rank this year: positive is up. */
+  rankDelta: number | null;
+  projected: boolean;
+}
+
+export interface CountryFigure extends Figure {
+  country: CountryRecord;
+}
+
+/** Every country that has a figure of one year. */
+export interface YearFigures {
+  year: number;
+  /** By rank, then by name; without ranks by value, largest first. */
+  figures: readonly CountryFigure[];
+  /** Countries without one, by name. */
+  missing: readonly CountryRecord[];
+}
+
+/** The year that `latest` means in the API; null for a series without any. */
+export const latestYear = ({ coverage }: IndicatorRecord): number | null =>
+  coverage?.latest_year ?? coverage?.yr_max ?? null;
+
+/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function yearFigures(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  year: number,
+): Promise<YearFigures> {
+  const held = await edition.observations.year(id, year);
+  const figures: CountryFigure[] = [];
+  const missing: CountryRecord[] = [];
+  for (const { record: country } of edition.countries) {
+    const figure = figureAt(held.columns, held.rowOf(country.iso3, year));
+    if (figure === null) missing.push(country);
+    else figures.push({ country, ...figure });
+  }
+  return { year, figures: figures.sort(byRank), missing };
+}
+
+/** The sort is stable, and countries come by name. */
+const byRank = (a: CountryFigure, b: CountryFigure): number =>
+  a.rank === null && b.rank === null ? b.value - a.value : (a.rank ?? Infinity) - (b.rank ?? Infinity);
+
+export interface Point extends Figure {
+  year: number;
+}
+
+/** The figures of one country, oldest first; years without one are left out. */
+export interface History {
+  country: CountryRecord;
+  points: readonly Point[];
+}
+
+/** Of countries that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function histories(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<History[]> {
+  const codes = countries.map(({ iso3 }) => iso3).sort();
+  const held = await edition.observations.columns(id, { countries: codes });
+  return countries.map((country) => {
+    const points: Point[] = [];
+    for (const { start, end } of held.select({ countries: [country.iso3] })) {
+      for (let row = start; row < end; row++) {
+        const figure = figureAt(held.columns, row);
+        if (figure !== null) points.push({ year: held.columns.year[row] as number, ...figure });
+      }
+    }
+    return { country, points };
+  });
+}
+
+/** Null where there is no value. */
+function figureAt(columns: ColumnArrays, row: number): Figure | null {
+  const value = numberAt(columns.value, row);
+  if (value === null) return null;
+  const rank = columns.rank[row] ?? NO_RANK;
+  const delta = columns.rankDelta[row] ?? NO_DELTA;
+  return {
+    value,
+    ciLo: numberAt(columns.ciLo, row),
+    ciHi: numberAt(columns.ciHi, row),
+    rank: rank === NO_RANK ? null : rank,
+    rankDelta: delta === NO_DELTA ? null : delta,
+    projected: columns.projected[row] === 1,
+  };
+}
+
+function numberAt(column: Float64Array | null, row: number): number | null {
+  const value = column?.[row];
+  return value === undefined || Number.isNaN(value) ? null : value;
+}

@@ -1,0 +1,30 @@
+/**
+ * The public face of the service: pages and pictures of the served edition, rendered at the first request and then
+ * served from the response cache, complete without a script. They show what the API holds and offer no way around it:
+ * figures are those of one edition and year, histories are pictures.
+ */
+import type { Operation } from '../../operations/operation.ts';
+import { home } from './pages/home.ts';
+import { renderPlain } from './templates.ts';
+
+export const SITE_PAGES: readonly Operation[] = [home];
+
+interface Problem {
+  status: number;
+  message: string;
+  requestId: string;
+}
+
+const TITLES: Partial<Record<number, string>> = {
+  404: 'Page not found',
+  422: 'This address cannot be read',
+  429: 'Too many requests',
+  503: 'Temporarily unavailable',
+};
+
+/** A whole page, which depends on no edition. */
+export const renderErrorPage = ({ status, message, requestId }: Problem): string =>
+  renderPlain('error-page.njk', {
+    title: TITLES[status] ?? 'Something went wrong',
+    problem: { status, message, requestId },
+  });

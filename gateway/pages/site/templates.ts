@@ -1,0 +1,42 @@
+/** Templates of the site. They are compiled once a process. */
+import nunjucks from 'nunjucks';
+import { TEMPLATE_FILTERS } from '../shared/template-filters.ts';
+import { ASSET_PATHS } from './assets.ts';
+import { dateText, figureElement, yearsText } from './figures.ts';
+
+/** The main navigation marks the section of a page. */
+export type Section = 'indicators' | 'countries' | 'compare' | 'topics' | 'pricing' | 'docs' | 'none';
+
+/** What the frame around a page needs. */
+export interface LayoutData {
+  title: string;
+  description: string;
+  section: Section;
+  /** Absolute where the address of the service is known. */
+  picture: string;
+  canonical: string | null;
+  /** JSON for a script element: no `<` ends it early. */
+  structured: string | null;
+  editionId: string;
+  publishedAt: string;
+}
+
+const FOLDERS = [`${import.meta.dirname}/views`, `${import.meta.dirname}/../shared/views`];
+
+const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader(FOLDERS), {
+  autoescape: true,
+  throwOnUndefined: true,
+  trimBlocks: true,
+  lstripBlocks: true,
+});
+const FILTERS = { ...TEMPLATE_FILTERS, dateText, figureElement, yearsText };
+for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
+environment.addGlobal('assets', ASSET_PATHS);
+
+/** @param data must not repeat names of the layout */
+export function renderTemplate(template: string, layout: LayoutData, data: object): string {
+  return environment.render(template, { ...data, page: layout });
+}
+
+/** A template without a frame, or one whose frame needs no edition. */
+export const renderPlain = (template: string, data: object): string => environment.render(template, data);
