@@ -65,6 +65,10 @@ function vectorOf({ name, type }: Column, records: readonly JsonRecord[]): Vecto
   return { type, values, nullAs: NO_INTEGER };
 }
 
+/** A record as a row of these columns. */
+export const recordCells = (columns: readonly Column[], record: object): Record<string, Cell> =>
+  Object.fromEntries(columns.map(({ name }) => [name, toCell(name.split('.').reduce(member, record))]));
+
 const member = (value: unknown, field: string): unknown =>
   typeof value === 'object' && value !== null ? (value as JsonRecord)[field] : null;
 

@@ -122,14 +122,14 @@ export const HEADERS: Json = {
   'Retry-After': header('Seconds after which to try again', integer, 30),
   'Content-Disposition': header('A file name, where the answer is for keeping', string),
   Link: header(
-    'The licence of a CSV file, when it has an address; for a former id, the same call by the id of today; ' +
-      'of an indicator, its citations (`rel="describedby"`)',
+    'The licence of a file, when it has an address; for a former id, the same call by the id of today; ' +
+      'of an indicator, documents about it (`rel="describedby"`)',
     string,
   ),
   Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)', string),
   Sunset: header('For a former id: when it answers no more, if that is decided (RFC 8594)', string),
   'X-Attribution': header(
-    'CSV only: the credit line to publish, percent-encoded where it is not ASCII',
+    'Of a file: the credit line to publish, percent-encoded where it is not ASCII',
     string,
   ),
 };

@@ -74,9 +74,9 @@ function exampleCalls(
     getCountry: { iso3: country.iso3, topic: indicator.topic },
     listIndicators: { q: indicator.name, topic: indicator.topic, provider: indicator.provider.id },
     getIndicator: { indicator_id: indicator.id },
-    ...citationCalls('Indicator', { indicator_id: indicator.id }),
-    ...citationCalls('Provider', { provider_id: indicator.provider.id }),
-    ...citationCalls('Edition', { edition_id: edition }),
+    ...documentCalls('Indicator', { indicator_id: indicator.id }),
+    ...documentCalls('Provider', { provider_id: indicator.provider.id }),
+    ...documentCalls('Edition', { edition_id: edition }),
     getRanking: { indicator: indicator.id, year: to },
     getRevisions: { indicator: revised },
     getReceipt: { indicator: indicator.id, country: country.iso3, year: to },
@@ -88,10 +88,8 @@ function exampleCalls(
   };
 }
 
-const citationCalls = (subject: string, call: Call): Record<string, Call> => ({
-  [`get${subject}Bibtex`]: call,
-  [`get${subject}Csl`]: call,
-});
+const documentCalls = (subject: string, call: Call): Record<string, Call> =>
+  Object.fromEntries(['Bibtex', 'Csl', 'Datapackage'].map((form) => [`get${subject}${form}`, call]));
 
 async function answersOf(
   operation: Operation,

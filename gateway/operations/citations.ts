@@ -8,18 +8,9 @@ import {
   type CslItem,
   cslItem,
 } from '../encoders/citations.ts';
-import { type CitedQuery, SUBJECTS, type Subject } from './cited-subjects.ts';
-import { defineOperation, free, type Operation, type Planned, underAlias } from './operation.ts';
-
-interface CitationFormat {
-  file: string;
-  /** As names of operations contain it. */
-  name: string;
-  summary: string;
-  mediaType: string;
-  answer: z.ZodType;
-  write(citation: Citation): string;
-}
+import { citationOf, SUBJECTS } from './cited-subjects.ts';
+import type { Operation } from './operation.ts';
+import { documentOf, type SubjectDocument } from './subject-documents.ts';
 
 const item: z.ZodType<CslItem> = z.object({
   id: z.string(),
@@ -35,11 +26,16 @@ const item: z.ZodType<CslItem> = z.object({
   URL: z.string().optional(),
 });
 
-const FORMATS: readonly CitationFormat[] = [
+type Form = Pick<SubjectDocument, 'file' | 'name' | 'mediaType' | 'answer'> & {
+  standard: string;
+  write(citation: Citation): string;
+};
+
+const FORMS: readonly Form[] = [
   {
     file: 'citation.bib',
     name: 'Bibtex',
-    summary: 'in BibTeX',
+    standard: 'BibTeX',
     mediaType: BIBTEX_TYPE,
     answer: z.string().describe('A BibTeX entry, UTF-8'),
     write: bibtex,
@@ -47,45 +43,26 @@ const FORMATS: readonly CitationFormat[] = [
   {
     file: 'citation.json',
     name: 'Csl',
-    summary: 'in CSL-JSON',
+    standard: 'CSL-JSON',
     mediaType: CSL_TYPE,
     answer: z.array(item),
     write: (citation) => JSON.stringify([cslItem(citation)]),
   },
 ];
 
-function citationOf(subject: Subject, format: CitationFormat): Operation {
-  const { resource, parameter, described, query, errors } = subject;
-  return defineOperation<CitedQuery>({
-    name: `get${subject.name}${format.name}`,
-    path: `/${resource}/{${parameter}}/${format.file}`,
-    tag: 'Catalogue',
-    summary: `Citation of ${subject.name === 'Provider' ? 'a' : 'an'} ${subject.name.toLowerCase()} ${format.summary}`,
+const documents = FORMS.map(
+  ({ standard, write, ...form }): SubjectDocument => ({
+    ...form,
+    summary: ['Citation of', `in ${standard}`],
     description:
       'Names the provider and who collected the figures, their credit line and licence, and the snapshot.',
-    needsKey: false,
-    priceText: 'free',
-    isCacheable: true,
-    pathParameters: { [parameter]: described },
-    query,
-    answer: format.answer,
-    mediaType: format.mediaType,
-    errors,
-    asOf: ({ as_of }) => as_of,
-    async plan(input): Promise<Planned> {
-      const asked = input.path[parameter] ?? '';
-      const { id, alias } =
-        resource === 'indicators' ? input.snapshot.editions.resolve(asked) : { id: asked, alias: null };
+    async write(subject, input, id) {
       const cited = await subject.cite(input, id);
-      if ('kind' in cited) return cited;
-      const { path, ...citation } = cited;
-      const url = input.publicUrl === undefined ? null : input.publicUrl.replace(/\/+$/, '') + path;
-      const json = Buffer.from(format.write({ ...citation, url }));
-      return underAlias(free({ kind: 'document', json, mediaType: format.mediaType }), alias);
+      return 'kind' in cited ? cited : write(citationOf(cited, input.publicUrl));
     },
-  });
-}
+  }),
+);
 
 export const citations: readonly Operation[] = SUBJECTS.flatMap((subject) =>
-  FORMATS.map((format) => citationOf(subject, format)),
+  documents.map((document) => documentOf(subject, document)),
 );

@@ -9,6 +9,7 @@ import { asOf } from './as-of.ts';
 import { indicatorNotFound } from './indicator.ts';
 import type { AsOf, Input, PathParameter, QuerySchema, Refused } from './operation.ts';
 import { refused } from './operation.ts';
+import { baseOf } from './public-address.ts';
 
 export interface CitedQuery {
   as_of?: AsOf | undefined;
@@ -17,6 +18,12 @@ export interface CitedQuery {
 /** A citation, where the address lacks the service's own. */
 export interface Cited extends Omit<Citation, 'url'> {
   path: string;
+}
+
+/** With the address, where the service knows its own. */
+export function citationOf({ path, ...citation }: Cited, publicUrl: string | undefined): Citation {
+  const base = baseOf(publicUrl);
+  return { ...citation, url: base === null ? null : base + path };
 }
 
 export interface Subject {

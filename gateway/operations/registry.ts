@@ -6,6 +6,7 @@ import { countries } from './countries.ts';
 import { country } from './country.ts';
 import { coverage } from './coverage.ts';
 import { data } from './data.ts';
+import { descriptions } from './descriptions.ts';
 import { editions } from './editions.ts';
 import { freshness } from './freshness.ts';
 import { groups } from './groups.ts';
@@ -40,4 +41,5 @@ export const OPERATIONS: readonly Operation[] = [
   usage,
   ping,
   ...citations,
+  ...descriptions,
 ];

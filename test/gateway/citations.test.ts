@@ -45,11 +45,12 @@ describe('an indicator', () => {
       expect(links.map(([, , type]) => type)).toEqual([
         'application/x-bibtex',
         'application/vnd.citationstyles.csl+json',
+        'application/vnd.datapackage+json',
       ]);
       for (const [, address = '', type = ''] of links) {
         const linked = await service.get(address);
         expect([linked.status, String(linked.headers['content-type']).split(';')[0]]).toEqual([200, type]);
-        expect(linked.text).toContain(`alpha.life_expectancy-${FIXTURE_ID}`);
+        expect(linked.text.toLowerCase()).toContain(`alpha.life_expectancy-${FIXTURE_ID.toLowerCase()}`);
       }
     },
   );

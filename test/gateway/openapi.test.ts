@@ -114,10 +114,13 @@ const PARAMETERS: Record<string, string[]> = {
   listEditions: ['format'],
   getIndicatorBibtex: ['indicator_id', 'as_of'],
   getIndicatorCsl: ['indicator_id', 'as_of'],
+  getIndicatorDatapackage: ['indicator_id', 'as_of'],
   getProviderBibtex: ['provider_id', 'as_of'],
   getProviderCsl: ['provider_id', 'as_of'],
+  getProviderDatapackage: ['provider_id', 'as_of'],
   getEditionBibtex: ['edition_id'],
   getEditionCsl: ['edition_id'],
+  getEditionDatapackage: ['edition_id'],
   listChanges: ['since', 'format'],
   getReceipt: ['indicator', 'country', 'year', 'as_of'],
   getConsistency: ['from', 'to'],
@@ -151,6 +154,18 @@ describe.each(OPERATIONS)('$name', (operation) => {
     }
   });
 });
+
+/** The answer, with as many items of each list as the example has. */
+function cutTo(example: unknown, answer: unknown): unknown {
+  if (Array.isArray(example) && Array.isArray(answer))
+    return answer.slice(0, example.length).map((item, at) => cutTo(example[at], item));
+  if (typeof example !== 'object' || typeof answer !== 'object' || example === null || answer === null)
+    return answer;
+  const members = example as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(answer).map(([name, member]) => [name, cutTo(members[name], member)]),
+  );
+}
 
 describe.each(OPERATIONS)('the examples of $name', (operation) => {
   const { name, path, answer: schema, needsKey, mediaType = 'application/json' } = operation;
@@ -200,7 +215,7 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     if (needsKey && !path.includes('{') && path !== '/data') return;
     const answer = await callOfExamples(description);
     if (!isEnvelope) {
-      expect(answer.json ?? answer.text).toEqual(shown);
+      expect(cutTo(shown, answer.json ?? answer.text)).toEqual(shown);
       return;
     }
     expect(answer.json).toMatchObject({ meta: (shown as { meta: object }).meta });

@@ -1,0 +1,44 @@
+/** GET /{indicators|providers|editions}/{id}/datapackage.json: what it holds, for software that loads it. */
+import { z } from 'zod';
+import type { DataSet } from '../encoders/data-set.ts';
+import { DATAPACKAGE_TYPE, dataPackage } from '../encoders/datapackage.ts';
+import { SUBJECTS } from './cited-subjects.ts';
+import { describeDataSet } from './data-sets.ts';
+import type { Operation } from './operation.ts';
+import { documentOf, type SubjectDocument } from './subject-documents.ts';
+
+type Form = Omit<SubjectDocument, 'write'> & { write(set: DataSet): string };
+
+const FORMS: readonly Form[] = [
+  {
+    file: 'datapackage.json',
+    name: 'Datapackage',
+    summary: ['Data package of', 'for Frictionless software'],
+    description:
+      'A Data Package (version 2) of the downloads, with columns, units, licences and sources. The records of the indicators are in ' +
+      'the package itself; of a display-only indicator there is nothing else.',
+    mediaType: DATAPACKAGE_TYPE,
+    answer: z.looseObject({
+      $schema: z.string(),
+      name: z.string(),
+      title: z.string(),
+      version: z.string().describe('Id of the snapshot'),
+      resources: z.array(z.looseObject({ name: z.string(), title: z.string() })),
+    }),
+    write: dataPackage,
+  },
+];
+
+const documents = FORMS.map(
+  ({ write, ...form }): SubjectDocument => ({
+    ...form,
+    async write(subject, input, id) {
+      const set = await describeDataSet(subject, input, id);
+      return 'kind' in set ? set : write(set);
+    },
+  }),
+);
+
+export const descriptions: readonly Operation[] = SUBJECTS.flatMap((subject) =>
+  documents.map((document) => documentOf(subject, document)),
+);
