@@ -92,6 +92,7 @@ describe('q', () => {
 
   test('more than 500 characters are 422 string_too_long', async () => {
     expect((await service.get(`/v1/indicators?q=${'a'.repeat(500)}`)).status).toBe(200);
+    expect((await service.get(`/v1/indicators?q=${encodeURIComponent('🌍'.repeat(500))}`)).status).toBe(200);
     const answer = await service.get(`/v1/indicators?q=${'a'.repeat(501)}`);
     expect(answer.status).toBe(422);
     expect(answer.json.detail[0]).toMatchObject({ type: 'string_too_long', ctx: { max_length: 500 } });
