@@ -1,6 +1,9 @@
 /** What a call costs, told before: generated priced calls, each asked for its price, then made. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { FORMATS, LIST_FORMATS } from '../../gateway/encoders/registry.ts';
+import { FIELDS } from '../../gateway/operations/data-columns.ts';
+import { FIXTURE_ID } from './fixture-snapshot.ts';
 import type { Answer, Service, TestKey } from './service.ts';
 
 const INDICATORS = [
@@ -20,7 +23,12 @@ const optional = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<stri
   fc.option(value, { nil: undefined }).map((sent) => (sent === undefined ? '' : `&${name}=${sent}`));
 const joined = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
   fc.tuple(...parts).map((texts) => texts.join(''));
-const listed = fc.array(country, { minLength: 1, maxLength: 3 }).map((codes) => codes.join(','));
+const place = fc.oneof(country, fc.constantFrom('ke', '276', '@eu', '@un-africa'));
+const listOf = (one: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.array(one, { minLength: 1, maxLength: 3 }).map((all) => all.join(','));
+const format = (names: readonly string[]) => optional('format', fc.constantFrom(...names));
+const asOf = optional('as_of', fc.constantFrom('2026-11-20', FIXTURE_ID));
+const fields = fc.subarray([...FIELDS], { minLength: 1 }).map((names) => names.join(','));
 const wrong = fc.oneof(
   { weight: 12, arbitrary: fc.constant('') },
   { weight: 1, arbitrary: fc.constantFrom('&colour=red', '&as_of=1999-01-01', '&from=x', '&key=a') },
@@ -30,23 +38,33 @@ const claim = fc.tuple(indicator, country, year).map((parts) => `&claim=${parts.
 /** Path and query of calls that cost something, good and bad ones. */
 export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
   joined(
-    indicator.map((id) => `/v1/data?indicator=${id}`),
-    optional('countries', listed),
+    fc.oneof(
+      indicator.map((id) => `/v1/data?indicator=${id}`),
+      listOf(indicator).map((ids) => `/v1/data?indicators=${ids}`),
+    ),
+    optional('countries', listOf(place)),
     optional('from', year),
     optional('to', year),
-    optional('format', fc.constantFrom('json', 'csv')),
+    fc.oneof(optional('fields', fields), optional('layout', fc.constantFrom('long', 'wide'))),
+    optional('latest', fc.integer({ min: 1, max: 3 })),
+    optional('missing', fc.constantFrom('null', 'omit')),
+    format(FORMATS),
+    asOf,
     wrong,
   ),
   joined(
     country.map((code) => `/v1/countries/${code}?`),
     optional('topic', fc.constantFrom('health', 'none')),
     optional('featured', fc.boolean()),
-    optional('format', fc.constantFrom('json', 'csv', 'ndjson')),
+    format(LIST_FORMATS),
+    asOf,
     wrong,
   ),
   joined(
     indicator.map((id) => `/v1/rankings/${id}?`),
     optional('year', year),
+    format(FORMATS),
+    asOf,
     wrong,
   ),
   joined(
@@ -55,12 +73,15 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
   ),
   joined(
     indicator.map((id) => `/v1/revisions?indicator=${id}`),
-    optional('countries', listed),
+    optional('countries', listOf(place)),
+    optional('since', fc.constant(FIXTURE_ID)),
+    format(LIST_FORMATS),
     wrong,
   ),
   joined(
     indicator.map((id) => `/v1/receipts?indicator=${id}&year=2020`),
     country.map((code) => `&country=${code}`),
+    asOf,
   ),
 );
 
