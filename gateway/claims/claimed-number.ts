@@ -27,7 +27,9 @@ export const NUMBER_EXPECTED =
   'a decimal number such as -1234.5 or 1.2e6, without thousands separators, percent sign or unit';
 
 const TEXT_MAX = 100;
-const NUMBER = /^([-+−]?)(?:(\d+)(?:\.(\d+))?|\.(\d+))(?:[eE]([-+]?\d{1,3}))?$/;
+const NUMBER = /^([-+−]?)(?:([0-9]+)(?:\.([0-9]+))?|\.([0-9]+))(?:[eE]([-+]?[0-9]{1,3}))?$/;
+/** What it looks like, as the source of a regular expression without anchors. */
+export const NUMBER_PATTERN = NUMBER.source.slice(1, -1);
 const TRAILING_ZEROS = /0*$/;
 
 /** Null for a text that is not a decimal number. */

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import * as records from '../../data/schema/records.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
+import { DATA_ANSWERS } from '../operations/data-answer.ts';
 import { detailWithAdditions, indicatorWithAdditions } from '../operations/include.ts';
+import { isPriced, type Operation } from '../operations/operation.ts';
 import { validationBody, validationDetail } from '../operations/validation.ts';
 
 export type Json = Record<string, unknown>;
@@ -26,9 +28,10 @@ const NAMED: Record<string, z.ZodType> = {
   Coverage: records.coverageRecord,
   Observation: records.observationRow,
   RankingRow: records.rankingRow,
-  Error: errorBody,
-  ValidationError: validationBody,
+  ErrorAnswer: errorBody,
+  InvalidAnswer: validationBody,
   ValidationDetail: validationDetail,
+  ...DATA_ANSWERS,
 };
 
 export const schemaRef = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
@@ -40,12 +43,22 @@ export function componentSchemas(answers: Record<string, z.ZodType>): Json {
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => `#/components/schemas/${id}`,
     override: ({ jsonSchema }) => {
+      describeTuple(jsonSchema);
       // A safe integer's bounds say nothing that `integer` does not.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)]));
+}
+
+/** A tuple becomes a list of its length, because generators of clients know no tuples. Ours hold one type each. */
+function describeTuple(schema: z.core.JSONSchema.BaseSchema): void {
+  const { prefixItems } = schema;
+  if (prefixItems === undefined) return;
+  const { length } = prefixItems;
+  delete schema.prefixItems;
+  Object.assign(schema, { items: prefixItems[0], minItems: length, maxItems: length });
 }
 
 /** Within a document a component is named by its place. */
@@ -59,12 +72,14 @@ const header = (description: string, schema: Json, example?: unknown): Json => (
   schema,
   ...(example === undefined ? {} : { example }),
 });
+/** On every answer whose description names it. */
+const alwaysThere = (...words: Parameters<typeof header>): Json => ({ ...header(...words), required: true });
 /** Counts, sizes and times. */
 const integer = { type: 'integer', minimum: 0 };
 const string = { type: 'string' };
 
 export const HEADERS: Json = {
-  'X-Request-Id': header(
+  'X-Request-Id': alwaysThere(
     "The request's id: the caller's own when it sent one that is safe to repeat",
     string,
   ),
@@ -77,8 +92,8 @@ export const HEADERS: Json = {
     string,
     '20261120T020000Z-3f2a9c1b',
   ),
-  ETag: header('Strong entity tag of these bytes; send it back as If-None-Match', string),
-  'Cache-Control': header(
+  ETag: alwaysThere('Strong entity tag of these bytes; send it back as If-None-Match', string),
+  'Cache-Control': alwaysThere(
     '`public` without a key, `private, no-store` with one, `no-store` on errors',
     string,
   ),
@@ -105,7 +120,7 @@ export const HEADERS: Json = {
     string,
     '"minute";r=119;t=40, "day";r=9999;t=43180',
   ),
-  'WWW-Authenticate': header(
+  'WWW-Authenticate': alwaysThere(
     '`Bearer`; with `error="invalid_token"` where a credential was sent (RFC 6750)',
     string,
     'Bearer error="invalid_token"',
@@ -119,40 +134,62 @@ export const HEADERS: Json = {
   'X-RateLimit-Reset': header('When that window ends, in Unix seconds; with a key only', integer, 1795140060),
   'X-Credits-Charged': header('What this request cost; with a key only', integer, 0),
   'X-Credits-Remaining': header('The balance after it; with a key only', integer, 1000),
-  'Retry-After': header('Seconds after which to try again', integer, 30),
-  'Content-Disposition': header('A file name, where the answer is for keeping', string),
-  Link: header(
-    'The licence of a file, when it has an address; for a former id, the same call by the id of today; ' +
-      'of an indicator, documents about it (`rel="describedby"`)',
+  'Retry-After': alwaysThere('Seconds after which to try again', integer, 30),
+  'Content-Disposition': header(
+    'Of a file: its name',
     string,
+    'attachment; filename="who.WHOSIS_000001.csv"',
+  ),
+  Link: header(
+    'Of a file: the licences that have an address (`rel="license"`); for a former id, the same call by the id of today ' +
+      '(`rel="successor-version"`); of an indicator, documents about it (`rel="describedby"`)',
+    string,
+    '<https://creativecommons.org/licenses/by/4.0/>; rel="license"',
   ),
   Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)', string),
   Sunset: header('For a former id: when it answers no more, if that is decided (RFC 8594)', string),
   'X-Attribution': header(
-    'Of a file: the credit line to publish, percent-encoded where it is not ASCII',
+    'Of a file: the credit lines to publish, joined by `; `, percent-encoded where they are not ASCII',
     string,
+    'World Bank, World Development Indicators',
   ),
 };
 
 /** Request headers that an operation takes. */
-export const HEADER_PARAMETERS: Record<string, Json> = {
+const HEADER_PARAMETERS: Record<string, Json> = {
   Prefer: {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
     description:
       '`handling=strict` refuses parameters that would be ignored: unknown or repeated ones (RFC 7240)',
     schema: { type: 'string' },
+    example: 'handling=strict',
+  },
+  'If-None-Match': {
+    description: 'Entity tags of answers that the caller has: where one still holds, the answer is 304',
+    schema: { type: 'string' },
   },
   'Idempotency-Key': {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
     description:
-      'Under it the same call is answered again without a charge, from the same snapshot: up to 5 times within 10 minutes',
+      'Under it the same call is answered again without a charge, from the same snapshot: up to 5 times within 10 minutes. ' +
+      'Another call under it is 422',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
   },
+  'X-Request-Id': {
+    description:
+      "The caller's own id of the request, 1 to 64 of `A-Z a-z 0-9 . _ -`, to be logged and sent back; any other is ignored",
+    schema: { type: 'string' },
+  },
 };
+
+/** Request headers that an operation takes, besides the key. */
+export function headerParameters(operation: Operation): Json[] {
+  const takes: Record<string, boolean> = {
+    'If-None-Match': operation.isCacheable,
+    'Idempotency-Key': isPriced(operation),
+  };
+  return Object.entries(HEADER_PARAMETERS).flatMap(([name, described]) =>
+    (takes[name] ?? true) ? [{ name, in: 'header', required: false, ...described }] : [],
+  );
+}
 
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -179,7 +216,9 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].message}`).join('\n\n'),
     headers: headerRefs(names),
-    content: { 'application/json': { schema: schemaRef('Error'), examples: Object.fromEntries(examples) } },
+    content: {
+      'application/json': { schema: schemaRef('ErrorAnswer'), examples: Object.fromEntries(examples) },
+    },
   };
 }
 
@@ -191,7 +230,7 @@ export const INVALID_RESPONSE: Json = {
   ]),
   content: {
     'application/json': {
-      schema: schemaRef('ValidationError'),
+      schema: schemaRef('InvalidAnswer'),
       example: {
         detail: [
           {

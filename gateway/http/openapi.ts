@@ -1,7 +1,7 @@
 /**
  * The machine-readable description, OpenAPI 3.1, generated from the definitions that validate and answer.
  *
- * Run by itself it prints the document: `node gateway/openapi.ts > openapi.json`.
+ * Run by itself it prints the document: `node gateway/http/openapi.ts > openapi.json`.
  */
 import { z } from 'zod';
 import { ENCODERS } from '../encoders/registry.ts';
@@ -12,8 +12,8 @@ import { OPERATIONS } from '../operations/registry.ts';
 import {
   componentSchemas,
   failureResponse,
-  HEADER_PARAMETERS,
   HEADERS,
+  headerParameters,
   headerRefs,
   INVALID_RESPONSE,
   type Json,
@@ -34,6 +34,11 @@ validation 422 \`{ detail: [...] }\`.
 and cost what each one says. A refused request costs nothing.
 
 **Rate.** Every request counts: per key's account, or per address without a key. At the limit: 429 \`rate_limited\`.
+
+**Parameters.** A boolean is \`true\` or \`false\`; \`1\`, \`yes\`, \`on\`, \`0\`, \`no\` and \`off\` are understood, too. Lists are
+separated by commas, but for \`claim\`, which is repeated.
+
+**What cannot be read** as HTTP is 400 \`bad_request\`, 417 or 431, with the body of a failure.
 
 **Credit.** Data carries its provider's licence: publish the \`attribution\` that comes with it.`;
 
@@ -119,7 +124,7 @@ const parametersOf = (operation: Operation): Json[] => [
   ...pathParameters(operation),
   ...queryParameters(operation.query),
   ...(isPriced(operation) ? queryParameters(controls) : []),
-  ...Object.values(HEADER_PARAMETERS).filter(({ name }) => name !== 'Idempotency-Key' || isPriced(operation)),
+  ...headerParameters(operation),
 ];
 
 const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>

@@ -30,7 +30,15 @@ export const momentOrEdition = (description: string) =>
       return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
     })
     .describe(description)
-    .meta({ type: 'string', examples: ['2026-11-20'] });
+    .meta({
+      type: 'string',
+      anyOf: [
+        { type: 'string', format: 'date' },
+        { type: 'string', format: 'date-time' },
+        { type: 'string', pattern: SNAPSHOT_ID.source },
+      ],
+      examples: ['2026-11-20'],
+    });
 
 /** `as_of` as `meta` repeats it. */
 export const asOfEcho = { as_of: z.string().optional() };

@@ -1,13 +1,15 @@
 /** The parameter `claim`: `<indicator>,<iso3>,<year>,<value as text>`, repeated for several claims. */
 import { z } from 'zod';
 import type { Claim } from '../claims/check-claim.ts';
-import { NUMBER_EXPECTED, readNumber } from '../claims/claimed-number.ts';
+import { NUMBER_EXPECTED, NUMBER_PATTERN, readNumber } from '../claims/claimed-number.ts';
 import { COUNTRY_CODE, fail } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 export const CLAIMS_MAX = 50;
 
 const YEAR = /^-?\d{1,5}$/;
+/** Without blanks around the parts. */
+const PATTERN = `^[^,\\s]+,[A-Za-z]{3},-?[0-9]{1,5},${NUMBER_PATTERN}$`;
 const PARTS = ['indicator', 'iso3', 'year', 'value'] as const;
 
 /** The claims in the order sent. What is wrong with any of them is told by its index and the name of the part. */
@@ -32,7 +34,7 @@ export const claimList = () =>
       '`<indicator>,<iso3>,<year>,<value>`, for example `world-bank.SP.POP.TOTL,KEN,2020,52000000`. The value is ' +
         `${NUMBER_EXPECTED}: its digits tell how far it is rounded. Repeat the parameter for up to ${CLAIMS_MAX} claims`,
     )
-    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: CLAIMS_MAX });
+    .meta({ type: 'array', items: { type: 'string', pattern: PATTERN }, minItems: 1, maxItems: CLAIMS_MAX });
 
 /** A claim, or what is wrong with its parts. Everything after the third comma is the value. */
 function readClaim(text: string): Claim | Failure[] {

@@ -10,45 +10,68 @@ import { countriesEcho } from './selection.ts';
 const CELLS = { text: z.string(), integer: z.int(), double: z.number(), boolean: z.boolean() } as const;
 const cellOf = (field: Field): z.ZodType => CELLS[fieldColumn(field).type].nullable();
 
-const severalRow = z
-  .strictObject({ indicator: indicatorId, ...observationRow.shape })
-  .describe('With `indicators`');
+const severalRow = z.strictObject({ indicator: indicatorId, ...observationRow.shape });
 const chosenRow = z
   .strictObject(Object.fromEntries(FIELDS.map((field) => [field, cellOf(field).optional()])))
-  .describe('With `fields`: those asked for');
+  .describe('The columns asked for');
 const wideRow = z
   .object({ iso3: z.string(), year: z.int() })
   .catchall(z.number().nullable())
-  .describe('With `layout=wide`: a value, or null, by indicator');
+  .describe('A value, or null, by indicator');
 
-const listed = z.object({
-  id: indicatorId,
+const sourced = {
   name: z.string(),
   unit: z.string().nullable(),
-  licence: z.string(),
   licence_url: z.string().nullable(),
-  attribution: z.string(),
-});
+  ...credit,
+};
+const one = { indicator: indicatorId, ...sourced };
+const several = {
+  indicators: z.array(z.object({ id: indicatorId, ...sourced })).describe('Each once, in the order sent'),
+};
+/** Either of them. */
+const oneOrSeveral = z.object({ ...one, ...several }).partial().shape;
 
-export const dataAnswer = envelope(
-  z.union([z.array(observationRow), z.array(severalRow), z.array(chosenRow), z.array(wideRow)]),
-  {
-    count,
-    indicator: indicatorId.optional().describe('Absent with `indicators`, as are `name` to `attribution`'),
-    name: z.string().optional(),
-    unit: z.string().nullable().optional(),
-    licence_url: z.string().nullable().optional(),
-    licence: credit.licence.optional(),
-    attribution: credit.attribution.optional(),
-    indicators: z.array(listed).optional().describe('With `indicators`: each once, in the order sent'),
-    countries: countriesEcho,
-    from: z.int().optional(),
-    to: z.int().optional(),
-    fields: z.array(z.enum(FIELDS)).optional(),
-    layout: z.enum(['long', 'wide']).optional(),
-    latest: z.int().optional(),
-    missing: z.enum(['null', 'omit']).optional(),
-    format: z.enum(FORMATS).optional(),
-    ...asOfEcho,
-  },
+const echo = {
+  countries: countriesEcho,
+  from: z.int().optional(),
+  to: z.int().optional(),
+  latest: z.int().optional(),
+  missing: z.enum(['null', 'omit']).optional(),
+  format: z.enum(FORMATS).optional(),
+  ...asOfEcho,
+};
+const long = { layout: z.literal('long').optional() };
+
+const observations = envelope(z.array(observationRow), { count, ...one, ...long, ...echo }).describe(
+  'Of one `indicator`',
 );
+const severalIndicators = envelope(z.array(severalRow), { count, ...several, ...long, ...echo }).describe(
+  'With `indicators`',
+);
+const chosenColumns = envelope(z.array(chosenRow), {
+  count,
+  ...oneOrSeveral,
+  fields: z.array(z.enum(FIELDS)),
+  ...long,
+  ...echo,
+}).describe('With `fields`');
+const wide = envelope(z.array(wideRow), {
+  count,
+  ...oneOrSeveral,
+  layout: z.literal('wide'),
+  ...echo,
+}).describe('With `layout=wide`');
+
+/**
+ * The shapes, as the machine-readable description names them. Members of `meta` tell them apart, so that a client that
+ * tries them in this order never takes one for another.
+ */
+export const DATA_ANSWERS = {
+  ChosenColumnsAnswer: chosenColumns,
+  WideAnswer: wide,
+  SeveralIndicatorsAnswer: severalIndicators,
+  ObservationsAnswer: observations,
+};
+
+export const dataAnswer = z.union([chosenColumns, wide, severalIndicators, observations]);

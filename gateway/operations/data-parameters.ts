@@ -23,7 +23,7 @@ const indicatorList = text()
     const bounds = { max_length: INDICATORS_MAX, actual_length: distinct.length };
     return fail(ctx, { type: 'too_long', ctx: bounds });
   })
-  .meta({ type: 'string', minLength: 1 });
+  .meta({ type: 'string', pattern: `^[^,\\s]+(,[^,\\s]+){0,${INDICATORS_MAX - 1}}$` });
 
 const fieldList = text()
   .transform((sent, ctx): Field[] => {

@@ -19,7 +19,9 @@ const PHRASE_MAX = 500;
 
 const phrase = text()
   .transform((sent, ctx) =>
-    [...sent].length > PHRASE_MAX ? fail(ctx, { type: 'string_too_long', ctx: { max_length: PHRASE_MAX } }) : sent,
+    [...sent].length > PHRASE_MAX
+      ? fail(ctx, { type: 'string_too_long', ctx: { max_length: PHRASE_MAX } })
+      : sent,
   )
   .meta({ type: 'string', maxLength: PHRASE_MAX });
 

@@ -115,8 +115,8 @@ export function integer(bounds: { min?: number; max?: number } = {}) {
     })
     .meta({
       type: 'integer',
-      ...(min === undefined ? {} : { minimum: min }),
-      ...(max === undefined ? {} : { maximum: max }),
+      minimum: min ?? Number.MIN_SAFE_INTEGER,
+      maximum: max ?? Number.MAX_SAFE_INTEGER,
     });
 }
 

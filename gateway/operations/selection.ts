@@ -6,6 +6,8 @@ import type { Failure } from './validation.ts';
 
 const COUNTRIES_MAX = 300;
 const CODE = /^([A-Za-z]{2,3}|[0-9]{3})$/;
+/** A code, or what looks like a group. */
+const PLACE = `([A-Za-z]{2,3}|[0-9]{3}|${GROUP_MARK}[A-Za-z0-9-]+)`;
 
 /** A code in upper case, or a group; a failure for anything else. */
 function place(sent: string): string | Failure {
@@ -39,7 +41,7 @@ const placeList = text()
       ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
     });
   })
-  .meta({ type: 'string' });
+  .meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
 
 const indicatorText = text().transform((sent, ctx) =>
   sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,

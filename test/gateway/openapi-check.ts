@@ -10,7 +10,15 @@ interface Described {
   >;
 }
 
-const document = buildOpenApi() as { paths: Record<string, { get: Described }> };
+interface Header {
+  required?: boolean;
+  schema: object;
+}
+
+const document = buildOpenApi() as {
+  paths: Record<string, { get: Described }>;
+  components: { headers: Record<string, Header> };
+};
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema({ $id: 'https://openapi.test/', ...document });
@@ -60,6 +68,22 @@ const isUnread = ({ json }: CheckedAnswer): boolean =>
     (json as { error?: { code?: string } })?.error?.code ?? '',
   );
 
+/** Required ones are there, and each is of its type. */
+function checkHeaderValues(
+  where: string,
+  sent: CheckedAnswer['headers'],
+  described: readonly string[],
+): void {
+  for (const name of described) {
+    const { required, schema } = document.components.headers[name] ?? { schema: {} };
+    const value = sent[name.toLowerCase()];
+    if (value === undefined && required) throw new Error(`${where} lacks ${name}`);
+    const isInteger = 'type' in schema && schema.type === 'integer';
+    if (value !== undefined && isInteger && !/^[0-9]+$/.test(String(value)))
+      throw new Error(`${where} has ${name}: ${value}`);
+  }
+}
+
 /** @throws when the answer is not as the document says. */
 export function checkAnswer(path: string, answer: CheckedAnswer): void {
   const operation = operationOf(path);
@@ -77,6 +101,7 @@ export function checkAnswer(path: string, answer: CheckedAnswer): void {
     if (ours && !everywhere && !described.includes(name))
       throw new Error(`${where} does not describe ${name}`);
   }
+  checkHeaderValues(where, answer.headers, Object.keys(response.headers ?? {}));
   if (answer.json === undefined) return;
   const type = String(answer.headers['content-type'] ?? 'application/json').split(';', 1)[0] ?? '';
   const validate = validatorOf(operation.template, String(answer.status), type);

@@ -139,7 +139,12 @@ describe.each(OPERATIONS)('$name', (operation) => {
       described.parameters.filter((parameter) => place.test(parameter.in)).map(({ name }) => name);
     const controls = isPriced(operation) ? ['dry_run', 'max_credits'] : [];
     expect(named(/path|query/)).toEqual([...(PARAMETERS[operation.name] ?? []), ...controls]);
-    expect(named(/header/)).toEqual(isPriced(operation) ? ['Prefer', 'Idempotency-Key'] : ['Prefer']);
+    expect(named(/header/)).toEqual([
+      'Prefer',
+      ...(operation.isCacheable ? ['If-None-Match'] : []),
+      ...(isPriced(operation) ? ['Idempotency-Key'] : []),
+      'X-Request-Id',
+    ]);
     for (const { description } of described.parameters) expect(description).toMatch(/\w/);
   });
 
