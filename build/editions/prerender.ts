@@ -19,6 +19,8 @@ import {
   type IndexedIndicator,
   indicatorFile,
   ROUTE_FILES,
+  SPARKLINES,
+  type Sparklines,
   STATISTICS,
 } from '../../data/schema/snapshot.ts';
 import { statisticsText } from '../quality/series-statistics.ts';
@@ -36,6 +38,7 @@ export interface PublicData {
   related: ReadonlyMap<string, RelatedEntry[]>;
   concepts: readonly ConceptLink[];
   statistics: ReadonlyMap<string, SeriesStatistics>;
+  sparklines: Sparklines;
 }
 
 const body = (data: unknown, meta: Record<string, unknown>): string => JSON.stringify({ data, meta });
@@ -62,7 +65,7 @@ function countryBody(detail: CountryDetail, generatedAt: string): string {
 
 /** Number of files that `renderRoutes` yields. */
 export const routeCount = ({ indicators, countries }: PublicData): number =>
-  2 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
+  3 + Object.keys(ROUTE_FILES).length + indicators.length + countries.length;
 
 /** Yields the prerendered files, the largest first, so that parallel compression ends evenly. */
 export function* renderRoutes(
@@ -75,6 +78,7 @@ export function* renderRoutes(
   yield { path: ROUTE_FILES.indicators, content: body(records, meta), effort: 'most' };
   yield { path: CONCEPTS, content: JSON.stringify(data.concepts) };
   yield { path: STATISTICS, content: statisticsText(data.statistics) };
+  yield { path: SPARKLINES, content: JSON.stringify(data.sparklines) };
   yield listFile(ROUTE_FILES.countries, generatedAt, countries);
   yield listFile(ROUTE_FILES.coverage, generatedAt, coverage);
   yield listFile(ROUTE_FILES.freshness, generatedAt, freshness);
@@ -89,7 +93,7 @@ export function* renderRoutes(
 }
 
 /** Increment when the same data are rendered in another way: unchanged data are then published again. */
-const RENDER_VERSION = 1;
+const RENDER_VERSION = 2;
 
 /** Hash of everything that is published but times. */
 export function contentHash(kept: FileList, { freshness }: Pick<PublicData, 'freshness'>): string {

@@ -20,6 +20,7 @@ import {
   topicRecords,
 } from './public-records.ts';
 import { findRelations } from './relations.ts';
+import { readSparklines } from './sparklines.ts';
 import { dropCountrySeries, type IndicatorCoverage, writeSummaryTables } from './summary-tables.ts';
 import { findTwins } from './twins.ts';
 
@@ -54,7 +55,7 @@ export interface CollectedData {
 
 export async function collectPublicData(written: Written, collecting: Collecting): Promise<CollectedData> {
   const { directory, plan } = written;
-  const { duck, curated, steps } = collecting;
+  const { duck, curated, steps, startedAt } = collecting;
   const { coverage, records, latest, topicCountries, countryCoverage } = await steps.run('tables', () =>
     writeSummaryTables(duck, directory, plan.indicators),
   );
@@ -70,6 +71,9 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const details = await steps.run('records', async () =>
     countryDetails(plan, curated.topics, records, latest),
   );
+  const sparklines = await steps.run('sparklines', () =>
+    readSparklines(duck, directory, plan.indicators, startedAt),
+  );
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
     countries: countryRecords(plan),
@@ -80,6 +84,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
     related,
     concepts,
     statistics,
+    sparklines,
   };
   const additions: Additions = {
     sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),

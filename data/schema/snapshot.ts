@@ -35,6 +35,7 @@
  *   coverage.parquet catalogue.parquet                              tables over all indicators
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   trees.json                             paths in the trees, for the next build (see proofs.ts)
+ *   sparklines.json                        pictures of featured series by country (`Sparklines`)
  *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
  *
  * Every file under routes/ has `.br`, `.zst` and `.gz` beside it. Parquet uses V1 pages and Snappy, which every reader
@@ -61,6 +62,7 @@ export const EDITIONS = 'editions';
 export const OBJECTS = 'objects';
 export const CONCEPTS = 'concepts.json';
 export const STATISTICS = 'statistics.json';
+export const SPARKLINES = 'sparklines.json';
 export const COUNTRIES = 'countries.json';
 export const TOPICS = 'topics.json';
 export const ALIASES = 'aliases.json';
@@ -77,6 +79,17 @@ export const conceptLink = z.object({
   median_difference: z.number().nullable(),
 });
 export type ConceptLink = z.infer<typeof conceptLink>;
+
+/** The observed values of one country in one series, as heights from 0 to 99. */
+export interface Sparkline {
+  /** Year of the first height. */
+  from: number;
+  /** One a year; null where there is no value. */
+  heights: (number | null)[];
+}
+
+/** By ISO3, then by indicator id. */
+export type Sparklines = Record<string, Record<string, Sparkline>>;
 
 /** Content codings in the order of preference at equal quality; the value is the file suffix. */
 export const ENCODING_SUFFIX = { br: '.br', zstd: '.zst', gzip: '.gz' } as const;

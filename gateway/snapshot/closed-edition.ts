@@ -14,6 +14,7 @@ import {
   type LogEntry,
   providerOf,
   relationsFile,
+  type Sparkline,
   TOPICS,
 } from '../../data/schema/snapshot.ts';
 import { AddedLists, type LoadedLists } from './added-lists.ts';
@@ -135,6 +136,10 @@ export class ClosedEdition implements Edition {
     return this.#countryItems.getOrMake(iso3, async () =>
       parseCountryItems((await this.countryBody(iso3)).toString()),
     );
+  }
+
+  async sparklines(): Promise<Readonly<Record<string, Sparkline>>> {
+    return {};
   }
 
   async additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {

@@ -8,7 +8,7 @@ import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { CountryRecord } from '../../data/schema/records.ts';
-import type { EditionChanges, LogEntry } from '../../data/schema/snapshot.ts';
+import type { EditionChanges, LogEntry, Sparkline } from '../../data/schema/snapshot.ts';
 import type { LoadedLists } from './added-lists.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
@@ -41,6 +41,8 @@ export interface Edition {
   countryItems(iso3: string): CountryItems | Promise<CountryItems>;
   /** The proof of a row that it has. @param indicator its id of today */
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
+  /** Pictures of featured series by indicator; none for a closed edition. */
+  sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>>;
   /** What `include` adds to some indicators. */
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists>;
 }

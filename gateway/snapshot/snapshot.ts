@@ -10,6 +10,9 @@ import {
   indicatorFile,
   type LogEntry,
   type Manifest,
+  SPARKLINES,
+  type Sparkline,
+  type Sparklines,
 } from '../../data/schema/snapshot.ts';
 import { AddedLists, type LoadedLists } from './added-lists.ts';
 import { Aliases } from './aliases.ts';
@@ -51,6 +54,7 @@ export class Snapshot implements ServedEdition {
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
   readonly #countries: ByteCache<CountryItems>;
+  #sparklines: Promise<Sparklines | undefined> | null = null;
   #wasMissing = false;
   #retired = false;
 
@@ -128,6 +132,14 @@ export class Snapshot implements ServedEdition {
     return this.#countries.getOrMake(iso3, async () =>
       parseCountryItems((await this.countryBody(iso3)).toString()),
     );
+  }
+
+  async sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>> {
+    this.#sparklines ??= this.files.json<Sparklines>(SPARKLINES).catch((error: unknown) => {
+      this.#sparklines = null;
+      throw error;
+    });
+    return (await this.#sparklines)?.[iso3] ?? {};
   }
 
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {
