@@ -191,6 +191,9 @@ export function headerParameters(operation: Operation): Json[] {
   );
 }
 
+/** A media type without its parameters. */
+export const bareType = (mediaType: string): string => mediaType.split(';', 1)[0] ?? mediaType;
+
 export const headerRefs = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 

@@ -10,6 +10,7 @@ import { controls, dryRunAnswer } from '../operations/controls.ts';
 import { isPriced, type Operation, type QuerySchema } from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import {
+  bareType,
   componentSchemas,
   failureResponse,
   HEADERS,
@@ -228,9 +229,6 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
     },
   };
 }
-
-/** Without its parameters. */
-const bareType = (mediaType: string): string => mediaType.split(';', 1)[0] ?? mediaType;
 
 /** The errors of one operation and those of all operations of its kind. */
 export function errorsOf(operation: Operation): ErrorCode[] {

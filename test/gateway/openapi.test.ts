@@ -1,5 +1,6 @@
 /** The machine-readable description itself. That every answer agrees with it is checked on every request of the tests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FORMATS } from '../../gateway/encoders/registry.ts';
 import { ERRORS } from '../../gateway/errors.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/http/openapi.ts';
 import { isPriced } from '../../gateway/operations/operation.ts';
@@ -76,6 +77,30 @@ test('/v1/openapi.json lists the same routes under /v1', async () => {
   expect(Object.keys(paths).toSorted()).toEqual(PUBLIC_ROUTES.map(({ template }) => template).toSorted());
   const own = JSON.stringify(withoutExamples(document.paths)).replaceAll('/data/api/v1/', '/v1/');
   expect(JSON.stringify(withoutExamples(paths))).toBe(own);
+});
+
+describe.each(FORMATS)('/v1/openapi.json?format=%s', (format) => {
+  test('describes the operations that answer in it, each success with one media type', async () => {
+    const answer = await service.get(`/v1/openapi.json?format=${format}`);
+    expect(answer.status).toBe(200);
+    const { paths } = answer.json as Description;
+    const listed = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const answering = OPERATIONS.filter(({ formats = ['json'] }) => formats.includes(format));
+    expect(listed.map(({ operationId }) => operationId).toSorted()).toEqual(
+      answering.map(({ name }) => name).toSorted(),
+    );
+    for (const { responses, parameters } of listed) {
+      expect(Object.keys(responses['200']?.content ?? {})).toHaveLength(1);
+      const asked = parameters.find(({ name }) => name === 'format');
+      expect(asked?.required ?? false).toBe(format !== 'json');
+      if (format !== 'json') expect(parameters.map(({ name }) => name)).not.toContain('dry_run');
+    }
+  });
+});
+
+test('there is no description of another format', async () => {
+  const { status, json, headers } = await service.get('/v1/openapi.json?format=pdf');
+  expect([status, json.error.code, headers['cache-control']]).toEqual([404, 'not_found', 'no-store']);
 });
 
 test('says whom to ask', () => {

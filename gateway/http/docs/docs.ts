@@ -10,11 +10,16 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { FORMATS } from '../../encoders/registry.ts';
+import type { ApiError } from '../../errors.ts';
+import type { RawParameters } from '../../operations/parameters.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { buildOpenApi } from '../openapi.ts';
 import type { Json } from '../openapi-components.ts';
 import { readExamples } from '../openapi-examples.ts';
+import { inFormat } from '../openapi-format.ts';
 import { DOCUMENTED_PREFIX } from '../public-api.ts';
+import { errorBody } from '../response.ts';
 
 /** Where the description is, and the prefix of the routes that it lists. */
 const DESCRIPTIONS = {
@@ -54,9 +59,14 @@ export interface DocsDependencies {
   log: Logger;
 }
 
+const NO_SUCH_FORMAT: ApiError = {
+  code: 'not_found',
+  message: `There is a description of each of these formats: ${FORMATS.join(', ')}.`,
+};
+
 interface Documents {
-  /** By the prefix of their routes. */
-  openApi: Record<string, Buffer>;
+  /** @param format the only one to describe */
+  openApi(prefix: string, format?: string): Buffer;
   /** For the page: with the short paths, and a lock only where a key is needed. */
   page: Buffer;
 }
@@ -64,12 +74,15 @@ interface Documents {
 export function installDocs(app: FastifyInstance, dependencies: DocsDependencies): void {
   const documents = documentsReader(dependencies);
   for (const [path, prefix] of Object.entries(DESCRIPTIONS)) {
-    app.get(path, async (_request, reply) =>
-      reply
-        .headers({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=3600' })
-        .type('application/json; charset=utf-8')
-        .send((await documents()).openApi[prefix]),
-    );
+    app.get(path, async ({ query }, reply) => {
+      const { format: sent } = query as RawParameters;
+      const format = FORMATS.find((name) => name === sent);
+      const open = reply.header('Access-Control-Allow-Origin', '*').type('application/json; charset=utf-8');
+      if (sent !== undefined && format === undefined)
+        return open.code(404).header('Cache-Control', 'no-store').send(errorBody(NO_SUCH_FORMAT));
+      const body = (await documents()).openApi(prefix, format);
+      return open.header('Cache-Control', 'public, max-age=3600').send(body);
+    });
   }
   app.get(PAGE_DOCUMENT, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send((await documents()).page),
@@ -113,12 +126,18 @@ async function buildDocuments(
     return {};
   });
   const { servers: _any, ...page } = buildOpenApi(examples, PAGE_PREFIX, publicUrl);
-  const described = [...new Set(Object.values(DESCRIPTIONS))].map((prefix) => [
-    prefix,
-    Buffer.from(JSON.stringify(buildOpenApi(examples, prefix, publicUrl))),
-  ]);
+  const bodies = new Map<string, Buffer>();
+  const openApi: Documents['openApi'] = (prefix, format) => {
+    const name = `${prefix} ${format}`;
+    const known = bodies.get(name);
+    if (known !== undefined) return known;
+    const whole = buildOpenApi(examples, prefix, publicUrl);
+    const body = Buffer.from(JSON.stringify(format === undefined ? whole : inFormat(whole, format)));
+    bodies.set(name, body);
+    return body;
+  };
   return {
-    openApi: Object.fromEntries(described),
+    openApi,
     page: Buffer.from(JSON.stringify({ ...page, paths: locksWhereNeeded(page.paths as Paths) })),
   };
 }
