@@ -142,7 +142,8 @@ export const HEADERS: Json = {
   ),
   Link: header(
     'Of a file: the licences that have an address (`rel="license"`); for a former id, the same call by the id of today ' +
-      '(`rel="successor-version"`); of an indicator, documents about it (`rel="describedby"`)',
+      '(`rel="successor-version"`); of an indicator and of lists, documents about them ' +
+      '(`rel="describedby"`)',
     string,
     '<https://creativecommons.org/licenses/by/4.0/>; rel="license"',
   ),

@@ -1,7 +1,8 @@
-/** The documents about a subject, beside its own address. */
+/** The documents about a subject, beside its own address, and the one about the whole catalogue. */
 import { BIBTEX_TYPE, CSL_TYPE } from '../encoders/citations.ts';
 import { DATAPACKAGE_TYPE } from '../encoders/datapackage.ts';
-import type { Description } from './operation.ts';
+import { JSON_LD_TYPE } from '../encoders/dcat.ts';
+import type { Content, Description } from './operation.ts';
 
 const FILES = [
   { file: 'citation.bib', mediaType: BIBTEX_TYPE },
@@ -9,9 +10,27 @@ const FILES = [
   { file: 'datapackage.json', mediaType: DATAPACKAGE_TYPE },
 ] as const;
 
+const CATALOG = { file: 'catalog.jsonld', mediaType: JSON_LD_TYPE } as const;
+
+interface Linked {
+  file: string;
+  mediaType: string;
+}
+
+/** @param folder path under the version prefix. @param asOf as sent. */
+const linkTo = ({ file, mediaType }: Linked, folder: string, asOf: string | undefined): Description => ({
+  path: `/v1${folder}/${file}${asOf === undefined ? '' : `?as_of=${encodeURIComponent(asOf)}`}`,
+  mediaType,
+});
+
 /** @param resource path under the version prefix. @param asOf as sent. */
-export const describedBy = (resource: string, asOf: string | undefined): Description[] =>
-  FILES.map(({ file, mediaType }) => ({
-    path: `/v1${resource}/${file}${asOf === undefined ? '' : `?as_of=${encodeURIComponent(asOf)}`}`,
-    mediaType,
-  }));
+export const describedBy = (resource: string, asOf: string | undefined): Description[] => [
+  ...FILES.map((file) => linkTo(file, resource, asOf)),
+  linkTo(CATALOG, '', asOf),
+];
+
+/** A list of what the catalogue holds. @param asOf as sent. */
+export const ofCatalogue = (content: Content, asOf?: string): Content => ({
+  ...content,
+  describedBy: [linkTo(CATALOG, '', asOf)],
+});

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { timestamp } from '../../data/schema/records.ts';
 import { editionCounts, type LogEntry, snapshotCounts, snapshotId } from '../../data/schema/snapshot.ts';
 import type { Edition } from '../snapshot/edition.ts';
+import { ofCatalogue } from './described-by.ts';
 import { count } from './envelope.ts';
 import { defineList } from './list-formats.ts';
 import { type Content, document, type Planned } from './operation.ts';
@@ -47,7 +48,8 @@ async function listEditions({ generatedAt, editions: { all, chain, history } }: 
   const served = new Set(chain.map(({ edition }) => edition));
   const shown = await history.shownProviders(all.flatMap(({ changed }) => Object.keys(changed)));
   const rows = all.toSorted(newestFirst).map((entry) => toRow(entry, served, shown));
-  return document(JSON.stringify({ data: rows, meta: { generated_at: generatedAt, count: rows.length } }));
+  const meta = { generated_at: generatedAt, count: rows.length };
+  return ofCatalogue(document(JSON.stringify({ data: rows, meta })));
 }
 
 const newestFirst = (a: LogEntry, b: LogEntry): number =>

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { freshnessRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { ofCatalogue } from './described-by.ts';
 import { count } from './envelope.ts';
 import { defineList } from './list-formats.ts';
-import { freeFile } from './operation.ts';
+import { free } from './operation.ts';
 
-const plan = freeFile(ROUTE_FILES.freshness);
+const plan = free(ofCatalogue({ kind: 'file', path: ROUTE_FILES.freshness }));
 
 export const freshness = defineList({
   name: 'listFreshness',

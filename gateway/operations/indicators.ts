@@ -6,10 +6,11 @@ import { type Catalogue, DIRECTIONS, type Direction, SORTS, type Sort } from '..
 import type { Edition } from '../snapshot/edition.ts';
 import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import { asOf, asOfEcho } from './as-of.ts';
+import { ofCatalogue } from './described-by.ts';
 import { count } from './envelope.ts';
 import { addTo, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
 import { defineList } from './list-formats.ts';
-import { type Content, free, freeFile, listDocument, type Planned, refused, sentOnly } from './operation.ts';
+import { type Content, free, listDocument, type Planned, refused, sentOnly } from './operation.ts';
 import { fail, flag, integer, text } from './parameters.ts';
 
 const LIMIT_MAX = 500;
@@ -49,7 +50,7 @@ const query = z.object({
   as_of: asOf().optional(),
 });
 
-const ALL = freeFile(ROUTE_FILES.indicators);
+const ALL = free(ofCatalogue({ kind: 'file', path: ROUTE_FILES.indicators }));
 
 export const indicators = defineList({
   name: 'listIndicators',
@@ -125,20 +126,15 @@ function planPage(
     total: matching.length,
     ...echo,
   };
-  if (include === undefined)
-    return free(
-      listDocument(
-        page.map(({ json }) => json),
-        meta,
-      ),
-    );
+  if (include === undefined) {
+    const json = page.map((entry) => entry.json);
+    return free(ofCatalogue(listDocument(json, meta), as_of));
+  }
   const produce = async (): Promise<Content> => {
     const ids = page.map(({ record }) => record.id);
     const lists = await snapshot.additions(include, ids);
-    return listDocument(
-      page.map(({ json, record }) => addTo(json, record.id, include, lists)),
-      meta,
-    );
+    const extended = page.map(({ json, record }) => addTo(json, record.id, include, lists));
+    return ofCatalogue(listDocument(extended, meta), as_of);
   };
   return { kind: 'plan', price: 0, rows: 0, produce };
 }

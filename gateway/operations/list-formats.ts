@@ -72,7 +72,13 @@ interface List {
   snapshot: Edition;
 }
 
+/** With the links of the JSON form. */
 async function converted(content: Content, format: string, list: List): Promise<Content> {
+  const { describedBy } = content;
+  return { ...(await written(content, format, list)), ...(describedBy && { describedBy }) };
+}
+
+async function written(content: Content, format: string, list: List): Promise<Content> {
   const body = await bodyOf(content, list.snapshot);
   if (format === DEFAULT_FORMAT) return withMeta(body, { format });
   const { data, meta } = JSON.parse(body.toString()) as { data: JsonRecord[]; meta: JsonRecord };

@@ -1,4 +1,5 @@
 /** Every public operation. Adapters derive their routes, tools and documentation from this list. */
+import { catalog } from './catalog.ts';
 import { changes } from './changes.ts';
 import { citations } from './citations.ts';
 import { consistency } from './consistency.ts';
@@ -32,6 +33,7 @@ export const OPERATIONS: readonly Operation[] = [
   coverage,
   editions,
   changes,
+  catalog,
   rankings,
   data,
   revisions,

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { topicRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { ofCatalogue } from './described-by.ts';
 import { count } from './envelope.ts';
 import { defineList } from './list-formats.ts';
-import { freeFile } from './operation.ts';
+import { free } from './operation.ts';
 
-const plan = freeFile(ROUTE_FILES.topics);
+const plan = free(ofCatalogue({ kind: 'file', path: ROUTE_FILES.topics }));
 
 export const topics = defineList({
   name: 'listTopics',

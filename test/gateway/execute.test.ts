@@ -71,6 +71,7 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   getCountry: { path: { iso3: 'ken' }, price: 1 },
   listIndicators: { query: 'q=life&limit=1', price: 0 },
   getIndicator: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
+  getCatalog: { price: 0 },
   getIndicatorBibtex: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
   getIndicatorCsl: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
   getIndicatorDatapackage: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },

@@ -137,6 +137,7 @@ const PARAMETERS: Record<string, string[]> = {
     'as_of',
   ],
   listEditions: ['format'],
+  getCatalog: ['as_of'],
   getIndicatorBibtex: ['indicator_id', 'as_of'],
   getIndicatorCsl: ['indicator_id', 'as_of'],
   getIndicatorDatapackage: ['indicator_id', 'as_of'],

@@ -36,6 +36,13 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     price: 2,
   },
   { template: '/v1/editions', path: '/v1/editions', key: 'optional', price: 0 },
+  {
+    template: '/v1/catalog.jsonld',
+    path: '/v1/catalog.jsonld',
+    key: 'optional',
+    price: 0,
+    isDocument: true,
+  },
   { template: '/v1/changes', path: '/v1/changes', key: 'optional', price: 0 },
   {
     template: '/v1/revisions',
