@@ -30,7 +30,7 @@ const FILES = {
     'site',
     'css',
     CSS,
-    Buffer.concat([STYLES, read('styles/site.css'), read('styles/charts.css')]),
+    Buffer.concat([STYLES, read('styles/site.css'), read('styles/charts.css'), read('styles/countries.css')]),
   ),
   script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),

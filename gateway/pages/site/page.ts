@@ -109,18 +109,21 @@ function asOperation<Query>(
   });
 }
 
+/** Where `npm start` serves. */
+const LOCAL = 'http://localhost:8080';
 const DEFAULT_PICTURE = '/card.png';
 
 function layoutData(
   { title, description, section, picture, canonical, structured }: Omit<Shown, 'status'>,
-  { edition, publicUrl = '' }: PageInput<unknown>,
+  { edition, publicUrl }: PageInput<unknown>,
 ): LayoutData {
   return {
     title,
     description,
     section,
-    picture: publicUrl + (picture ?? DEFAULT_PICTURE),
-    canonical: canonical === undefined ? null : publicUrl + canonical,
+    picture: (publicUrl ?? '') + (picture ?? DEFAULT_PICTURE),
+    canonical: canonical === undefined ? null : (publicUrl ?? '') + canonical,
+    address: publicUrl ?? LOCAL,
     structured: structured === undefined ? null : JSON.stringify(structured).replaceAll('<', '\\u003c'),
     editionId: edition.id,
     publishedAt: edition.generatedAt,

@@ -4,10 +4,12 @@
  * figures are those of one edition and year, histories are pictures.
  */
 import type { Operation } from '../../operations/operation.ts';
+import { countries } from './pages/countries.ts';
+import { country, countryTopic } from './pages/country.ts';
 import { home } from './pages/home.ts';
 import { renderPlain } from './templates.ts';
 
-export const SITE_PAGES: readonly Operation[] = [home];
+export const SITE_PAGES: readonly Operation[] = [home, countries, country, countryTopic];
 
 interface Problem {
   status: number;

@@ -2,6 +2,7 @@
 import nunjucks from 'nunjucks';
 import { TEMPLATE_FILTERS } from '../shared/template-filters.ts';
 import { ASSET_PATHS } from './assets.ts';
+import { sparkline } from './charts/sparkline.ts';
 import { dateText, figureElement, yearsText } from './figures.ts';
 
 /** The main navigation marks the section of a page. */
@@ -15,6 +16,8 @@ export interface LayoutData {
   /** Absolute where the address of the service is known. */
   picture: string;
   canonical: string | null;
+  /** Of the service, for examples. */
+  address: string;
   /** JSON for a script element: no `<` ends it early. */
   structured: string | null;
   editionId: string;
@@ -29,7 +32,7 @@ const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader(FOLDE
   trimBlocks: true,
   lstripBlocks: true,
 });
-const FILTERS = { ...TEMPLATE_FILTERS, dateText, figureElement, yearsText };
+const FILTERS = { ...TEMPLATE_FILTERS, sparkline, dateText, figureElement, yearsText };
 for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
 environment.addGlobal('assets', ASSET_PATHS);
 
