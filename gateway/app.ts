@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AdminDependencies } from '../admin/context.ts';
 import { registerAdmin } from '../admin/plugin.ts';
+import type { CreditPack } from '../data/schema/curated.ts';
 import type { AccountService } from './accounts/service.ts';
 import { Executor } from './execute.ts';
 import { installDocs, OPENAPI_PATHS } from './http/docs/docs.ts';
@@ -19,7 +20,8 @@ import { OPERATIONS } from './operations/registry.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
 import { installStylesheet } from './pages/shared/stylesheet.ts';
 import { installAssets } from './pages/site/assets.ts';
-import { renderErrorPage, SITE_PAGES } from './pages/site/site.ts';
+import { serviceFacts } from './pages/site/service-facts.ts';
+import { renderErrorPage, sitePages } from './pages/site/site.ts';
 import type { Snapshots } from './snapshot/store.ts';
 
 export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClosing' | 'listener'> {
@@ -35,14 +37,18 @@ export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClos
   admin?: AdminDependencies;
   /** Mounts the account pages. */
   account?: AccountService;
+  /** Credits on sale; default those of the account pages. */
+  packs?: readonly CreditPack[];
 }
 
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { metering, snapshots, log, settings, randomId, now, caches, metrics = null } = dependencies;
   const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
+  const { packs = dependencies.account?.packs ?? [] } = dependencies;
+  const pages = sitePages(serviceFacts(settings, packs));
   const api = new PublicApi({
-    pages: SITE_PAGES,
+    pages,
     errorPage: renderErrorPage,
     executor: new Executor({ metering, snapshots, now, log }),
     loadShedder,
@@ -62,13 +68,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const unwatch = loadShedder.watch();
   app.addHook('onClose', async () => unwatch());
   const templates = PREFIXES.flatMap((prefix) => OPERATIONS.map(({ path }) => prefix + path));
-  const paths = [
-    ...templates,
-    ...SITE_PAGES.map(({ path }) => path),
-    ...OPENAPI_PATHS,
-    '/healthz',
-    '/readyz',
-  ];
+  const paths = [...templates, ...pages.map(({ path }) => path), ...OPENAPI_PATHS, '/healthz', '/readyz'];
   installErrorHandlers(app, { templates: paths, errorPage: renderErrorPage, log });
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);

@@ -163,6 +163,7 @@ const schema = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("Base URL of Stripe's API, for tests; default Stripe's own"),
+  CONTACT_EMAIL: z.email().optional().describe('Address for questions, shown on the contact page'),
   INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
   INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),

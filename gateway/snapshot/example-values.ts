@@ -1,6 +1,8 @@
 /** Values for examples that work: an indicator of the snapshot, and countries and years that it has. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { Observations } from './observations.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const COUNTRIES = 3;
@@ -16,37 +18,49 @@ export interface ExampleSeries {
   to: number;
 }
 
-export interface ExampleValues extends ExampleSeries {
-  /** The id of an open indicator that was revised lately, if there is one. */
-  revised: string;
+/** With figures. */
+export interface ExampleFigures extends ExampleSeries {
   /** One to three countries with a value in the latest year. */
   countries: CountryRecord[];
   /** Of the first country in the latest year. */
   value: number;
 }
 
+export interface ExampleValues extends ExampleFigures {
+  /** The id of an open indicator that was revised lately, if there is one. */
+  revised: string;
+}
+
 /** Null when the snapshot has no open indicator that is ranked. */
 export async function exampleValues(snapshot: Snapshot): Promise<ExampleValues | null> {
-  const series = exampleSeries(snapshot);
+  const figures = await exampleFigures(snapshot);
+  return figures && { ...figures, revised: (await revisedIndicator(snapshot)) ?? figures.indicator.id };
+}
+
+/** Null when the edition has no open indicator that is ranked. */
+export async function exampleFigures(edition: {
+  catalogue: Catalogue;
+  observations: Observations;
+}): Promise<ExampleFigures | null> {
+  const series = exampleSeries(edition);
   if (series === null) return null;
   const { indicator, to } = series;
-  const columns = await snapshot.observations.year(indicator.id, to);
+  const columns = await edition.observations.year(indicator.id, to);
   const latestOf = (country: string): number =>
     columns.columns.value[columns.rowOf(country, to)] ?? Number.NaN;
   const observed = columns.countries.filter((country) => !Number.isNaN(latestOf(country)));
   const countries = wellKnownFirst(observed).flatMap((code) => {
-    const record = snapshot.catalogue.countriesByCode.get(code);
+    const record = edition.catalogue.countriesByCode.get(code);
     return record ? [record] : [];
   });
   const [first] = countries;
   if (!first) return null;
-  const revised = (await revisedIndicator(snapshot)) ?? indicator.id;
-  return { ...series, revised, countries, value: latestOf(first.iso3) };
+  return { ...series, countries, value: latestOf(first.iso3) };
 }
 
 /** Reads no file. Null when the snapshot has no open indicator that is ranked. */
-export function exampleSeries(snapshot: Snapshot): ExampleSeries | null {
-  const indicator = exampleIndicator(snapshot);
+export function exampleSeries(edition: { catalogue: Catalogue }): ExampleSeries | null {
+  const indicator = exampleIndicator(edition);
   const to = indicator?.coverage?.latest_year;
   if (!indicator || to === null || to === undefined) return null;
   return { indicator, from: to - YEARS + 1, to };
@@ -66,7 +80,7 @@ async function revisedIndicator({ catalogue, editions }: Snapshot): Promise<stri
 }
 
 /** The open indicator with the widest coverage, featured ones first. */
-function exampleIndicator({ catalogue }: Snapshot): IndicatorRecord | undefined {
+function exampleIndicator({ catalogue }: { catalogue: Catalogue }): IndicatorRecord | undefined {
   const open = catalogue
     .ordered('coverage', 'desc')
     .map(({ record }) => record)

@@ -13,6 +13,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
 import type { NewKeyOptions } from '../../gateway/accounts/keys/key-store.ts';
+import { readPacks } from '../../gateway/accounts/orders/order-store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/http/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
@@ -134,7 +135,9 @@ export class Service {
     const randomId = (): string => `test-${requests++}`;
     const metrics = createMetrics({ snapshots, metering, now });
     const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
-    const app = buildApp({ settings, metering, snapshots, now, log, randomId, metrics, loadShedder });
+    const packs = await readPacks(settings.CURATED_DIR);
+    const parts = { settings, metering, snapshots, now, log, randomId, metrics, loadShedder, packs };
+    const app = buildApp(parts);
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
     const stop = async (): Promise<void> => {

@@ -35,3 +35,7 @@ const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UT
 
 /** `23 November 2026` from an ISO time. */
 export const dateText = (iso: string): string => days.format(new Date(iso));
+
+/** `23 November 2026, 02:00 UTC` from an ISO time. */
+export const momentText = (iso: string): string =>
+  `${dateText(iso)}, ${new Date(iso).toISOString().slice(11, 16)} UTC`;

@@ -7,9 +7,22 @@ import type { Operation } from '../../operations/operation.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { home } from './pages/home.ts';
+import { legalPages } from './pages/legal.ts';
+import { pricing } from './pages/pricing.ts';
+import { robots } from './pages/robots.ts';
+import { sitemaps } from './pages/sitemap.ts';
+import { status } from './pages/status.ts';
+import type { ServiceFacts } from './service-facts.ts';
 import { renderPlain } from './templates.ts';
 
+/** Pages of figures. */
 export const SITE_PAGES: readonly Operation[] = [home, countries, country, countryTopic];
+
+/** These and the pages about the service itself. */
+export function sitePages(facts: ServiceFacts): readonly Operation[] {
+  const pages = [...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
+  return [...pages, robots(facts), ...sitemaps(facts, pages)];
+}
 
 interface Problem {
   status: number;

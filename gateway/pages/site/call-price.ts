@@ -1,0 +1,31 @@
+/** What a call costs, by the plan that the API would charge for. */
+import type { Operation } from '../../operations/operation.ts';
+import { parameterReader } from '../../operations/parameter-reader.ts';
+import { parseQueryString } from '../../operations/parameters.ts';
+import type { Edition } from '../../snapshot/edition.ts';
+
+export interface PlannedCall {
+  operation: Operation;
+  path?: Readonly<Record<string, string>>;
+  /** As in a URL, without `?`. */
+  query?: string;
+}
+
+/** `/v1/data?indicator=…` */
+export function callPath({ operation, path = {}, query = '' }: PlannedCall): string {
+  const resource = operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(path[name] ?? ''),
+  );
+  return `/v1${resource}${query === '' ? '' : `?${query}`}`;
+}
+
+/** In credits; null for a call that would be refused. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function callPrice(
+  edition: Edition,
+  { operation, path = {}, query = '' }: PlannedCall,
+): Promise<number | null> {
+  const reading = parameterReader(operation.query, true)(parseQueryString(query));
+  if (!reading.ok) return null;
+  const planned = await operation.plan({ snapshot: edition, path, query: reading.values });
+  return planned.kind === 'plan' ? planned.price : null;
+}
