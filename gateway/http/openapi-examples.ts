@@ -77,7 +77,7 @@ function exampleCalls(
     ...documentCalls('Indicator', { indicator_id: indicator.id }),
     ...documentCalls('Provider', { provider_id: indicator.provider.id }),
     ...documentCalls('Edition', { edition_id: edition }),
-    getRanking: { indicator: indicator.id, year: to },
+    getRanking: { indicator: indicator.id, year: String(to) },
     getRevisions: { indicator: revised },
     getReceipt: { indicator: indicator.id, country: country.iso3, year: to },
     getConsistency: { from: 1 },

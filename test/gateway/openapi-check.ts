@@ -15,6 +15,37 @@ interface Header {
   schema: object;
 }
 
+interface Exemplified {
+  schema: object;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+/** Examples of a served description that its own schemas refuse: where, and why. */
+export function examplesRefused(served: Record<string, unknown>): string[] {
+  const validator = new Ajv2020({ strict: false });
+  (addFormats as unknown as (ajv: Ajv2020) => void)(validator);
+  validator.addSchema({ $id: 'https://served.test/', ...served });
+  const refused: string[] = [];
+  const visit = (value: unknown, path: string[]): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('schema' in value && ('example' in value || 'examples' in value)) {
+      const { example, examples = {} } = value as Exemplified;
+      const given = [example, ...Object.values(examples).map((one) => one.value)];
+      const validate = validator.compile({
+        $ref: `https://served.test/#/${[...path, 'schema'].map(pointerPart).join('/')}`,
+      });
+      for (const one of given)
+        if (one !== undefined && !validate(one))
+          refused.push(`${path.join(' ')}: ${validator.errorsText(validate.errors)}`);
+      return;
+    }
+    for (const [name, member] of Object.entries(value)) visit(member, [...path, name]);
+  };
+  visit(served, []);
+  return refused;
+}
+
 const document = buildOpenApi() as {
   paths: Record<string, { get: Described }>;
   components: { headers: Record<string, Header> };

@@ -6,6 +6,7 @@ import { buildOpenApi, errorsOf } from '../../gateway/http/openapi.ts';
 import { isPriced } from '../../gateway/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { tellStory } from './edition-story.ts';
+import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service } from './service.ts';
 
@@ -101,6 +102,11 @@ describe.each(FORMATS)('/v1/openapi.json?format=%s', (format) => {
 test('there is no description of another format', async () => {
   const { status, json, headers } = await service.get('/v1/openapi.json?format=pdf');
   expect([status, json.error.code, headers['cache-control']]).toEqual([404, 'not_found', 'no-store']);
+});
+
+test('no example is refused by its own schema', async () => {
+  for (const one of [service, revised])
+    expect(examplesRefused((await one.get('/v1/openapi.json')).json)).toEqual([]);
 });
 
 test('says whom to ask', () => {
