@@ -87,7 +87,8 @@ export default {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: 'node_modules' },
+    // A program over modules that its test generates.
+    exclude: { path: 'node_modules|^test/gateway/clients/typescript/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node'] },
   },
 };
