@@ -3,7 +3,7 @@
  * answer, and that answer, shortened. Account operations answer for an invented caller.
  */
 import { ENCODERS } from '../encoders/registry.ts';
-import type { Caller, Content, Operation } from '../operations/operation.ts';
+import type { Caller, Content, Input, Operation } from '../operations/operation.ts';
 import { parameterReader } from '../operations/parameter-reader.ts';
 import { parseQueryString } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
@@ -46,7 +46,7 @@ const CALLER: Caller = {
 };
 
 /** Empty without a snapshot, and for a snapshot that cannot be shown. */
-export async function readExamples(snapshot: Snapshot | null): Promise<Examples> {
+export async function readExamples(snapshot: Snapshot | null, publicUrl?: string): Promise<Examples> {
   const values = snapshot && (await exampleValues(snapshot));
   if (!values) return {};
   const calls = exampleCalls(values, snapshot.id);
@@ -54,13 +54,15 @@ export async function readExamples(snapshot: Snapshot | null): Promise<Examples>
     const parameters = calls[operation.name] ?? {};
     return [
       operation.name,
-      { parameters, answers: await answersOf(operation, parameters, snapshot) },
+      { parameters, answers: await answersOf(operation, parameters, { snapshot, publicUrl }) },
     ] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
 
 type Call = Record<string, ParameterExample>;
+
+type Served = Required<Pick<Input<unknown>, 'publicUrl'>> & { snapshot: Snapshot };
 
 function exampleCalls(
   { indicator, revised, countries, from, to, value }: ExampleValues,
@@ -91,18 +93,14 @@ function exampleCalls(
 const documentCalls = (subject: string, call: Call): Record<string, Call> =>
   Object.fromEntries(['Bibtex', 'Csl', 'Datapackage'].map((form) => [`get${subject}${form}`, call]));
 
-async function answersOf(
-  operation: Operation,
-  call: Call,
-  snapshot: Snapshot,
-): Promise<Record<string, unknown>> {
-  const content = await contentOf(operation, call, snapshot);
+async function answersOf(operation: Operation, call: Call, served: Served): Promise<Record<string, unknown>> {
+  const content = await contentOf(operation, call, served);
   if (content === null) return {};
-  const body = await bodyOf(content, snapshot);
+  const body = await bodyOf(content, served.snapshot);
   const json = JSON_TYPE.test(operation.mediaType ?? 'application/json') ? shortJson(body) : body.toString();
   const others = otherTextFormats(operation).map(async (name) => {
-    const other = await contentOf(operation, { ...call, format: name }, snapshot);
-    return other === null ? [] : [[name, shortText(await bodyOf(other, snapshot))] as const];
+    const other = await contentOf(operation, { ...call, format: name }, served);
+    return other === null ? [] : [[name, shortText(await bodyOf(other, served.snapshot))] as const];
   });
   return { json, ...Object.fromEntries((await Promise.all(others)).flat()) };
 }
@@ -118,7 +116,7 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
 const JSON_TYPE = /[/+]json\b/;
 
 /** Null for a call that is refused. */
-async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): Promise<Content | null> {
+async function contentOf(operation: Operation, call: Call, served: Served): Promise<Content | null> {
   const sent = Object.entries(call).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, String(one)]),
   );
@@ -127,7 +125,7 @@ async function contentOf(operation: Operation, call: Call, snapshot: Snapshot): 
   const query = new URLSearchParams(sent.filter((one) => !isInPath(one)));
   const reading = parameterReader(operation.query)(parseQueryString(query.toString()));
   if (!reading.ok) return null;
-  const planned = await operation.plan({ snapshot, path, query: reading.values });
+  const planned = await operation.plan({ ...served, path, query: reading.values });
   return planned.kind === 'plan' ? planned.produce(CALLER) : null;
 }
 

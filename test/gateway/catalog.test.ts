@@ -84,7 +84,7 @@ test('an indicator without figures has no years', async () => {
 });
 
 test('without an address of its own, addresses are relative', async () => {
-  const unaddressed = await Service.start();
+  const unaddressed = await Service.start({ settings: { PUBLIC_URL: '' } });
   try {
     const { catalogue, dataset } = await read(unaddressed);
     expect(catalogue['@id']).toBe('/v1/catalog.jsonld');

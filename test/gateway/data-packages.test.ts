@@ -110,7 +110,7 @@ test('a licence with neither identifier nor address is in the description', asyn
 });
 
 test('without an address of its own, the service names no download', async () => {
-  const unaddressed = await Service.start();
+  const unaddressed = await Service.start({ settings: { PUBLIC_URL: '' } });
   try {
     const { json } = await unaddressed.get('/v1/indicators/alpha.life_expectancy/datapackage.json');
     expect(json).not.toHaveProperty('id');

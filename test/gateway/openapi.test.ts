@@ -8,7 +8,7 @@ import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { tellStory } from './edition-story.ts';
 import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { Service } from './service.ts';
+import { PUBLIC_URL, Service } from './service.ts';
 
 interface Shown {
   schema?: { format?: string };
@@ -35,7 +35,7 @@ interface Description {
   info: { version: string };
   paths: Record<string, Record<string, Operation>>;
 }
-const document = buildOpenApi() as unknown as Description;
+const document = buildOpenApi({}, undefined, PUBLIC_URL) as unknown as Description;
 
 /** Without what depends on the snapshot. */
 const withoutExamples = (json: unknown): unknown =>

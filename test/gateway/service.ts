@@ -70,6 +70,9 @@ export interface AccountOptions extends NewKeyOptions {
   verified?: boolean;
 }
 
+/** Where callers reach the service, as its settings say by default. */
+export const PUBLIC_URL = 'https://almanac.test';
+
 /** Rate limits that no test reaches by default. */
 const WIDE = {
   ANONYMOUS_PER_MINUTE: '100000',
@@ -120,7 +123,7 @@ export class Service {
     const client = await redis.connect();
     const clock = { ms: NOON };
     const now = (): number => clock.ms;
-    const settings = readSettings({ ...WIDE, LOG_LEVEL: 'silent', ...options.settings });
+    const settings = readSettings({ ...WIDE, PUBLIC_URL, LOG_LEVEL: 'silent', ...options.settings });
     const snapshots = await SnapshotStore.open({
       directory,
       pollMs: settings.SNAPSHOT_POLL_MS,

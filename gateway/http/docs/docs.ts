@@ -121,7 +121,7 @@ async function buildDocuments(
   snapshot: Snapshot | null,
   { log, publicUrl }: DocsDependencies,
 ): Promise<Documents> {
-  const examples = await readExamples(snapshot).catch((error: unknown) => {
+  const examples = await readExamples(snapshot, publicUrl).catch((error: unknown) => {
     log.warn({ err: error }, 'the API description has no examples');
     return {};
   });
