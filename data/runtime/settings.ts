@@ -134,7 +134,9 @@ const schema = z.object({
   PUBLIC_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Public URL of the service, for links in mails and payments; default `http://localhost:PORT`'),
+    .describe(
+      'Public URL of the service: for citations and `/v1/almanac.duckdb`, and for links in mails and payments, where the default is `http://localhost:PORT`',
+    ),
   FREE_GRANT: z.coerce
     .number()
     .int()

@@ -94,7 +94,7 @@ const documentCalls = (subject: string, call: Call): Record<string, Call> =>
   Object.fromEntries(['Bibtex', 'Csl', 'Datapackage'].map((form) => [`get${subject}${form}`, call]));
 
 async function answersOf(operation: Operation, call: Call, served: Served): Promise<Record<string, unknown>> {
-  const content = await contentOf(operation, call, served);
+  const content = operation.isBinary ? null : await contentOf(operation, call, served);
   if (content === null) return {};
   const body = await bodyOf(content, served.snapshot);
   const json = JSON_TYPE.test(operation.mediaType ?? 'application/json') ? shortJson(body) : body.toString();

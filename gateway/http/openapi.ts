@@ -59,7 +59,10 @@ export function buildOpenApi(
   publicUrl?: string,
 ): Json {
   const answers = Object.fromEntries([
-    ...OPERATIONS.map((operation) => [answerName(operation), operation.answer]),
+    ...OPERATIONS.filter(({ isBinary }) => !isBinary).map((operation) => [
+      answerName(operation),
+      operation.answer,
+    ]),
     [DRY_RUN, dryRunAnswer],
   ]);
   return {
@@ -195,10 +198,13 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   if (formats.some(({ extension }) => extension !== null)) {
     names.push('Content-Disposition', 'Link', 'X-Attribution');
   }
+  if (operation.isBinary) names.push('Content-Disposition');
   const namesIndicators =
     operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
   if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
-  const whole = schemaRef(answerName(operation));
+  const whole = operation.isBinary
+    ? { type: 'string', ...BINARY, description: operation.answer.description }
+    : schemaRef(answerName(operation));
   const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
   const json = { schema, ...exampleOf(answers.json) };
   const others = formats.flatMap(({ name, mediaType, isText, documentation }) =>

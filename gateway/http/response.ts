@@ -20,7 +20,8 @@ import { slowClients } from './slow-clients.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Compressed as it is. */
-const PNG = 'image/png';
+/** Types of documents that gain nothing from compression, or are read in parts. */
+const INCOMPRESSIBLE: ReadonlySet<string> = new Set(['image/png', 'application/octet-stream']);
 
 type WholeBody = string | readonly Buffer[];
 
@@ -76,7 +77,7 @@ export function represent(
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'document') {
     const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
-    const isCompressible = type !== PNG;
+    const isCompressible = !INCOMPRESSIBLE.has(type);
     if (page) return representPage(json, page, { type, isCompressible, edition: id }, preferences);
     const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
     return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);

@@ -133,6 +133,8 @@ export interface Operation<Query = unknown> {
   answer: z.ZodType;
   /** With its parameters; absent where it is the usual one of JSON. */
   mediaType?: string;
+  /** The body of a success is bytes, of which no example is given. */
+  isBinary?: true;
   /** Encoders that `format` may name; none where the answer is always a JSON document. */
   formats?: readonly string[];
   /** What `format` may give besides JSON and the formats of encoders. */

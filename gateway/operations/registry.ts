@@ -7,6 +7,7 @@ import { countries } from './countries.ts';
 import { country } from './country.ts';
 import { coverage } from './coverage.ts';
 import { data } from './data.ts';
+import { database } from './database.ts';
 import { descriptions } from './descriptions.ts';
 import { editions } from './editions.ts';
 import { freshness } from './freshness.ts';
@@ -44,4 +45,5 @@ export const OPERATIONS: readonly Operation[] = [
   ping,
   ...citations,
   ...descriptions,
+  database,
 ];

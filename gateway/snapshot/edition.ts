@@ -86,6 +86,8 @@ export interface Editions {
   readonly history: History;
   /** A prerendered JSON body of the served one. */
   servedBody(file: string): Buffer | Promise<Buffer>;
+  /** How many rows each indicator of the served one has. @throws {SnapshotUnreadable} */
+  servedRowCounts(): Promise<ReadonlyMap<string, number>>;
   /** The id that an indicator has today, and the alias if another one was asked for. */
   resolve(id: string): ResolvedId;
   /** @throws {QueueFull} {SnapshotUnreadable} */

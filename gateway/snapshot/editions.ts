@@ -12,6 +12,7 @@ import type { Edition, EditionQuery, Editions, ResolvedId } from './edition.ts';
 import { EditionHistory } from './edition-history.ts';
 import { SnapshotDamaged } from './manifest.ts';
 import { SnapshotUnreadable } from './objects.ts';
+import { rowCounts } from './row-counts.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SignedLog } from './signed-log.ts';
 import { type ServedEdition, TodaysTerms } from './todays-terms.ts';
@@ -78,6 +79,10 @@ export class EditionStore implements Editions {
 
   servedBody(file: string): Buffer | Promise<Buffer> {
     return this.#served.body(file);
+  }
+
+  servedRowCounts(): Promise<ReadonlyMap<string, number>> {
+    return rowCounts(this.#served.files);
   }
 
   /** After its last day, an old id is unknown. */

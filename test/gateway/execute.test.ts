@@ -9,7 +9,7 @@ import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import type { Result } from '../../gateway/result.ts';
 import type { Snapshot } from '../../gateway/snapshot/snapshot.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
-import { NOON, Service, type TestKey } from './service.ts';
+import { NOON, PUBLIC_URL, Service, type TestKey } from './service.ts';
 
 let service: Service;
 let executor: Executor;
@@ -53,6 +53,7 @@ function run(operation: Operation, options: Options = {}): Promise<Result<string
       path,
       address: () => '192.0.2.1',
       readQuery: () => read(parseQueryString(query)),
+      publicUrl: PUBLIC_URL,
       cached: () => null,
       render,
     }),
@@ -72,6 +73,7 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   listIndicators: { query: 'q=life&limit=1', price: 0 },
   getIndicator: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
   getCatalog: { price: 0 },
+  getDatabase: { price: 0 },
   getIndicatorBibtex: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
   getIndicatorCsl: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
   getIndicatorDatapackage: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },

@@ -205,7 +205,7 @@ function cutTo(example: unknown, answer: unknown): unknown {
 }
 
 describe.each(OPERATIONS)('the examples of $name', (operation) => {
-  const { name, path, answer: schema, needsKey, mediaType = 'application/json' } = operation;
+  const { name, path, answer: schema, needsKey, isBinary, mediaType = 'application/json' } = operation;
   const type = mediaType.split(';', 1)[0] ?? mediaType;
   const isEnvelope = type === 'application/json';
   const asked = () => (name === 'getRevisions' ? revised : service);
@@ -246,10 +246,10 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     const description = await described('/docs/openapi.json');
     const content = description.responses['200']?.content ?? {};
     const shown = content[type]?.example;
-    expect(schema.safeParse(shown).error).toBeUndefined();
+    if (!isBinary) expect(schema.safeParse(shown).error).toBeUndefined();
     for (const { schema: body, example } of Object.values(content))
       expect(example === undefined, 'only bytes have no example').toBe(body?.format === 'binary');
-    if (needsKey && !path.includes('{') && path !== '/data') return;
+    if (isBinary || (needsKey && !path.includes('{') && path !== '/data')) return;
     const answer = await callOfExamples(description);
     if (!isEnvelope) {
       expect(cutTo(shown, answer.json ?? answer.text)).toEqual(shown);

@@ -72,6 +72,13 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
       }),
     ),
   ),
+  {
+    template: '/v1/almanac.duckdb',
+    path: '/v1/almanac.duckdb',
+    key: 'optional',
+    price: 0,
+    isDocument: true,
+  },
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
 ];

@@ -1,0 +1,66 @@
+/** GET /almanac.duckdb: the catalogue as a DuckDB database, with macros that read the files of its edition. */
+import { z } from 'zod';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import { DUCKDB_TYPE, databaseFile } from '../encoders/duckdb.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import { catalogueTables } from './catalogue-tables.ts';
+import { defineOperation, type Planned, refused } from './operation.ts';
+import { baseOf } from './public-address.ts';
+
+const STATEMENTS = readSql(import.meta.url, 'sql/catalogue-database.sql');
+
+export const database = defineOperation({
+  name: 'getDatabase',
+  path: '/almanac.duckdb',
+  tag: 'Catalogue',
+  summary: 'The catalogue as a DuckDB database',
+  description:
+    'For `ATTACH`: tables `indicators`, `providers`, `topics`, `countries`, `groups` and `edition`, and the macros ' +
+    '`observations(id)` and `bundle(id)`, which read the file of an indicator or of a provider, as of this snapshot. ' +
+    'Reading those needs a key. Answered only where the service knows its address.',
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  pathParameters: {},
+  query: z.object({}),
+  answer: z.string().describe('A DuckDB database, for DuckDB 1.2 and later'),
+  mediaType: DUCKDB_TYPE,
+  isBinary: true,
+  errors: ['not_found'],
+  plan({ snapshot, publicUrl }): Planned {
+    const base = baseOf(publicUrl);
+    if (base === null) return refused('not_found', NO_ADDRESS);
+    return {
+      kind: 'plan',
+      price: 0,
+      rows: 0,
+      produce: async () => ({
+        kind: 'document',
+        json: await keptDatabase(snapshot, base),
+        mediaType: DUCKDB_TYPE,
+        fileName: 'almanac.duckdb',
+      }),
+    };
+  },
+});
+
+const NO_ADDRESS =
+  'The database holds addresses of this service, and its operator has not set where it is reached (PUBLIC_URL).';
+
+/** Kept with the edition, because a client reads it part by part. A process has one address. */
+const kept = new WeakMap<Edition, Promise<Buffer>>();
+
+function keptDatabase(snapshot: Edition, url: string): Promise<Buffer> {
+  const known = kept.get(snapshot);
+  if (known !== undefined) return known;
+  const made = makeDatabase(snapshot, url);
+  kept.set(snapshot, made);
+  made.catch(() => kept.delete(snapshot));
+  return made;
+}
+
+async function makeDatabase(snapshot: Edition, url: string): Promise<Buffer> {
+  const literal = url.replaceAll("'", "''");
+  const statements = STATEMENTS.replaceAll('{url}', () => literal).replaceAll('{edition}', snapshot.id);
+  return databaseFile(statements, await catalogueTables(snapshot, url));
+}

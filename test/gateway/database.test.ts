@@ -1,0 +1,133 @@
+/** The catalogue as a DuckDB database, opened by DuckDB. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { INDICATORS } from './fixture-data.ts';
+import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
+import { codeOf, PUBLIC_URL, Service } from './service.ts';
+
+const PATH = '/v1/almanac.duckdb';
+const AS_OF = `as_of=${FIXTURE_ID}`;
+/** Of a series that the snapshot before had, and that is gone. */
+const GONE = 'alpha.withdrawn_series';
+/** Of Gamma only what may not be exported. */
+const SHOWN = INDICATORS.filter(({ id }) => id !== 'gamma.zero');
+
+let service: Service;
+let folder: string;
+let bytes: Buffer;
+let instance: DuckDBInstance;
+let connection: DuckDBConnection;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'alm-database-'));
+  const snapshots = join(folder, 'snapshots');
+  const terms = { access_tier: 'display', licence: 'none', licence_url: null, attribution: 'none' } as const;
+  await publishFixture(snapshots, { indicators: SHOWN, vanished: [{ id: GONE, ...terms }] });
+  service = await Service.start({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } });
+  ({ bytes } = await service.get(PATH));
+  const file = join(folder, 'almanac.duckdb');
+  await writeFile(file, bytes);
+  instance = await DuckDBInstance.create();
+  connection = await instance.connect();
+  await connection.run(`ATTACH '${file}' AS almanac (READ_ONLY)`);
+});
+afterAll(async () => {
+  connection?.closeSync();
+  instance?.closeSync();
+  await service?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true });
+});
+
+const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
+
+describe('its tables', () => {
+  test('name the snapshot', async () => {
+    expect(await rowsOf('FROM almanac.edition')).toEqual([
+      { id: FIXTURE_ID, published_at: '2026-11-20 02:00:00', url: `${PUBLIC_URL}/it's` },
+    ]);
+  });
+
+  test('have every indicator with its facts, its rows and its file', async () => {
+    const listed: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
+    const rows = await rowsOf('FROM almanac.indicators');
+    expect(rows.map(({ id }) => id)).toEqual(listed.map(({ id }) => id).toSorted());
+    for (const row of rows) {
+      const { provider, coverage, ...record } = listed.find(({ id }) => id === row.id) as IndicatorRecord;
+      const url =
+        record.access_tier === 'open' ? `${PUBLIC_URL}/it's/v1/files/${record.id}.parquet?${AS_OF}` : null;
+      const none = { n_countries: null, yr_min: null, yr_max: null, latest_year: null };
+      const n_rows = INDICATORS.find(({ id }) => id === record.id)?.rows.length;
+      expect(row).toEqual({ ...record, provider: provider.id, ...(coverage ?? none), n_rows, url });
+    }
+  });
+
+  test('have the other lists as the API answers them', async () => {
+    for (const [table, path] of Object.entries({
+      topics: '/v1/topics',
+      countries: '/v1/countries',
+      groups: '/v1/groups',
+    }))
+      expect(await rowsOf(`FROM almanac.${table}`)).toEqual((await service.get(path)).json.data);
+  });
+
+  test('have a file only for providers of which something may be exported', async () => {
+    const rows = await rowsOf('SELECT id, licence, n_indicators, url FROM almanac.providers');
+    const bundle = (id: string) => `${PUBLIC_URL}/it's/v1/bundles/${id}.parquet?${AS_OF}`;
+    expect(rows.map(({ id, url }) => [id, url])).toEqual([
+      ['alpha', bundle('alpha')],
+      ['beta', bundle('beta')],
+      ['gamma', null],
+    ]);
+    expect(rows[2]).toMatchObject({ licence: 'Gamma terms', n_indicators: 1 });
+  });
+});
+
+test('has macros over the files of its snapshot', async () => {
+  const macros = await rowsOf(
+    "SELECT function_name, macro_definition FROM duckdb_functions() WHERE database_name = 'almanac' ORDER BY 1",
+  );
+  const definition = (folder: string) =>
+    expect.stringContaining(`'${PUBLIC_URL}/it''s/v1/${folder}/' || id) || '.parquet?${AS_OF}'`);
+  expect(macros).toEqual([
+    { function_name: 'bundle', macro_definition: definition('bundles') },
+    { function_name: 'observations', macro_definition: definition('files') },
+  ]);
+});
+
+test('holds nothing of what is not listed', () => {
+  expect(bytes.includes('alpha.population_total')).toBe(true);
+  expect(bytes.includes(GONE)).toBe(false);
+});
+
+describe('as an answer', () => {
+  test('has the tag of its bytes, and is not compressed', async () => {
+    const headers = { 'accept-encoding': 'br, gzip' };
+    const answer = await service.get(PATH, { headers });
+    expect(answer.headers['content-type']).toBe('application/octet-stream');
+    expect(answer.headers).not.toHaveProperty('content-encoding');
+    expect(answer.headers['content-length']).toBe(String(bytes.length));
+    expect(answer.bytes.equals(bytes)).toBe(true);
+    const tag = String(answer.headers.etag);
+    expect((await service.get(PATH, { headers: { 'if-none-match': tag } })).status).toBe(304);
+  });
+
+  test('is equal from every process', async () => {
+    const settings = { PUBLIC_URL: `${PUBLIC_URL}/it's` };
+    const other = await Service.start({ snapshots: service.directory, settings });
+    const answer = await other.get(PATH);
+    await other.stop();
+    expect(answer.bytes.equals(bytes)).toBe(true);
+  });
+
+  test('is 404 where the service does not know its address', async () => {
+    const other = await Service.start({ snapshots: service.directory, settings: { PUBLIC_URL: '' } });
+    const answer = await other.get(PATH);
+    await other.stop();
+    expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
+    expect(answer.json.error.message).toContain('PUBLIC_URL');
+  });
+});
