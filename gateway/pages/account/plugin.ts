@@ -20,6 +20,7 @@ import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { signInLinkRoutes } from './routes/sign-in-link.ts';
+import { summaryRoutes } from './routes/summary.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
@@ -66,6 +67,7 @@ const ROUTES = [
   homeRoutes,
   keysRoutes,
   revokeKeyRoutes,
+  summaryRoutes,
   usageRoutes,
   walletRoutes,
   ordersRoutes,

@@ -1,1 +1,246 @@
-/** The one script of the site. Pages are complete without it. */
+/**
+ * The one script of the site. Pages are complete without it; it saves reloads and clicks. Elements ask for it by attributes:
+ *
+ *   form[data-live="id id"]   sends itself when a choice changes and puts the named elements of the answer in place
+ *   input[data-suggest]       offers indicators and countries while somebody types
+ *   svg.chart                 shows the title of what the pointer is on
+ *   pre                       gets a button that copies it
+ *   [data-price]              says beside a price what the signed-in account has
+ */
+
+const TYPING_MS = 150;
+/** A slider is dragged through many values: only where it rests is asked for. */
+const DRAGGING_MS = 120;
+
+/** Calls the function once the calls have stopped for a while. */
+function settled(wait_ms, run) {
+  let timer;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...values), wait_ms);
+  };
+}
+
+/** The newest request of its kind: an older one is cancelled. */
+function latestOnly() {
+  let running;
+  return async (address, headers) => {
+    running?.abort();
+    running = new AbortController();
+    const answer = await fetch(address, { signal: running.signal, headers });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    return answer;
+  };
+}
+
+function addressOf(form) {
+  const fields = [...new FormData(form)].filter(([, value]) => value !== '');
+  const query = new URLSearchParams(fields).toString();
+  return query === '' ? form.getAttribute('action') : `${form.getAttribute('action')}?${query}`;
+}
+
+function makeLive(form) {
+  const load = latestOnly();
+  const ids = form.dataset.live.split(' ');
+  const update = async () => {
+    const address = addressOf(form);
+    try {
+      const text = await (await load(address)).text();
+      const page = new DOMParser().parseFromString(text, 'text/html');
+      const focused = document.activeElement?.id;
+      for (const id of ids) {
+        const fresh = page.getElementById(id);
+        const old = document.getElementById(id);
+        if (fresh && old) old.replaceWith(document.adoptNode(fresh));
+      }
+      history.replaceState(null, '', address);
+      enhance();
+      if (focused) document.getElementById(focused)?.focus();
+    } catch (error) {
+      if (error.name !== 'AbortError') form.submit();
+    }
+  };
+  form.addEventListener('input', settled(DRAGGING_MS, update));
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    update();
+  });
+}
+
+/** A choice of years becomes a slider that says its year. */
+function makeSlider(select) {
+  const years = [...select.options].map(({ value }) => value).filter((value) => value !== '');
+  if (years.length < 2) return;
+  years.sort((a, b) => a - b);
+  const slider = document.createElement('input');
+  const output = document.createElement('output');
+  slider.type = 'range';
+  slider.id = `${select.id}-slider`;
+  slider.max = String(years.length - 1);
+  slider.setAttribute('aria-label', select.dataset.slider);
+  const show = () => {
+    select.value = years[slider.value];
+    slider.setAttribute('aria-valuetext', select.value);
+    output.value = select.value;
+  };
+  slider.value = String(years.indexOf(select.value));
+  slider.addEventListener('input', show);
+  show();
+  select.hidden = true;
+  select.after(slider, output);
+}
+
+function makeSuggesting(input) {
+  const load = latestOnly();
+  const list = document.createElement('ul');
+  list.id = `${input.id}-suggestions`;
+  list.className = 'suggestions';
+  list.setAttribute('role', 'listbox');
+  list.setAttribute('aria-label', 'Suggestions');
+  list.hidden = true;
+  input.after(list);
+  for (const [name, value] of [
+    ['role', 'combobox'],
+    ['aria-autocomplete', 'list'],
+    ['aria-controls', list.id],
+    ['aria-expanded', 'false'],
+  ])
+    input.setAttribute(name, value);
+  let chosen = -1;
+  const choose = (at) => {
+    const options = [...list.children];
+    chosen = options.length === 0 ? -1 : (at + options.length) % options.length;
+    for (const [index, option] of options.entries())
+      option.setAttribute('aria-selected', String(index === chosen));
+    const option = options[chosen];
+    if (option) input.setAttribute('aria-activedescendant', option.id);
+    else input.removeAttribute('aria-activedescendant');
+  };
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute('aria-expanded', 'false');
+    choose(-1 - list.children.length);
+    input.removeAttribute('aria-activedescendant');
+    chosen = -1;
+  };
+  const show = (found) => {
+    list.replaceChildren(
+      ...found.map(({ path, name, note }, at) => {
+        const option = document.createElement('li');
+        option.id = `${list.id}-${at}`;
+        option.setAttribute('role', 'option');
+        option.dataset.path = path;
+        const remark = document.createElement('span');
+        remark.className = 'faint';
+        remark.textContent = note;
+        option.append(name, ' ', remark);
+        return option;
+      }),
+    );
+    chosen = -1;
+    list.hidden = found.length === 0;
+    input.setAttribute('aria-expanded', String(found.length > 0));
+  };
+  const suggest = settled(TYPING_MS, async () => {
+    const text = input.value.trim();
+    if (text.length < 2) return close();
+    try {
+      show(await (await load(`/suggest?q=${encodeURIComponent(text)}`)).json());
+    } catch {
+      // The form itself still searches.
+    }
+  });
+  input.addEventListener('input', suggest);
+  input.addEventListener('blur', () => setTimeout(close, TYPING_MS));
+  input.addEventListener('keydown', (event) => {
+    if (list.hidden) return;
+    if (event.key === 'ArrowDown') choose(chosen + 1);
+    else if (event.key === 'ArrowUp') choose(chosen < 0 ? list.children.length - 1 : chosen - 1);
+    else if (event.key === 'Escape') close();
+    else if (event.key === 'Enter' && chosen >= 0) location.assign(list.children[chosen].dataset.path);
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener('pointerdown', (event) => {
+    const option = event.target.closest('[role=option]');
+    if (option) location.assign(option.dataset.path);
+  });
+}
+
+/** One box that follows the pointer over all charts. */
+function showTitles() {
+  const box = document.createElement('div');
+  box.className = 'tooltip';
+  box.hidden = true;
+  document.body.append(box);
+  document.addEventListener('pointermove', ({ target, clientX, clientY }) => {
+    const mark = target.closest?.('svg.chart *');
+    const title = mark && [...mark.children].find(({ localName }) => localName === 'title');
+    box.hidden = !title;
+    if (!title) return;
+    box.textContent = title.textContent;
+    const left = Math.min(clientX + 14, innerWidth - box.offsetWidth - 8);
+    box.style.left = `${Math.max(8, left)}px`;
+    box.style.top = `${Math.max(8, clientY - box.offsetHeight - 12)}px`;
+  });
+}
+
+function addCopyButton(block) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = 'Copy';
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(block.textContent);
+      button.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(block);
+      button.textContent = 'Selected';
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2000);
+  });
+  const frame = document.createElement('div');
+  frame.className = 'copyable';
+  block.before(frame);
+  frame.append(block, button);
+}
+
+async function addBalance(places) {
+  const answer = await fetch('/account/summary', { headers: { accept: 'application/json' } });
+  if (!answer.ok) return;
+  const { balance, key } = await answer.json();
+  if (typeof balance !== 'number') return;
+  for (const place of places) {
+    const price = Number(place.dataset.price);
+    const note = document.createElement('p');
+    note.className = price > balance ? 'problem' : 'notice';
+    const have = `You have ${balance.toLocaleString('en')} credits`;
+    const left =
+      price > balance ? 'too few for this' : `${(balance - price).toLocaleString('en')} after this`;
+    note.textContent = `${have}: ${left}.${key ? ` Use your key ${key}.` : ''}`;
+    place.after(note);
+  }
+}
+
+/** Marks what was enhanced, so that it is done once. */
+function each(selector, run) {
+  for (const element of document.querySelectorAll(`${selector}:not([data-enhanced])`)) {
+    element.dataset.enhanced = '';
+    run(element);
+  }
+}
+
+function enhance() {
+  each('select[data-slider]', makeSlider);
+  each('form[data-live]', makeLive);
+  each('input[data-suggest]', makeSuggesting);
+  each('pre', addCopyButton);
+}
+
+enhance();
+showTitles();
+const prices = document.querySelectorAll('[data-price]');
+if (prices.length > 0) addBalance(prices).catch(() => {});

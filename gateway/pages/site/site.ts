@@ -12,6 +12,7 @@ import { pricing } from './pages/pricing.ts';
 import { robots } from './pages/robots.ts';
 import { sitemaps } from './pages/sitemap.ts';
 import { status } from './pages/status.ts';
+import { suggest } from './pages/suggest.ts';
 import type { ServiceFacts } from './service-facts.ts';
 import { renderPlain } from './templates.ts';
 
@@ -21,7 +22,7 @@ export const SITE_PAGES: readonly Operation[] = [home, countries, country, count
 /** These and the pages about the service itself. */
 export function sitePages(facts: ServiceFacts): readonly Operation[] {
   const pages = [...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
-  return [...pages, robots(facts), ...sitemaps(facts, pages)];
+  return [...pages, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 
 interface Problem {

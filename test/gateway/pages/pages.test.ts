@@ -17,6 +17,20 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     bob = await harness.customer('Bob');
   });
 
+  describe('the summary for prices on public pages', () => {
+    it('holds balance and newest active key of whoever is signed in, and nothing for others', async () => {
+      const visitor = harness.visitor();
+      expect(JSON.parse((await visitor.get('/account/summary')).html)).toEqual({});
+      const customer = await harness.customer('Cid');
+      const { key } = await harness.makeKey(customer, { label: 'first' });
+      const answer = await customer.visitor.get('/account/summary');
+      const { credits } = await harness.accounts.get(customer.account_id);
+      expect(JSON.parse(answer.html)).toEqual({ balance: credits.balance, key: 'first' });
+      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(answer.html).not.toContain(key);
+    });
+  });
+
   describe('keys', () => {
     it('are created with a label and a last day, shown once, and work until that day ends', async () => {
       const { key, page } = await harness.makeKey(ann, { label: 'notebook', expires: '2026-11-22' });
