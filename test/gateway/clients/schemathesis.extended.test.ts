@@ -1,0 +1,69 @@
+/** Schemathesis generates requests from the served description, sound and unsound ones, and checks every answer. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OPERATIONS } from '../../../gateway/operations/registry.ts';
+import { installPackages, pythonPath } from '../../python-packages.ts';
+import { Service } from '../service.ts';
+
+const PACKAGES = ['schemathesis==4.32.5'];
+/** Generated for each operation and phase, besides those that cover its description. */
+const EXAMPLES = 200;
+const SEED = 2026;
+/** Limits for what hangs. */
+const INSTALLED_WITHIN_MS = 900_000;
+const RUN_WITHIN_MS = 1_800_000;
+
+let service: Service;
+let folder: string;
+
+beforeAll(async () => {
+  await installPackages(PACKAGES);
+  folder = await mkdtemp(join(tmpdir(), 'alm-schemathesis-'));
+  await cp(join(import.meta.dirname, 'schemathesis'), folder, { recursive: true });
+  service = await Service.start();
+}, INSTALLED_WITHIN_MS);
+afterAll(async () => {
+  await service?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true });
+});
+
+interface Report {
+  exit_code: number;
+  operations: { tested: number };
+  test_cases: { generated: number; with_failures: number; errored: number };
+  failures: object[];
+  errors: object[];
+}
+
+test('finds nothing', { timeout: RUN_WITHIN_MS }, async () => {
+  const { key } = await service.account({ credits: 100_000_000 });
+  const { data }: { data: { id: string }[] } = (await service.get('/v1/indicators')).json;
+  const child = spawn(
+    'python3',
+    [
+      ...['-m', 'schemathesis.cli', '--no-color', '--config-file', 'schemathesis.toml'],
+      ...['run', `${service.url}/v1/openapi.json`, '--header', `Authorization: Bearer ${key}`],
+      ...['--checks', 'all', '--max-examples', String(EXAMPLES), '--seed', String(SEED)],
+      ...['--continue-on-failure', '--report', 'json', '--report-json-path', 'report.json'],
+    ],
+    {
+      cwd: folder,
+      env: {
+        ...process.env,
+        PYTHONPATH: pythonPath(PACKAGES),
+        INDICATORS: data.map(({ id }) => id).join(','),
+      },
+    },
+  );
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  expect(child.exitCode, output + errors).toBe(0);
+  const report: Report = JSON.parse(await readFile(join(folder, 'report.json'), 'utf8'));
+  expect([report.failures, report.errors]).toEqual([[], []]);
+  expect(report.operations.tested).toBeGreaterThanOrEqual(OPERATIONS.length);
+  expect(report.test_cases.generated).toBeGreaterThan(EXAMPLES * OPERATIONS.length * 0.5);
+});
