@@ -3,7 +3,7 @@ import { formatDouble, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { RowFormat } from '../snapshot/observations.ts';
 import type { CachedEncoder } from './encoder.ts';
 import type { Column, Table } from './table.ts';
-import { type RowSyntax, rowText } from './text-rows.ts';
+import { PLAIN, type RowSyntax, rowText } from './text-rows.ts';
 
 const HEADER = 'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n';
 
@@ -36,6 +36,7 @@ export const csvField = (text: string): string =>
 function syntaxOf(columns: readonly Column[]): RowSyntax {
   const empty = columns.length === 1 ? '""' : '';
   return {
+    ...PLAIN,
     before: columns.map((_, at) => (at === 0 ? '' : ',')),
     end: '\r\n',
     separator: '',

@@ -3,7 +3,7 @@ import { formatDouble, NO_RANK } from '../snapshot/indicator-columns.ts';
 import type { RowFormat } from '../snapshot/observations.ts';
 import type { CachedEncoder } from './encoder.ts';
 import type { Column } from './table.ts';
-import { type RowSyntax, rowText } from './text-rows.ts';
+import { PLAIN, type RowSyntax, rowText } from './text-rows.ts';
 
 const orNull = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? 'null' : formatDouble(value);
@@ -29,6 +29,7 @@ const end = (meta: Readonly<Record<string, unknown>>): Buffer =>
 
 /** Each row as a JSON object. */
 export const objectSyntax = (columns: readonly Column[], separator: string): RowSyntax => ({
+  ...PLAIN,
   before: columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
   end: '}',
   separator,

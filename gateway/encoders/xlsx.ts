@@ -3,17 +3,14 @@
  * that a sheet is written in one pass, and always a string, so that no text becomes a formula.
  */
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ZipFile } from 'yazl';
-import { formatDouble } from '../snapshot/indicator-columns.ts';
 import type { Encoder } from './encoder.ts';
 import { fileMetadata } from './file-metadata.ts';
-import { type Batch, type Cell, cellAt, type Table } from './table.ts';
+import type { Column, Table } from './table.ts';
+import { type RowSyntax, rowText } from './text-rows.ts';
 import { escapedXml } from './xml.ts';
 
 const ROWS_MAX = 100_000;
-/** Rows that are formatted before the event loop gets a turn. */
-const ROWS_PER_PIECE = 2_048;
 
 export const xlsx: Encoder = {
   name: 'xlsx',
@@ -78,31 +75,29 @@ const PARTS = {
 const SHEET_START = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
 const SHEET_END = '</sheetData></worksheet>';
 
-function cellText(cell: Cell): string {
-  if (cell === null) return '<c/>';
-  if (typeof cell === 'string')
-    return `<c t="inlineStr"><is><t xml:space="preserve">${escapedXml(cell)}</t></is></c>`;
-  if (typeof cell === 'boolean') return `<c t="b"><v>${Number(cell)}</v></c>`;
-  return `<c><v>${formatDouble(cell)}</v></c>`;
-}
+const textCell = (text: string): string =>
+  `<c t="inlineStr"><is><t xml:space="preserve">${escapedXml(text)}</t></is></c>`;
+const MISSING = '<c/>';
+const ROW_START = '<row>';
+const ROW_END = '</row>';
 
-const rowText = (cells: readonly Cell[]): string => `<row>${cells.map(cellText).join('')}</row>`;
+const syntaxOf = (columns: readonly Column[]): RowSyntax => ({
+  before: columns.map((_, at) => (at === 0 ? ROW_START : '')),
+  end: ROW_END,
+  separator: '',
+  text: textCell,
+  flag: (isSet) => `<c t="b"><v>${Number(isSet)}</v></c>`,
+  number: ['<c><v>', '</v></c>'],
+  missing: MISSING,
+});
 
-async function* dataSheet({ columns, batches }: Table): AsyncGenerator<Buffer> {
-  yield Buffer.from(SHEET_START + rowText(columns.map(({ name }) => name)));
-  for await (const batch of batches()) {
-    for (let start = 0; start < batch.rows; start += ROWS_PER_PIECE) {
-      yield rowsText(batch, start, Math.min(batch.rows, start + ROWS_PER_PIECE));
-      await nextTurn();
-    }
-  }
+const textRow = (texts: readonly (string | null)[]): string =>
+  ROW_START + texts.map((text) => (text === null ? MISSING : textCell(text))).join('') + ROW_END;
+
+async function* dataSheet(table: Table): AsyncGenerator<Buffer> {
+  yield Buffer.from(SHEET_START + textRow(table.columns.map(({ name }) => name)));
+  yield* rowText(table, syntaxOf(table.columns));
   yield Buffer.from(SHEET_END);
-}
-
-function rowsText({ vectors }: Batch, start: number, stop: number): Buffer {
-  let text = '';
-  for (let row = start; row < stop; row += 1) text += rowText(vectors.map((vector) => cellAt(vector, row)));
-  return Buffer.from(text);
 }
 
 const CREDIT = ['id', 'name', 'unit', 'licence', 'licence_url', 'attribution'] as const;
@@ -111,11 +106,11 @@ function aboutSheet(table: Table): string {
   const { generated_at } = table.meta;
   const facts = [...fileMetadata(table)].filter(([name]) => name !== 'indicators' && name !== 'meta');
   if (typeof generated_at === 'string') facts.push(['generated_at', generated_at]);
-  const rows: (readonly Cell[])[] = [
+  const rows: (readonly (string | null)[])[] = [
     ...facts,
     [],
     CREDIT,
     ...table.indicators.map((record) => CREDIT.map((name) => record[name])),
   ];
-  return SHEET_START + rows.map(rowText).join('') + SHEET_END;
+  return SHEET_START + rows.map(textRow).join('') + SHEET_END;
 }
