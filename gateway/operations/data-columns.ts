@@ -21,16 +21,23 @@ export interface Series {
   details: readonly Detail[] | null;
 }
 
+/** Consecutive rows of an answer that are of the same indicator. */
+export interface Run {
+  series: Series;
+  /** The number of the series in the answer. */
+  which: number;
+  /** The first row in the batch, and the row after the last. */
+  start: number;
+  end: number;
+  /** The first row among those selected of the series. */
+  first: number;
+}
+
 /** Consecutive rows of an answer, possibly of several indicators. */
 export interface RowRefs {
   rows: number;
-  /** The series of the answer that these rows are of, by their number. */
-  series: ReadonlyMap<number, Series>;
-  /** The number of the series of each row. */
-  which: Uint8Array;
-  /** The number of the row in its series. */
-  row: Uint32Array;
-  /** An index into the countries of the answer. */
+  runs: readonly Run[];
+  /** By row: an index into the countries of the answer. */
   country: Int32Array;
 }
 
@@ -46,38 +53,43 @@ interface FieldColumn {
   vector(refs: RowRefs, dictionaries: Dictionaries): Vector;
 }
 
-/** Text by codes that refer to a list in which words repeat. */
-function lookedUp(texts: readonly (string | null)[], codes: ArrayLike<number>, rows: number): Vector {
-  const { words, codes: wordOf } = textVector(texts);
-  const made = new Int32Array(rows);
-  for (let row = 0; row < rows; row += 1) made[row] = wordOf[codes[row] ?? NO_WORD] ?? NO_WORD;
-  return { type: 'text', words, codes: made };
-}
-
+/** Text of each row's indicator. */
 const ofIndicator = (pick: (record: IndicatorRecord) => string | null): FieldColumn => ({
   type: 'text',
-  vector: ({ which, rows }, { records }) => lookedUp(records.map(pick), which, rows),
+  vector({ runs, rows }, { records }) {
+    const { words, codes: wordOf } = textVector(records.map(pick));
+    const codes = new Int32Array(rows);
+    for (const { which, start, end } of runs) codes.fill(wordOf[which] ?? NO_WORD, start, end);
+    return { type: 'text', words, codes };
+  },
 });
 
+/** Text of each row's country. */
 const ofCountry = (pick: (record: CountryRecord) => string | null): FieldColumn => ({
   type: 'text',
-  vector: ({ country, rows }, { countries }) => lookedUp(countries.map(pick), country, rows),
+  vector({ country, rows }, { countries }) {
+    const { words, codes: wordOf } = textVector(countries.map(pick));
+    const codes = new Int32Array(rows);
+    for (let row = 0; row < rows; row += 1) codes[row] = wordOf[country[row] ?? NO_WORD] ?? NO_WORD;
+    return { type: 'text', words, codes };
+  },
 });
 
-/** Calls `use` for each row, with the series and the position in its columns. */
-function eachRow(
-  { rows, series, which, row: numbers }: RowRefs,
-  use: (row: number, columns: ColumnArrays, at: number) => void,
+type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;
+
+/** Copies what rows have in a column of their indicators. @param missing stands where an indicator lacks the column. */
+function gather(
+  { runs }: RowRefs,
+  into: NumericArray,
+  pick: (columns: ColumnArrays) => NumericArray | null,
+  missing: number,
 ): void {
-  let number = -1;
-  let current: Series | undefined;
-  for (let row = 0; row < rows; row += 1) {
-    if (which[row] !== number) {
-      number = which[row] ?? 0;
-      current = series.get(number);
-    }
-    if (current !== undefined)
-      use(row, current.selected.held.columns, current.selected.at[numbers[row] ?? 0] ?? 0);
+  for (const { series, start, end, first } of runs) {
+    const { held, at } = series.selected;
+    const column = pick(held.columns);
+    if (column === null) into.fill(missing, start, end);
+    else
+      for (let row = start; row < end; row += 1) into[row] = column[at[row - start + first] ?? 0] ?? missing;
   }
 }
 
@@ -85,9 +97,7 @@ const double = (pick: (columns: ColumnArrays) => Float64Array | null): FieldColu
   type: 'double',
   vector(refs) {
     const values = new Float64Array(refs.rows);
-    eachRow(refs, (row, columns, at) => {
-      values[row] = pick(columns)?.[at] ?? Number.NaN;
-    });
+    gather(refs, values, pick, Number.NaN);
     return { type: 'double', values };
   },
 });
@@ -99,24 +109,22 @@ const integer = (
   type: 'integer',
   vector(refs) {
     const values = new Int32Array(refs.rows);
-    eachRow(refs, (row, columns, at) => {
-      values[row] = pick(columns)[at] ?? 0;
-    });
+    gather(refs, values, pick, 0);
     return { type: 'integer', values, nullAs };
   },
 });
 
-const detailAt = ({ series, which, row: numbers }: RowRefs, row: number): Detail | undefined =>
-  series.get(which[row] ?? 0)?.details?.[numbers[row] ?? 0];
+/** By row; undefined where the row has none. */
+const detailsOf = ({ runs }: RowRefs): (Detail | undefined)[] =>
+  runs.flatMap(({ series, start, end, first }) =>
+    Array.from({ length: end - start }, (_, offset) => series.details?.[first + offset]),
+  );
 
 const integerDetail = (pick: (detail: Detail) => number | null): FieldColumn => ({
   type: 'integer',
   needsDetails: true,
   vector(refs): IntegerVector {
-    const values = Int32Array.from({ length: refs.rows }, (_, row) => {
-      const detail = detailAt(refs, row);
-      return (detail && pick(detail)) ?? NO_INTEGER;
-    });
+    const values = Int32Array.from(detailsOf(refs), (detail) => (detail && pick(detail)) ?? NO_INTEGER);
     return { type: 'integer', values, nullAs: NO_INTEGER };
   },
 });
@@ -150,16 +158,14 @@ const COLUMNS = {
     type: 'text',
     needsDetails: true,
     vector(refs) {
-      return textVector(Array.from({ length: refs.rows }, (_, row) => detailAt(refs, row)?.status ?? null));
+      return textVector(detailsOf(refs).map((detail) => detail?.status ?? null));
     },
   },
   projected: {
     type: 'boolean',
     vector(refs) {
       const values = new Uint8Array(refs.rows);
-      eachRow(refs, (row, { projected }, at) => {
-        values[row] = projected[at] ?? NO_FLAG;
-      });
+      gather(refs, values, ({ projected }) => projected, NO_FLAG);
       return { type: 'boolean', values };
     },
   },

@@ -3,7 +3,14 @@ import type { CountryRecord } from '../../data/schema/records.ts';
 import { BATCH_ROWS, type Batch, type Column } from '../encoders/table.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { detailsOf } from '../snapshot/observation-details.ts';
-import { type Dictionaries, type Field, fieldColumn, type RowRefs, type Series } from './data-columns.ts';
+import {
+  type Dictionaries,
+  type Field,
+  fieldColumn,
+  type RowRefs,
+  type Run,
+  type Series,
+} from './data-columns.ts';
 import type { Asked, SelectedSeries, SeriesSelection } from './series-selection.ts';
 
 export const longColumns = (fields: readonly Field[]): Column[] =>
@@ -37,39 +44,37 @@ async function loadSeries(
   return { record, selected, details: detailsOf(selected, details) };
 }
 
-type GrowingRefs = RowRefs & { series: Map<number, Series> };
+interface GrowingRefs extends RowRefs {
+  runs: Run[];
+}
 
-const noRows = (): GrowingRefs => ({
-  rows: 0,
-  series: new Map(),
-  which: new Uint8Array(BATCH_ROWS),
-  row: new Uint32Array(BATCH_ROWS),
-  country: new Int32Array(BATCH_ROWS),
-});
+const noRows = (): GrowingRefs => ({ rows: 0, runs: [], country: new Int32Array(BATCH_ROWS) });
 
 /** All rows in order, as many at a time as a batch takes. */
 async function* rowRefs(
-  series: readonly SelectedSeries[],
+  selected: readonly SelectedSeries[],
   countries: readonly CountryRecord[],
   load: (series: SelectedSeries) => Promise<Series>,
 ): AsyncGenerator<RowRefs> {
   const codes = new Map(countries.map(({ iso3 }, code) => [iso3, code]));
   let refs = noRows();
-  for (const [number, one] of series.entries()) {
+  for (const [which, one] of selected.entries()) {
     if (one.rows === 0) continue;
-    const loaded = await load(one);
-    const { held, at, country } = loaded.selected;
+    const series = await load(one);
+    const { held, country } = series.selected;
     const codeOf = held.countries.map((iso3) => codes.get(iso3) ?? -1);
-    for (let row = 0; row < at.length; row += 1) {
+    for (let first = 0; first < country.length; ) {
       if (refs.rows === BATCH_ROWS) {
         yield refs;
         refs = noRows();
       }
-      refs.series.set(number, loaded);
-      refs.which[refs.rows] = number;
-      refs.row[refs.rows] = row;
-      refs.country[refs.rows] = codeOf[country[row] ?? 0] ?? -1;
-      refs.rows += 1;
+      const start = refs.rows;
+      const end = Math.min(BATCH_ROWS, start + country.length - first);
+      for (let row = start; row < end; row += 1)
+        refs.country[row] = codeOf[country[row - start + first] ?? 0] ?? -1;
+      refs.runs.push({ series, which, start, end, first });
+      refs.rows = end;
+      first += end - start;
     }
   }
   if (refs.rows > 0) yield refs;

@@ -27,19 +27,31 @@ export function selectRows(held: IndicatorColumns, filter: RowFilter, omission: 
     const [range] = held.select({ ...filter, countries: [iso3] });
     if (range === undefined) continue;
     const before = rows;
-    for (const position of wanted(held, range, omission)) {
-      at[rows] = position;
-      rows += 1;
-    }
+    rows += select(held, range, omission, at.subarray(rows));
     country.fill(index, before, rows);
   }
   return { held, at: at.subarray(0, rows), country: country.subarray(0, rows) };
 }
 
-function wanted(held: IndicatorColumns, range: RowRange, { latest, missing }: Omission): Iterable<number> {
-  if (latest !== undefined) return newestObserved(held, range, latest);
-  const positions = Array.from({ length: range.end - range.start }, (_, offset) => range.start + offset);
-  return missing === true ? positions.filter((at) => hasValue(held, at)) : positions;
+/** Writes the positions that are not left out. @returns how many */
+function select(
+  held: IndicatorColumns,
+  range: RowRange,
+  { latest, missing }: Omission,
+  at: Uint32Array,
+): number {
+  if (latest !== undefined) {
+    const found = newestObserved(held, range, latest);
+    at.set(found);
+    return found.length;
+  }
+  let rows = 0;
+  for (let position = range.start; position < range.end; position += 1) {
+    if (missing === true && !hasValue(held, position)) continue;
+    at[rows] = position;
+    rows += 1;
+  }
+  return rows;
 }
 
 const hasValue = ({ columns }: IndicatorColumns, at: number): boolean => !Number.isNaN(columns.value[at]);
