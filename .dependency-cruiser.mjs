@@ -24,6 +24,7 @@ const ENTRY_POINTS = `^(${[
   'gateway/http/docs/docs.js', // loaded by the browser
   'gateway/http/openapi.ts',
   'gateway/main.ts',
+  'gateway/pages/site/charts/generate-world.ts',
   'gateway/pages/site/island.js', // loaded by the browser
   'gateway/snapshot/verify-thread.ts',
 ].join('|')})$`;

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { STYLES } from '../shared/stylesheet.ts';
+import { outlinesFile } from './charts/map.ts';
 
 interface StaticFile {
   path: string;
@@ -40,6 +41,7 @@ const FILES = {
   ),
   script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
+  outlines: staticFile('world', 'svg', SVG, Buffer.from(outlinesFile())),
 };
 
 /** Paths for templates. */
@@ -47,6 +49,7 @@ export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
   stylesheet: FILES.stylesheet.path,
   script: FILES.script.path,
   icon: FILES.icon.path,
+  outlines: FILES.outlines.path,
 };
 
 export function installAssets(app: FastifyInstance): void {

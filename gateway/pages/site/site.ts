@@ -8,6 +8,7 @@ import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { home } from './pages/home.ts';
 import { legalPages } from './pages/legal.ts';
+import { pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { robots } from './pages/robots.ts';
 import { sitemaps } from './pages/sitemap.ts';
@@ -22,7 +23,7 @@ export const SITE_PAGES: readonly Operation[] = [home, countries, country, count
 /** These and the pages about the service itself. */
 export function sitePages(facts: ServiceFacts): readonly Operation[] {
   const pages = [...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
-  return [...pages, suggest, robots(facts), ...sitemaps(facts, pages)];
+  return [...pages, ...pictures, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 
 interface Problem {

@@ -1,0 +1,159 @@
+/**
+ * The histories of one to six countries as lines: bounds as bands, missing years as gaps, projections dashed, and the name
+ * of each country at the end of its line. Paths are rounded to whole units, so that no figure can be read back exactly.
+ */
+import { extent } from 'd3-array';
+import { type ScaleLinear, scaleLinear } from 'd3-scale';
+import { area, line } from 'd3-shape';
+import type { History, Point } from '../series.ts';
+import { valueAxis, yearAxis } from './axes.ts';
+import {
+  type Box,
+  type Drawing,
+  measureText,
+  SERIES_MAX,
+  series,
+  shortened,
+  textAt,
+  textWidth,
+  titleOf,
+} from './drawing.ts';
+import { type Run, usualStep, yearRuns } from './runs.ts';
+import { spread } from './spread.ts';
+
+type Scale = ScaleLinear<number, number>;
+
+/** Share of the width that names at the ends of lines may take. */
+const NAMES_MAX = 0.3;
+/** Values that begin above this share of the largest one are shown without zero. */
+const ZERO_BELOW = 0.4;
+
+/** @param histories of at most six countries; those without a figure are left out */
+export function lineChart(histories: readonly History[], unit: string | null): Drawing {
+  const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
+  return { description: describe(shown, unit), body: (box) => draw(shown, box) };
+}
+
+function describe(histories: readonly History[], unit: string | null): string {
+  if (histories.length === 0) return 'No figures.';
+  return histories
+    .map(({ country, points }) => {
+      const measured = points.filter(({ projected }) => !projected);
+      const last = (measured.at(-1) ?? points.at(-1)) as Point;
+      return `${country.name}: ${points[0]?.year} to ${points.at(-1)?.year}, ${measureText(last.value, unit)} in ${last.year}.`;
+    })
+    .join(' ');
+}
+
+function draw(histories: readonly History[], box: Box): string {
+  const { width, height, font } = box;
+  if (histories.length === 0)
+    return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });
+  const points = histories.flatMap((history) => history.points);
+  const y = scaleLinear(valueDomain(points), [height - font * 2, font]).nice();
+  const axis = valueAxis(y, box);
+  const names = Math.min(
+    NAMES_MAX * width,
+    Math.max(...histories.map(({ country }) => textWidth(country.name, font))) + font,
+  );
+  const years = extent(points, ({ year }) => year) as [number, number];
+  const x = scaleLinear(years, [axis.width, width - names]);
+  const step = usualStep(histories.map((history) => history.points));
+  const labels = nameLabels(histories, { x, y, font, room: names - font });
+  const lines = histories.map((history, at) => {
+    const runs = yearRuns(history.points, step);
+    return series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]);
+  });
+  return axis.marks({ from: axis.width, to: width - names }) + yearAxis(x, years, box) + lines.join('');
+}
+
+/** From zero where that does not flatten the lines. */
+function valueDomain(points: readonly Point[]): [number, number] {
+  const all = points.flatMap(({ value, ciLo, ciHi }) => [value, ciLo ?? value, ciHi ?? value]);
+  const [low = 0, high = 0] = extent(all);
+  if (low === high) return low === 0 ? [0, 1] : [Math.min(0, low * 2), Math.max(0, low * 2)];
+  if (low > 0 && low < high * ZERO_BELOW) return [0, high];
+  return high < 0 && high > low * ZERO_BELOW ? [low, 0] : [low, high];
+}
+
+/** A single point without neighbours is a dot. */
+function runPath({ points, isProjected }: Run, x: Scale, y: Scale): string {
+  const [first] = points;
+  if (first && points.length === 1)
+    return `<circle cx="${Math.round(x(first.year))}" cy="${Math.round(y(first.value))}" r="2.5" fill="currentColor"/>`;
+  const path = line<Point>(
+    ({ year }) => x(year),
+    ({ value }) => y(value),
+  ).digits(0)(points);
+  const dashed = isProjected ? ' stroke-dasharray="4 4"' : '';
+  return `<path d="${path}" fill="none" stroke="currentColor" stroke-width="2" stroke-linejoin="round"${dashed}/>`;
+}
+
+function bands(runs: readonly Run[], x: Scale, y: Scale): string {
+  return runs
+    .map(({ points }) => points.filter(({ ciLo, ciHi }) => ciLo !== null && ciHi !== null))
+    .filter(({ length }) => length > 1)
+    .map((points) => {
+      const band = area<Point>(
+        ({ year }) => x(year),
+        ({ ciLo, value }) => y(ciLo ?? value),
+        ({ ciHi, value }) => y(ciHi ?? value),
+      ).digits(0)(points);
+      return `<path d="${band}" fill="currentColor" fill-opacity="0.15"/>`;
+    })
+    .join('');
+}
+
+interface NamePlaces {
+  x: Scale;
+  y: Scale;
+  font: number;
+  room: number;
+}
+
+/** Beside the ends of the lines, moved apart where they would overlap. */
+function nameLabels(histories: readonly History[], { x, y, font, room }: NamePlaces): string[] {
+  const ends = histories.map(({ points }) => points.at(-1) as Point);
+  const [bottom = 0, top = 0] = y.range();
+  const heights = spread(
+    ends.map(({ value }) => y(value)),
+    { distance: font * 1.2, from: top, to: bottom },
+  );
+  const right = x.range()[1] ?? 0;
+  return histories.map(({ country }, at) =>
+    textAt(right + font / 2, (heights[at] ?? 0) + font / 3, shortened(country.name, font, room), {
+      size: font,
+    }),
+  );
+}
+
+const SPARK_WIDTH = 120;
+const SPARK_HEIGHT = 28;
+/** Of the dot at the end, which must not be cut off. */
+const SPARK_MARGIN = 3;
+
+/**
+ * The course of one series as a line without axes, as high as a line of text.
+ *
+ * @param label says what it shows; without one it is hidden from screen readers, for a table that has the figures.
+ * @returns an `svg` element of class `sparkline`; empty where there is no line to draw
+ */
+export function sparkline(points: readonly Point[], label?: string): string {
+  const last = points.at(-1);
+  if (last === undefined || points.length < 2) return '';
+  const [from = 0, to = 0] = extent(points, ({ year }) => year);
+  const [low = 0, high = 0] = extent(points, ({ value }) => value);
+  const x = scaleLinear([from, to], [SPARK_MARGIN, SPARK_WIDTH - SPARK_MARGIN]);
+  const y = scaleLinear([low, high], [SPARK_HEIGHT - SPARK_MARGIN, SPARK_MARGIN]);
+  const place = ({ year, value }: Point): string => `${Math.round(x(year))} ${Math.round(y(value))}`;
+  const lines = yearRuns(points, usualStep([points]))
+    .map(({ points: run, isProjected }) => {
+      const dashed = isProjected ? ' stroke-dasharray="2 2"' : '';
+      return `<path d="M${run.map(place).join('L')}" fill="none" stroke="currentColor" stroke-linecap="round"${dashed}/>`;
+    })
+    .join('');
+  const [endX, endY] = place(last).split(' ');
+  const end = `<circle cx="${endX}" cy="${endY}" r="2.5" fill="currentColor"/>`;
+  const role = label === undefined ? ' aria-hidden="true">' : ` role="img">${titleOf(label)}`;
+  return `<svg class="sparkline" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" width="${SPARK_WIDTH}" height="${SPARK_HEIGHT}"${role}${lines}${end}</svg>`;
+}

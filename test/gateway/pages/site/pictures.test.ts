@@ -1,0 +1,69 @@
+/** Pictures by URL: what is shown, and to whom nothing is. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Service } from '../../service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await Service.start();
+});
+afterAll(() => service.stop());
+
+const OPEN = '/indicators/alpha.child_mortality';
+
+describe('a picture', () => {
+  test('is an SVG document that other sites may show, with all that names it', async () => {
+    for (const name of ['map.svg', 'lines.svg']) {
+      const { status, headers, text } = await service.get(`${OPEN}/${name}`);
+      expect([name, status, headers['content-type']]).toEqual([name, 200, 'image/svg+xml']);
+      expect(headers['content-security-policy']).toContain('frame-ancestors *');
+      expect(text).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="1200" height="675"/);
+      expect(text).toMatch(/<title id="picture-title">.+<\/title><desc id="picture-text">.+<\/desc>/);
+      expect(text).toContain('Source: Alpha Institute, CC BY 4.0');
+      expect(text).not.toMatch(/\sstyle=|<style|<script|href=|NaN|undefined/);
+    }
+  });
+
+  test('has one of two sizes', async () => {
+    const { text } = await service.get(`${OPEN}/map.svg?size=square`);
+    expect(text).toContain('width="900" height="900"');
+    expect((await service.get(`${OPEN}/map.svg?size=huge`)).status).toBe(422);
+  });
+});
+
+describe('a map', () => {
+  test('says the figures of the latest year only', async () => {
+    const latest = await service.get(`${OPEN}/map.svg`);
+    const earlier = await service.get(`${OPEN}/map.svg?year=2015`);
+    expect(latest.text).toContain('<title>Kenya: ');
+    expect(earlier.status).toBe(200);
+    expect(earlier.text).not.toContain('<title>Kenya');
+  });
+
+  test('of a year without figures is not there', async () => {
+    expect((await service.get(`${OPEN}/map.svg?year=1492`)).status).toBe(404);
+  });
+});
+
+describe('lines', () => {
+  test('are those of the countries asked for', async () => {
+    const { text } = await service.get(`${OPEN}/lines.svg?countries=afg,ken`);
+    expect(text).toMatch(/>Afghanistan<.*>Kenya</s);
+  });
+
+  test('are of six countries at most, by their codes', async () => {
+    expect((await service.get(`${OPEN}/lines.svg?countries=AFG,ALB,BRA,DEU,KEN,USA,ZWE`)).status).toBe(422);
+    expect((await service.get(`${OPEN}/lines.svg?countries=Kenya`)).status).toBe(422);
+    expect((await service.get(`${OPEN}/lines.svg?countries=QQQ`)).status).toBe(404);
+  });
+});
+
+describe('an indicator', () => {
+  test('that may be shown and not exported has pictures', async () => {
+    expect((await service.get('/indicators/gamma.reserves/map.svg')).status).toBe(200);
+  });
+
+  test('that is not in the edition has none', async () => {
+    for (const name of ['map.svg', 'lines.svg'])
+      expect((await service.get(`/indicators/alpha.nothing/${name}`)).status).toBe(404);
+  });
+});
