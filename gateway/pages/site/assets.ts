@@ -36,6 +36,7 @@ const FILES = {
       read('styles/site.css'),
       read('styles/charts.css'),
       read('styles/countries.css'),
+      read('styles/compare.css'),
       read('styles/docs.css'),
     ]),
   ),

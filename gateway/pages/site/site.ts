@@ -4,6 +4,7 @@
  * figures are those of one edition and year, histories are pictures.
  */
 import type { Operation } from '../../operations/operation.ts';
+import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { home } from './pages/home.ts';
@@ -18,11 +19,11 @@ import type { ServiceFacts } from './service-facts.ts';
 import { renderPlain } from './templates.ts';
 
 /** Pages of figures. */
-export const SITE_PAGES: readonly Operation[] = [home, countries, country, countryTopic];
+export const SITE_PAGES: readonly Operation[] = [countries, country, countryTopic, compare];
 
 /** These and the pages about the service itself. */
 export function sitePages(facts: ServiceFacts): readonly Operation[] {
-  const pages = [...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
+  const pages = [home(facts), ...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
   return [...pages, ...pictures, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 

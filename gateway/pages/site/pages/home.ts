@@ -68,6 +68,8 @@ function featuredIndicator(catalogue: Catalogue): IndicatorRecord | undefined {
 
 /** By name. */
 function providersOf(catalogue: Catalogue): { id: string; name: string }[] {
-  const names = new Map([...catalogue.indicators.values()].map(({ record: { provider } }) => [provider.id, provider.name]));
+  const names = new Map(
+    [...catalogue.indicators.values()].map(({ record: { provider } }) => [provider.id, provider.name]),
+  );
   return [...names].map(([id, name]) => ({ id, name })).sort((a, b) => a.name.localeCompare(b.name, 'en'));
 }
