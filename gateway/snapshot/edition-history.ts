@@ -7,7 +7,7 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { ByteCache } from './byte-cache.ts';
 import type { CatalogueEntry } from './catalogue.ts';
-import type { History } from './edition.ts';
+import type { History, IndicatorChange, IndicatorChanges } from './edition.ts';
 import { readManifest, SnapshotDamaged } from './manifest.ts';
 import { SnapshotUnreadable } from './objects.ts';
 import { type AskedRevisions, type Revision, readRevisions, type Step } from './revisions.ts';
@@ -18,6 +18,9 @@ import type { TodaysTerms } from './todays-terms.ts';
 /** Memory for parsed changes, which take a few times the bytes of their JSON. */
 const CHANGES_BUDGET_BYTES = 12 * 1024 * 1024;
 const MEMORY_PER_BYTE = 3;
+
+/** Lists of changes that one look at an indicator's history reads. */
+const LISTS_READ_MAX = 20;
 
 /** Keeps a caller's year within the column's type; no series has years outside it. */
 const YEAR_MIN = -2_147_483_648;
@@ -111,6 +114,24 @@ export class EditionHistory implements History {
     return all.filter(({ edition }) => edition > after);
   }
 
+  /** What the newest editions changed of an indicator, newest first. @param id of today. */
+  async indicatorChanges(id: string): Promise<IndicatorChanges> {
+    const names = this.#today.aliases.names(id);
+    const found: IndicatorChange[] = [];
+    let since: LogEntry | undefined;
+    let read = 0;
+    for (const entry of this.#chain().toReversed()) {
+      const isConcerned = names.some((name) => entry.changed[providerOf(name)] !== undefined);
+      if (isConcerned && read === LISTS_READ_MAX) break;
+      since = entry;
+      if (!isConcerned) continue;
+      read += 1;
+      const change = changeOf(await this.changes(entry), names);
+      if (change !== null) found.push({ entry, ...change });
+    }
+    return { changes: found, since };
+  }
+
   async #path(id: string): Promise<Path> {
     const names = this.#today.aliases.names(id);
     const present = new Set<string>();
@@ -163,6 +184,21 @@ export class EditionHistory implements History {
       throw new SnapshotUnreadable(`edition ${edition} cannot be read`, { cause });
     }
   }
+}
+
+/** What was changed of an indicator; null for nothing. @param names its ids */
+function changeOf(
+  { added, withdrawn, renamed, revised }: EditionChanges,
+  names: readonly string[],
+): Omit<IndicatorChange, 'entry'> | null {
+  const isOne = (id: string): boolean => names.includes(id);
+  const [isAdded, isWithdrawn] = [added.some(isOne), withdrawn.some(isOne)];
+  // A rename that was entered later stands as one id that went and another that came.
+  const isRename = renamed.some(({ to }) => isOne(to)) || (isAdded && isWithdrawn);
+  const counts = names.flatMap((name) => revised[name] ?? [])[0];
+  const event = isRename ? 'renamed' : isAdded ? 'added' : isWithdrawn ? 'withdrawn' : null;
+  if (event === null && counts === undefined) return null;
+  return { event, revised: counts ?? null };
 }
 
 /** Follows which of some ids there are. */

@@ -56,6 +56,22 @@ export interface RankingDocument {
 /** What an edition is asked for by: a moment, or its id. */
 export type EditionQuery = { moment_ms: number } | { id: string };
 
+/** What one edition changed of one indicator. */
+export interface IndicatorChange {
+  entry: LogEntry;
+  /** What happened to the indicator as a whole. */
+  event: 'added' | 'withdrawn' | 'renamed' | null;
+  /** Numbers of figures; null where none changed. */
+  revised: Record<'added' | 'changed' | 'withdrawn' | 'restored', number> | null;
+}
+
+/** The newest changes of one indicator. */
+export interface IndicatorChanges {
+  changes: readonly IndicatorChange[];
+  /** The oldest edition that was looked at; undefined while there is no log. */
+  since: LogEntry | undefined;
+}
+
 /** What the editions of the chain changed, one after the other. @throws {SnapshotUnreadable} {QueryTimeout} {QueueFull} */
 export interface History {
   /** What an edition changed, as far as it may be shown today. */
@@ -64,6 +80,8 @@ export interface History {
   shownProviders(providers: Iterable<string>): Promise<ReadonlySet<string>>;
   /** The newest record of an indicator, by its id of today; undefined when it may not be shown. */
   newestRecord(id: string): Promise<CatalogueEntry | undefined>;
+  /** What the newest editions changed of an indicator, newest first. @param id of today. */
+  indicatorChanges(id: string): Promise<IndicatorChanges>;
   /** Every change of a figure, by country, year and edition. @param id of today. */
   revisions(id: string, asked: AskedRevisions): Promise<Revision[]>;
 }
