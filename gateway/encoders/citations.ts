@@ -1,4 +1,8 @@
-/** Citations of what the service publishes: BibTeX, and CSL-JSON, the input of citation processors (CSL 1.0.2). */
+/**
+ * Citations of what the service publishes: BibTeX, RIS, CSL-JSON (the input of citation processors, CSL 1.0.2), and as text
+ * in the style of the APA, plain and as HTML.
+ */
+import { escapedXml } from './xml.ts';
 
 export const BIBTEX_TYPE = 'application/x-bibtex; charset=utf-8';
 export const CSL_TYPE = 'application/vnd.citationstyles.csl+json; charset=utf-8';
@@ -71,6 +75,53 @@ const escapeTex = (text: string): string =>
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a reference manager cannot show
 const oneLine = (text: string): string => text.replaceAll(/[\s\u0000-\u001f\u007f]+/g, ' ').trim();
+
+/** A record of RIS, which reference managers read. Lines end with CR LF, and the last one holds the tag alone. */
+export function ris(citation: Citation): string {
+  const { key, title, authors, version, url, note } = citation;
+  const { year, month, day } = dateOf(citation);
+  const twoDigits = (part: number): string => String(part).padStart(2, '0');
+  const fields = [
+    ['TY', 'DATA'],
+    ['ID', key],
+    ...authors.map((author) => ['AU', author]),
+    ['TI', title],
+    ['PY', String(year)],
+    ['DA', `${year}/${twoDigits(month)}/${twoDigits(day)}`],
+    ['PB', PUBLISHER],
+    ['ET', `snapshot ${version}`],
+    ['N1', note],
+    ...(url === null ? [] : [['UR', url]]),
+    ['ER', ''],
+  ];
+  return fields.map(([tag, text = '']) => `${tag}  - ${oneLine(text)}\r\n`).join('');
+}
+
+/** The parts of a reference to a data set, as the APA orders them. */
+function apaParts(citation: Citation): { before: string; title: string; after: string; url: string | null } {
+  const { title, authors, version, url, note } = citation;
+  const names = authors.map(oneLine);
+  const last = names.pop() ?? PUBLISHER;
+  const joined = names.length === 0 ? last : `${names.join(', ')}, & ${last}`;
+  return {
+    before: `${joined} (${dateOf(citation).year}). `,
+    title: oneLine(title),
+    after: ` (snapshot ${version}) [Data set]. ${PUBLISHER}. ${oneLine(note)}.`,
+    url,
+  };
+}
+
+export function apa(citation: Citation): string {
+  const { before, title, after, url } = apaParts(citation);
+  return `${before}${title}${after}${url === null ? '' : ` ${url}`}`;
+}
+
+/** A paragraph of HTML. */
+export function apaHtml(citation: Citation): string {
+  const { before, title, after, url } = apaParts(citation);
+  const link = url === null ? '' : ` <a href="${escapedXml(url)}">${escapedXml(url)}</a>`;
+  return `<p>${escapedXml(before)}<cite>${escapedXml(title)}</cite>${escapedXml(after)}${link}</p>`;
+}
 
 /** An item of CSL-JSON. */
 export interface CslItem {

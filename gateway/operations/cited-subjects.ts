@@ -48,7 +48,7 @@ export const SUBJECTS: readonly Subject[] = [
     described: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
     query,
     errors: ['indicator_not_found', 'edition_not_found'],
-    cite: citeIndicator,
+    cite: ({ snapshot }, id) => citeIndicator(snapshot, id),
   },
   {
     name: 'Provider',
@@ -70,7 +70,8 @@ export const SUBJECTS: readonly Subject[] = [
   },
 ];
 
-async function citeIndicator({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
+/** @param id of today. */
+export async function citeIndicator(snapshot: Edition, id: string): Promise<Cited | Refused> {
   const entry = await snapshot.indicator(id);
   if (entry === undefined) return indicatorNotFound(id);
   const { name, provider, attribution, licence, licence_url } = entry.record;
