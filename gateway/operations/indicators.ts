@@ -18,7 +18,8 @@ const LIMIT_MAX = 500;
 const SEARCH_LIMIT = 50;
 const PHRASE_MAX = 500;
 
-const phrase = text()
+/** What is searched for. */
+export const searchPhrase = text()
   .transform((sent, ctx) =>
     [...sent].length > PHRASE_MAX
       ? fail(ctx, { type: 'string_too_long', ctx: { max_length: PHRASE_MAX } })
@@ -27,7 +28,9 @@ const phrase = text()
   .meta({ type: 'string', maxLength: PHRASE_MAX });
 
 const query = z.object({
-  q: phrase.optional().describe('Words that must all occur in name, id or description; best matches first'),
+  q: searchPhrase
+    .optional()
+    .describe('Words that must all occur in name, id or description; best matches first'),
   topic: text().optional().describe('Exact topic slug'),
   provider: text().optional().describe('Exact provider id'),
   featured: flag().optional().describe('true: the curated headline set; false: the others'),

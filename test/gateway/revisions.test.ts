@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { tellStory } from './edition-story.ts';
+import { sectionOf, textOf } from './pages/site/page-text.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 let story: Awaited<ReturnType<typeof tellStory>>;
@@ -184,6 +185,32 @@ describe('the log', () => {
     await writeFile(file, before);
     await service.snapshots.check();
     expect(await count()).toBe(6);
+  });
+});
+
+describe('the page of an indicator', () => {
+  const historyOf = async (id: string): Promise<string> => {
+    const { status, text } = await service.get(`/indicators/${id}`);
+    expect(status).toBe(200);
+    return textOf(sectionOf(text, 'history'));
+  };
+
+  test('lists the editions that changed its figures, also under its former id', async () => {
+    const [, second, third, fourth, fifth] = story.served;
+    const history = await historyOf('atlas.cattle');
+    const listed = [...history.matchAll(/\d{8}T\d{6}Z-[0-9a-f]{8}/g)].map(([id]) => id);
+    expect(listed).toEqual([fourth, third, second]);
+    expect(history).toContain('renamed; 1 figures changed, 0 added, 0 withdrawn');
+    expect(history).toContain('1 figures changed, 0 added, 1 withdrawn');
+    expect(await historyOf('atlas.ewes')).toContain(String(fifth));
+    const { text } = await service.get('/indicators/atlas.cows');
+    expect(text).toMatch(/<link rel="canonical" href="[^"]*\/indicators\/atlas\.cattle">/);
+    expect(textOf(text)).toContain('This indicator had the id atlas.cows');
+  });
+
+  test('is not there for what may not be shown today', async () => {
+    for (const id of ['atlas.secret', 'atlas.lamas', 'atlas.kids'])
+      expect([id, (await service.get(`/indicators/${id}`)).status]).toEqual([id, 404]);
   });
 });
 

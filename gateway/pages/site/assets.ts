@@ -38,6 +38,7 @@ const FILES = {
       read('styles/countries.css'),
       read('styles/compare.css'),
       read('styles/docs.css'),
+      read('styles/indicators.css'),
     ]),
   ),
   script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),

@@ -19,13 +19,19 @@ export function callPath({ operation, path = {}, query = '' }: PlannedCall): str
   return `/v1${resource}${query === '' ? '' : `?${query}`}`;
 }
 
-/** In credits; null for a call that would be refused. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function callPrice(
+export interface CallCost {
+  /** In credits. */
+  price: number;
+  rows: number;
+}
+
+/** Null for a call that would be refused. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function callCost(
   edition: Edition,
   { operation, path = {}, query = '' }: PlannedCall,
-): Promise<number | null> {
+): Promise<CallCost | null> {
   const reading = parameterReader(operation.query, true)(parseQueryString(query));
   if (!reading.ok) return null;
   const planned = await operation.plan({ snapshot: edition, path, query: reading.values });
-  return planned.kind === 'plan' ? planned.price : null;
+  return planned.kind === 'plan' ? { price: planned.price, rows: planned.rows } : null;
 }

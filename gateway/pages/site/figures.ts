@@ -25,6 +25,11 @@ export function figureElement(value: number | null): nunjucks.runtime.SafeString
   return new nunjucks.runtime.SafeString(html);
 }
 
+const percent = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
+
+/** `1.2%` from 0.0123. */
+export const shareText = (share: number): string => percent.format(share);
+
 /** `1990–2023`, or one year. */
 export const yearsText = (from: number | null, to: number | null): string => {
   if (from === null || to === null) return 'no years';

@@ -111,6 +111,10 @@ function asOperation<Query>(
 
 /** Where `npm start` serves. */
 const LOCAL = 'http://localhost:8080';
+
+/** For calls that readers copy. */
+export const addressOf = (publicUrl: string | undefined): string => publicUrl ?? LOCAL;
+
 const DEFAULT_PICTURE = '/card.png';
 
 function layoutData(
@@ -123,7 +127,7 @@ function layoutData(
     section,
     picture: (publicUrl ?? '') + (picture ?? DEFAULT_PICTURE),
     canonical: canonical === undefined ? null : (publicUrl ?? '') + canonical,
-    address: publicUrl ?? LOCAL,
+    address: addressOf(publicUrl),
     structured: structured === undefined ? null : JSON.stringify(structured).replaceAll('<', '\\u003c'),
     editionId: edition.id,
     publishedAt: edition.generatedAt,

@@ -8,18 +8,25 @@ import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { home } from './pages/home.ts';
+import { indicator } from './pages/indicator.ts';
+import { indicators } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
 import { pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
+import { provider, providers } from './pages/providers.ts';
 import { robots } from './pages/robots.ts';
 import { sitemaps } from './pages/sitemap.ts';
 import { status } from './pages/status.ts';
 import { suggest } from './pages/suggest.ts';
+import { topic, topics } from './pages/topics.ts';
 import type { ServiceFacts } from './service-facts.ts';
 import { renderPlain } from './templates.ts';
 
 /** Pages of figures. */
-export const SITE_PAGES: readonly Operation[] = [countries, country, countryTopic, compare];
+export const SITE_PAGES: readonly Operation[] = [
+  ...[indicators, indicator, topics, topic, providers, provider],
+  ...[countries, country, countryTopic, compare],
+];
 
 /** These and the pages about the service itself. */
 export function sitePages(facts: ServiceFacts): readonly Operation[] {

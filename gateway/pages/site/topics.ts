@@ -13,6 +13,10 @@ export function topicsOf(edition: Edition): Promise<readonly TopicRecord[]> {
   return reading;
 }
 
+/** Its slug where the list lacks it. */
+export const topicName = (topics: readonly TopicRecord[], slug: string): string =>
+  topics.find((topic) => topic.slug === slug)?.name ?? slug;
+
 async function readTopics({ editions }: Edition): Promise<readonly TopicRecord[]> {
   const body = await editions.servedBody(ROUTE_FILES.topics);
   return (JSON.parse(body.toString()) as { data: TopicRecord[] }).data;

@@ -9,7 +9,7 @@ import { receipts } from '../../../operations/receipts.ts';
 import { OPERATIONS } from '../../../operations/registry.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { type ExampleFigures, exampleFigures } from '../../../snapshot/example-values.ts';
-import { callPath, callPrice, type PlannedCall } from '../call-price.ts';
+import { callCost, callPath, type PlannedCall } from '../call-price.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
@@ -55,8 +55,8 @@ async function workedExamples(edition: Edition): Promise<WorkedExample[]> {
   const values = await exampleFigures({ catalogue: await edition.wholeCatalogue(), observations });
   if (values === null) return [];
   const worked = exampleCalls(values).map(async ([what, call]) => {
-    const price = await callPrice(edition, call);
-    return price === null ? [] : [{ what, call: callPath(call), price }];
+    const cost = await callCost(edition, call);
+    return cost === null ? [] : [{ what, call: callPath(call), price: cost.price }];
   });
   return (await Promise.all(worked)).flat();
 }

@@ -1,0 +1,43 @@
+/** Reads pages of the site as their visitors would. */
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+export const unescaped = (html: string): string =>
+  html.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
+
+/** The text between tags, with single spaces. */
+export const textOf = (html: string): string =>
+  unescaped(html.replaceAll(/<[^>]*>/g, ' '))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+/** The part of a page below a heading, by the heading's id. */
+export function sectionOf(html: string, id: string): string {
+  const start = html.indexOf(`aria-labelledby="${id}"`);
+  return start < 0 ? '' : html.slice(html.indexOf('>', start) + 1, html.indexOf('</section>', start));
+}
+
+/** Where links lead, in their order. */
+export const linksOf = (html: string): string[] =>
+  [...html.matchAll(/<a\b[^>]*\bhref="([^"]*)"/g)].map(([, href = '']) => unescaped(href));
+
+/** The exact values that stand beside figures. */
+export const valuesOf = (html: string): number[] =>
+  [...html.matchAll(/<data value="([^"]+)">/g)].map(([, value]) => Number(value));
+
+/** The rows of the first table, each as the texts of its cells. */
+export const rowsOf = (html: string): string[][] =>
+  [...(/<tbody>(.*?)<\/tbody>/s.exec(html)?.[1] ?? '').matchAll(/<tr\b[^>]*>(.*?)<\/tr>/gs)].map(
+    ([, row = '']) =>
+      [...row.matchAll(/<t[dh]\b[^>]*>(.*?)<\/t[dh]>/gs)].map(([, cell = '']) => textOf(cell)),
+  );
+
+/** The block of structured data. */
+export const structuredOf = (html: string): Record<string, unknown> =>
+  JSON.parse(/<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html)?.[1] ?? 'null');
