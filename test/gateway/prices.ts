@@ -6,17 +6,17 @@ import { FIELDS } from '../../gateway/operations/data-columns.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import type { Answer, Service, TestKey } from './service.ts';
 
-const INDICATORS = [
-  ...[
-    'alpha.life_expectancy',
-    'beta.long_series',
-    'beta.empty_series',
-    'beta.gaps_only',
-    'alpha.regime_code',
-  ],
-  ...['gamma.reserves', 'none.such'],
+const OPEN = [
+  'alpha.life_expectancy',
+  'beta.long_series',
+  'beta.empty_series',
+  'beta.gaps_only',
+  'alpha.regime_code',
 ];
-const indicator = fc.constantFrom(...INDICATORS);
+const indicator = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(...OPEN) },
+  { weight: 1, arbitrary: fc.constantFrom('gamma.reserves', 'none.such') },
+);
 const country = fc.constantFrom('KEN', 'deu', 'UGA', 'ZZZ');
 const year = fc.integer({ min: 1990, max: 2024 });
 const optional = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> =>
@@ -33,6 +33,12 @@ const wrong = fc.oneof(
   { weight: 12, arbitrary: fc.constant('') },
   { weight: 1, arbitrary: fc.constantFrom('&colour=red', '&as_of=1999-01-01', '&from=x', '&key=a') },
 );
+const years = fc
+  .tuple(
+    optional('from', fc.integer({ min: 1990, max: 2010 })),
+    optional('to', fc.integer({ min: 2010, max: 2024 })),
+  )
+  .map((texts) => texts.join(''));
 const claim = fc.tuple(indicator, country, year).map((parts) => `&claim=${parts.join(',')},62.5`);
 
 /** Path and query of calls that cost something, good and bad ones. */
@@ -43,8 +49,7 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
       listOf(indicator).map((ids) => `/v1/data?indicators=${ids}`),
     ),
     optional('countries', listOf(place)),
-    optional('from', year),
-    optional('to', year),
+    years,
     fc.oneof(optional('fields', fields), optional('layout', fc.constantFrom('long', 'wide'))),
     optional('latest', fc.integer({ min: 1, max: 3 })),
     optional('missing', fc.constantFrom('null', 'omit')),
@@ -85,13 +90,27 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
   ),
 );
 
-const charged = ({ headers }: Answer): number => Number(headers['x-credits-charged']);
+/** @throws for an answer that was never charged or refused as a call of the account */
+function charged({ status, headers, text }: Answer): number {
+  const sent = headers['x-credits-charged'];
+  if (sent === undefined) throw new Error(`${status} ${text}`);
+  return Number(sent);
+}
+
+const TRIES = 5;
+
+/** A busy machine may hold Redis back for longer than a command may take: then a caller asks again. */
+async function answered(ask: () => Promise<Answer>): Promise<Answer> {
+  let answer = await ask();
+  for (let tried = 1; answer.status === 503 && tried < TRIES; tried += 1) answer = await ask();
+  return answer;
+}
 
 /** The price told is the price charged, `max_credits` is never exceeded, and a dry run refuses what the call does. */
 export const priceProperty = (service: Service, caller: () => TestKey) =>
   fc.asyncProperty(pricedCalls, fc.integer({ min: -2, max: 2 }), async (path, more) => {
     const { key } = caller();
-    const ask = (extra: string) => service.get(path + extra, { key });
+    const ask = (extra: string) => answered(() => service.get(path + extra, { key }));
     const told = await ask('&dry_run=true&max_credits=0');
     expect(charged(told)).toBe(0);
     if (told.status !== 200) {
