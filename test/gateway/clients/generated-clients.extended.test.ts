@@ -25,10 +25,13 @@ const PYTHON_PACKAGES = [
   'mypy==2.4.1',
   'types-python-dateutil==2.9.0.20261104',
 ];
-/** The generator takes no text but `text/*` for such. */
+/** The generator takes no text but `text/*` for such, and one type for bytes. */
 const PYTHON_CONFIGURATION = {
   post_hooks: [],
-  content_type_overrides: { 'application/x-bibtex': 'text/plain' },
+  content_type_overrides: {
+    'application/x-bibtex': 'text/plain',
+    'application/vnd.apache.parquet': 'application/octet-stream',
+  },
 };
 const TSC = join(import.meta.dirname, '../../../node_modules/.bin/tsc');
 /** Limit for what hangs. */
