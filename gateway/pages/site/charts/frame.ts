@@ -8,6 +8,12 @@ import { yearsText } from '../figures.ts';
 import { type Box, coloured, type Drawing, FAINT, INK, RULE, textAt, textWidth, wrapped } from './drawing.ts';
 import { WORLD } from './world.ts';
 
+/** A drawing and what is to be said about it. */
+export interface Picture {
+  drawing: Drawing;
+  labels: Labels;
+}
+
 /** What a picture says about what it shows. */
 export interface Labels {
   title: string;
@@ -40,7 +46,7 @@ const PAGE_BOXES = {
 
 /** @param id unique on the page */
 export const pageMap = (drawing: Drawing, labels: Labels, id: string): string =>
-  inPage(drawing, labels, { ...PAGE_BOXES.map, id }, 'chart');
+  inPage(drawing, labels, { ...PAGE_BOXES.map, id }, 'chart map');
 
 /** Two pictures, of which the stylesheet shows one. @param id unique on the page */
 export const pageChart = (drawing: Drawing, labels: Labels, id: string): string =>
@@ -70,9 +76,9 @@ export const SIZES = {
 } as const;
 export type Size = keyof typeof SIZES;
 
-/** What a picture that stands alone is set in; `png.ts` brings them. */
-export const SANS = "'Source Sans 3', system-ui, sans-serif";
-export const SERIF = "'Source Serif 4', Georgia, serif";
+/** What pictures that stand alone are set in: fonts of the viewer's machine, or those of `png.ts`. */
+const SANS = "'Source Sans 3', system-ui, sans-serif";
+const SERIF = 'Georgia, Gelasio, serif';
 
 const MARGIN = 40;
 const TITLE = 38;
@@ -82,7 +88,7 @@ const ID = 'picture';
 export const WORDMARK = 'Almanac';
 
 /** A whole SVG document. */
-export function standAlone(drawing: Drawing, labels: Labels, size: Size): string {
+export function standAlone({ drawing, labels }: Picture, size: Size): string {
   const { width, height } = SIZES[size];
   const inner = width - 2 * MARGIN;
   const title = wrapped(labels.title, TITLE, inner, 2);

@@ -16,7 +16,6 @@ import {
   shortened,
   textAt,
   textWidth,
-  titleOf,
 } from './drawing.ts';
 import { type Run, usualStep, yearRuns } from './runs.ts';
 import { spread } from './spread.ts';
@@ -125,35 +124,4 @@ function nameLabels(histories: readonly History[], { x, y, font, room }: NamePla
       size: font,
     }),
   );
-}
-
-const SPARK_WIDTH = 120;
-const SPARK_HEIGHT = 28;
-/** Of the dot at the end, which must not be cut off. */
-const SPARK_MARGIN = 3;
-
-/**
- * The course of one series as a line without axes, as high as a line of text.
- *
- * @param label says what it shows; without one it is hidden from screen readers, for a table that has the figures.
- * @returns an `svg` element of class `sparkline`; empty where there is no line to draw
- */
-export function sparkline(points: readonly Point[], label?: string): string {
-  const last = points.at(-1);
-  if (last === undefined || points.length < 2) return '';
-  const [from = 0, to = 0] = extent(points, ({ year }) => year);
-  const [low = 0, high = 0] = extent(points, ({ value }) => value);
-  const x = scaleLinear([from, to], [SPARK_MARGIN, SPARK_WIDTH - SPARK_MARGIN]);
-  const y = scaleLinear([low, high], [SPARK_HEIGHT - SPARK_MARGIN, SPARK_MARGIN]);
-  const place = ({ year, value }: Point): string => `${Math.round(x(year))} ${Math.round(y(value))}`;
-  const lines = yearRuns(points, usualStep([points]))
-    .map(({ points: run, isProjected }) => {
-      const dashed = isProjected ? ' stroke-dasharray="2 2"' : '';
-      return `<path d="M${run.map(place).join('L')}" fill="none" stroke="currentColor" stroke-linecap="round"${dashed}/>`;
-    })
-    .join('');
-  const [endX, endY] = place(last).split(' ');
-  const end = `<circle cx="${endX}" cy="${endY}" r="2.5" fill="currentColor"/>`;
-  const role = label === undefined ? ' aria-hidden="true">' : ` role="img">${titleOf(label)}`;
-  return `<svg class="sparkline" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" width="${SPARK_WIDTH}" height="${SPARK_HEIGHT}"${role}${lines}${end}</svg>`;
 }

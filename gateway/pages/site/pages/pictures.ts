@@ -1,82 +1,85 @@
-/** Pictures of an indicator that stand alone: map and lines. */
+/** Pictures that stand alone, for downloads and for other sites. */
 import { z } from 'zod';
-import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import { oneOf } from '../../../operations/parameters.ts';
-import type { Edition } from '../../../snapshot/edition.ts';
-import { labelsOf, standAlone } from '../charts/frame.ts';
-import { lineChart } from '../charts/lines.ts';
-import { worldMap } from '../charts/map.ts';
-import { defineAsset } from '../page.ts';
+import type { Operation, QuerySchema } from '../../../operations/operation.ts';
+import { oneOf, text } from '../../../operations/parameters.ts';
+import { type Picture, standAlone } from '../charts/frame.ts';
+import { type Asset, defineAsset, type PageInput } from '../page.ts';
 import { countryCodes, year } from '../parameters.ts';
-import { histories, latestYear, yearFigures } from '../series.ts';
+import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
 import { chosenCountries, shownIndicator } from '../subjects.ts';
 
 const SVG = 'image/svg+xml';
-const pathParameters = { indicator_id: { description: 'Indicator id' } };
 const size = oneOf(['wide', 'square']).optional();
+const ofIndicator = { indicator_id: { description: 'Indicator id' } };
 
-type PictureSize = 'wide' | 'square';
-
-interface MapQuery {
-  year?: number | undefined;
-  size?: PictureSize | undefined;
+interface Sized {
+  size?: 'wide' | 'square' | undefined;
 }
 
-/** Undefined where no country has a figure of the year. */
-async function drawMap(
-  edition: Edition,
-  indicator: IndicatorRecord,
-  { year: asked, size: shape = 'wide' }: MapQuery,
-): Promise<string | undefined> {
-  const latest = latestYear(indicator);
-  const shown = asked ?? latest;
-  if (shown === null) return undefined;
-  const figures = await yearFigures(edition, indicator, shown);
-  if (figures.figures.length === 0) return undefined;
-  const map = worldMap(figures, { unit: indicator.unit, outlines: undefined, hasTitles: shown === latest });
-  return standAlone(map, labelsOf(indicator, [shown, shown]), shape);
+interface PictureDefinition<Query> {
+  /** Without its extension. */
+  path: string;
+  pathParameters?: typeof ofIndicator;
+  query: QuerySchema<Query>;
+  draw(input: PageInput<Query>): Promise<Picture | undefined>;
 }
 
-interface LinesQuery {
-  countries?: string[] | undefined;
-  size?: PictureSize | undefined;
+function definePicture<Query extends Sized>({
+  path,
+  draw,
+  ...definition
+}: PictureDefinition<Query>): Operation[] {
+  const svg = async (input: PageInput<Query>): Promise<Asset | undefined> => {
+    const picture = await draw(input);
+    if (picture === undefined) return undefined;
+    const document = standAlone(picture, input.query.size ?? 'wide');
+    return { bytes: Buffer.from(document), mediaType: SVG };
+  };
+  return [defineAsset({ ...definition, path: `${path}.svg`, make: svg })];
 }
 
-/** Undefined where none of the countries has a figure. */
-async function drawLines(
-  edition: Edition,
-  indicator: IndicatorRecord,
-  { countries, size: shape = 'wide' }: LinesQuery,
-): Promise<string | undefined> {
-  const chosen = await chosenCountries(edition, indicator, countries);
-  const shown = (await histories(edition, indicator, chosen)).filter(({ points }) => points.length > 0);
-  if (shown.length === 0) return undefined;
-  const years = shown.flatMap(({ points }) => points.map((point) => point.year));
-  const labels = labelsOf(indicator, [Math.min(...years), Math.max(...years)]);
-  return standAlone(lineChart(shown, indicator.unit), labels, shape);
-}
-
-const asSvg = (text: string | undefined) =>
-  text === undefined ? undefined : { bytes: Buffer.from(text), mediaType: SVG };
-
-const mapPicture = defineAsset({
-  path: '/indicators/{indicator_id}/map.svg',
-  pathParameters,
+const map = definePicture({
+  path: '/indicators/{indicator_id}/map',
+  pathParameters: ofIndicator,
   query: z.object({ year: year().optional(), size }),
-  async make({ edition, path, query }) {
+  async draw({ edition, path, query }) {
     const indicator = await shownIndicator(edition, path.indicator_id);
-    return indicator && asSvg(await drawMap(edition, indicator, query));
+    return indicator && mapPicture(edition, indicator, query.year);
   },
 });
 
-const linesPicture = defineAsset({
-  path: '/indicators/{indicator_id}/lines.svg',
-  pathParameters,
+const lines = definePicture({
+  path: '/indicators/{indicator_id}/lines',
+  pathParameters: ofIndicator,
   query: z.object({ countries: countryCodes().optional(), size }),
-  async make({ edition, path, query }) {
+  async draw({ edition, path, query }) {
     const indicator = await shownIndicator(edition, path.indicator_id);
-    return indicator && asSvg(await drawLines(edition, indicator, query));
+    if (indicator === undefined) return undefined;
+    return linesPicture(edition, indicator, await chosenCountries(edition, indicator, query.countries));
   },
 });
 
-export const pictures = [mapPicture, linesPicture];
+const bars = definePicture({
+  path: '/indicators/{indicator_id}/bars',
+  pathParameters: ofIndicator,
+  query: z.object({ around: countryCodes(1).optional(), size }),
+  async draw({ edition, path, query }) {
+    const indicator = await shownIndicator(edition, path.indicator_id);
+    const around = edition.countriesByCode.get(query.around?.[0] ?? '');
+    return indicator && barsPicture(edition, indicator, around);
+  },
+});
+
+const scatter = definePicture({
+  path: '/compare/scatter',
+  query: z.object({ indicators: text(), countries: countryCodes().optional(), size }),
+  async draw({ edition, query }) {
+    const [across = '', up = ''] = query.indicators.split(',');
+    const both = await Promise.all([shownIndicator(edition, across), shownIndicator(edition, up)]);
+    if (both[0] === undefined || both[1] === undefined) return undefined;
+    const chosen = await chosenCountries(edition, both[0], query.countries);
+    return scatterPicture(edition, [both[0], both[1]], chosen);
+  },
+});
+
+export const pictures: readonly Operation[] = [...map, ...lines, ...bars, ...scatter];

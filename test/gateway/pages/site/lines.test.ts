@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { standAlone } from '../../../../gateway/pages/site/charts/frame.ts';
-import { lineChart, sparkline } from '../../../../gateway/pages/site/charts/lines.ts';
+import { lineChart } from '../../../../gateway/pages/site/charts/lines.ts';
 import { usualStep, yearRuns } from '../../../../gateway/pages/site/charts/runs.ts';
 import { spread } from '../../../../gateway/pages/site/charts/spread.ts';
 import { history, point } from './chart-figures.ts';
@@ -88,7 +88,8 @@ describe('a chart of lines', () => {
 
   test('that stands alone has title, unit, years, source and licence in it and for screen readers', () => {
     const labels = { title: 'Life & death', subtitle: 'years, 1990–2020', source: 'World Bank (CC BY 4.0)' };
-    const svg = standAlone(lineChart([history('PER', rising(1990, 2020))], 'years'), labels, 'wide');
+    const drawing = lineChart([history('PER', rising(1990, 2020))], 'years');
+    const svg = standAlone({ drawing, labels }, 'wide');
     expect(svg).toContain('role="img" aria-labelledby="picture-title" aria-describedby="picture-text"');
     expect(svg).toContain('<title id="picture-title">Life &amp; death (years, 1990–2020)</title>');
     expect(svg).toMatch(/<desc id="picture-text">Peru: .* Source: World Bank \(CC BY 4\.0\)<\/desc>/);
@@ -124,19 +125,5 @@ describe('labels', () => {
 
   test('stay where they are wanted when there is room', () => {
     expect(spread([100, 50, 200], { distance: 16, from: 0, to: 400 })).toEqual([100, 50, 200]);
-  });
-});
-
-describe('a sparkline', () => {
-  test('shows a series from two years on, hidden from screen readers unless it says what it is', () => {
-    expect(sparkline([point(2020, 1)])).toBe('');
-    expect(sparkline(rising(2000, 2010))).toContain('aria-hidden="true"');
-    expect(sparkline(rising(2000, 2010), 'Peru & others')).toContain(
-      'role="img"><title>Peru &amp; others</title>',
-    );
-  });
-
-  test('of equal values is a straight line', () => {
-    expect(sparkline(years(2000, 2003).map((year) => point(year, 7)))).not.toMatch(/NaN/);
   });
 });

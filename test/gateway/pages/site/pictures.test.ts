@@ -12,7 +12,7 @@ const OPEN = '/indicators/alpha.child_mortality';
 
 describe('a picture', () => {
   test('is an SVG document that other sites may show, with all that names it', async () => {
-    for (const name of ['map.svg', 'lines.svg']) {
+    for (const name of ['map.svg', 'lines.svg', 'bars.svg']) {
       const { status, headers, text } = await service.get(`${OPEN}/${name}`);
       expect([name, status, headers['content-type']]).toEqual([name, 200, 'image/svg+xml']);
       expect(headers['content-security-policy']).toContain('frame-ancestors *');
@@ -63,7 +63,23 @@ describe('an indicator', () => {
   });
 
   test('that is not in the edition has none', async () => {
-    for (const name of ['map.svg', 'lines.svg'])
+    for (const name of ['map.svg', 'lines.svg', 'bars.svg'])
       expect((await service.get(`/indicators/alpha.nothing/${name}`)).status).toBe(404);
+  });
+});
+
+describe('a scatter chart', () => {
+  const URL = '/compare/scatter.svg?indicators=';
+
+  test('has a dot for each country of both indicators', async () => {
+    const { status, text } = await service.get(
+      `${URL}alpha.life_expectancy,beta.long_series&countries=KEN,USA`,
+    );
+    expect([status, text.includes('<circle')]).toEqual([200, true]);
+  });
+
+  test('needs two indicators that there are', async () => {
+    expect((await service.get(`${URL}alpha.life_expectancy`)).status).toBe(404);
+    expect((await service.get('/compare/scatter.svg')).status).toBe(422);
   });
 });

@@ -1,0 +1,84 @@
+/** Pictures of what an edition holds. Each is undefined where there is nothing to show. */
+import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
+import type { Edition } from '../../snapshot/edition.ts';
+import { barChart } from './charts/bars.ts';
+import { labelsOf, type Picture } from './charts/frame.ts';
+import { lineChart } from './charts/lines.ts';
+import { worldMap } from './charts/map.ts';
+import { pairsOf, scatterChart } from './charts/scatter.ts';
+import { histories, latestYear, yearFigures } from './series.ts';
+
+/** @param asked default the latest year, the only one whose figures a map says */
+export async function mapPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  asked: number | undefined,
+): Promise<Picture | undefined> {
+  const latest = latestYear(indicator);
+  const year = asked ?? latest;
+  if (year === null) return undefined;
+  const held = await yearFigures(edition, indicator, year);
+  if (held.figures.length === 0) return undefined;
+  return {
+    drawing: worldMap(held, { unit: indicator.unit, outlines: undefined, hasTitles: year === latest }),
+    labels: labelsOf(indicator, [year, year]),
+  };
+}
+
+export async function linesPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<Picture | undefined> {
+  const held = await histories(edition, indicator, countries);
+  const years = held.flatMap(({ points }) => points.map(({ year }) => year));
+  if (years.length === 0) return undefined;
+  return {
+    drawing: lineChart(held, indicator.unit),
+    labels: labelsOf(indicator, [Math.min(...years), Math.max(...years)]),
+  };
+}
+
+/** @param around the country in the middle; default the first ones of the ranking */
+export async function barsPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  around: CountryRecord | undefined,
+): Promise<Picture | undefined> {
+  const year = latestYear(indicator);
+  if (year === null) return undefined;
+  const held = await yearFigures(edition, indicator, year);
+  return {
+    drawing: barChart(held, { unit: indicator.unit, around: around?.iso3 }),
+    labels: labelsOf(indicator, [year, year]),
+  };
+}
+
+/** Of the newest year that both indicators have. @param chosen countries that are named */
+export async function scatterPicture(
+  edition: Edition,
+  [across, up]: readonly [IndicatorRecord, IndicatorRecord],
+  chosen: readonly CountryRecord[],
+): Promise<Picture | undefined> {
+  const [first, second] = [latestYear(across), latestYear(up)];
+  if (first === null || second === null) return undefined;
+  const year = Math.min(first, second);
+  const [figuresAcross, figuresUp] = await Promise.all([
+    yearFigures(edition, across, year),
+    yearFigures(edition, up, year),
+  ]);
+  const pairs = pairsOf(figuresAcross, figuresUp);
+  if (pairs.length === 0) return undefined;
+  const codes = chosen.map(({ iso3 }) => iso3);
+  const sources = new Set([across, up].map((each) => labelsOf(each, [year, year]).source));
+  return {
+    drawing: scatterChart(pairs, { across: axisTitle(across), up: axisTitle(up), chosen: codes }),
+    labels: {
+      title: `${up.name} and ${across.name}`,
+      subtitle: String(year),
+      source: [...sources].join('; '),
+    },
+  };
+}
+
+const axisTitle = ({ name, unit }: IndicatorRecord): string => (unit === null ? name : `${name} (${unit})`);
