@@ -21,7 +21,6 @@ const ENTRY_POINTS = `^(${[
   'build/worker.ts',
   'data/proofs/verify-receipt.ts',
   'gateway/accounts/cli/main.ts',
-  'gateway/http/docs/docs.js', // loaded by the browser
   'gateway/http/openapi.ts',
   'gateway/main.ts',
   'gateway/pages/site/charts/generate-world.ts',

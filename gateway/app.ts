@@ -5,11 +5,11 @@ import { registerAdmin } from '../admin/plugin.ts';
 import type { CreditPack } from '../data/schema/curated.ts';
 import type { AccountService } from './accounts/service.ts';
 import { Executor } from './execute.ts';
-import { installDocs, OPENAPI_PATHS } from './http/docs/docs.ts';
 import { installErrorHandlers } from './http/error-handlers.ts';
 import { installHealth } from './http/health.ts';
 import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
+import { apiReference, installOpenApi, OPENAPI_PATHS } from './http/openapi-routes.ts';
 import { PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
 import { installPublishedLog } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
@@ -46,7 +46,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
   const { packs = dependencies.account?.packs ?? [] } = dependencies;
-  const pages = sitePages(serviceFacts(settings, packs));
+  const described = { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log };
+  const pages = sitePages(serviceFacts(settings, packs), apiReference(described));
   const api = new PublicApi({
     pages,
     errorPage: renderErrorPage,
@@ -72,7 +73,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installErrorHandlers(app, { templates: paths, errorPage: renderErrorPage, log });
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
-  installDocs(app, { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log });
+  installOpenApi(app, described);
   installStylesheet(app);
   installAssets(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);

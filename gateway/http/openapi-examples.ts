@@ -47,17 +47,37 @@ const CALLER: Caller = {
 
 /** Empty without a snapshot, and for a snapshot that cannot be shown. */
 export async function readExamples(snapshot: Snapshot | null, publicUrl?: string): Promise<Examples> {
-  const values = snapshot && (await exampleValues(snapshot));
-  if (!values) return {};
-  const calls = exampleCalls(values, snapshot.id);
-  const entries = OPERATIONS.map(async (operation) => {
-    const parameters = calls[operation.name] ?? {};
-    return [
-      operation.name,
-      { parameters, answers: await answersOf(operation, parameters, { snapshot, publicUrl }) },
-    ] as const;
-  });
+  const calls = await readCalls(snapshot);
+  if (!snapshot || !calls) return {};
+  const served = { snapshot, publicUrl };
+  const entries = OPERATIONS.map(
+    async (operation) => [operation.name, await examplesOf(operation, calls, served)] as const,
+  );
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Of one operation. */
+export async function readExamplesOf(
+  name: string,
+  snapshot: Snapshot | null,
+  publicUrl: string | undefined,
+): Promise<OperationExamples> {
+  const calls = await readCalls(snapshot);
+  const operation = OPERATIONS.find((one) => one.name === name);
+  if (!snapshot || !calls || !operation) return { parameters: {}, answers: {} };
+  return examplesOf(operation, calls, { snapshot, publicUrl });
+}
+
+type Calls = Record<string, Call>;
+
+async function readCalls(snapshot: Snapshot | null): Promise<Calls | null> {
+  const values = snapshot && (await exampleValues(snapshot));
+  return values && exampleCalls(values, snapshot.id);
+}
+
+async function examplesOf(operation: Operation, calls: Calls, served: Served): Promise<OperationExamples> {
+  const parameters = calls[operation.name] ?? {};
+  return { parameters, answers: await answersOf(operation, parameters, served) };
 }
 
 type Call = Record<string, ParameterExample>;

@@ -27,7 +27,7 @@ export const data = defineOperation({
     'The observations of one indicator, ordered by country and year, or of several, one after the other. Costs a credit ' +
     'per observation, at least one. A missing measurement is a row with null. Codes without data match nothing.',
   needsKey: true,
-  priceText: 'max(1, rows) credits; with `layout=wide`, the rows of the long layout',
+  priceText: '1 credit per row, at least 1; with `layout=wide`, per row of the long layout',
   isCacheable: false,
   pathParameters: {},
   query: dataQuery,

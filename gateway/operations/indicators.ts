@@ -13,7 +13,8 @@ import { defineList } from './list-formats.ts';
 import { type Content, free, listDocument, type Planned, refused, sentOnly } from './operation.ts';
 import { fail, flag, integer, text } from './parameters.ts';
 
-const LIMIT_MAX = 500;
+/** Longest page of records with additions, and of any that is asked for. */
+export const LIMIT_MAX = 500;
 /** Default page size of a search. */
 const SEARCH_LIMIT = 50;
 const PHRASE_MAX = 500;

@@ -53,7 +53,7 @@ export const revisions = defineOperation({
     'ordered by country, year and snapshot. A row without a value counts as no figure. A rename of an indicator and a ' +
     'snapshot that was rolled back change nothing. Costs a credit per row, at least one.',
   needsKey: true,
-  priceText: 'max(1, rows) credits',
+  priceText: '1 credit per row, at least 1',
   isCacheable: false,
   pathParameters: {},
   query: z

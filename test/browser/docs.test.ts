@@ -1,100 +1,95 @@
-/** `/docs` in a real browser: it loads nothing from other hosts, lists every route and sends calls. */
+/** The documentation in a real browser: it loads nothing from other hosts, sends calls, and is complete without a script. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../gateway/operations/registry.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
-describe('/docs', () => {
-  let service: Service;
-  let key: TestKey;
-  let browser: Browser;
+let service: Service;
+let key: TestKey;
+let browser: Browser;
 
-  beforeAll(async () => {
-    service = await Service.start();
-    key = await service.account({ credits: 10 });
-    browser = await openBrowser();
-  });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    await service.stop();
-  });
+beforeAll(async () => {
+  service = await Service.start();
+  key = await service.account({ credits: 10 });
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await service.stop();
+});
 
-  it('lists every route, loads nothing from other hosts, and violates no content policy', async () => {
+const open = async (path: string): Promise<Page> => {
+  const page = await browser.context.newPage();
+  await page.goto(service.url + path);
+  return page;
+};
+const send = (page: Page) => page.getByRole('button', { name: /^Send/ }).click();
+const answerOf = (page: Page) => page.getByRole('region', { name: 'Answer of your call' });
+
+describe('the reference', () => {
+  it('sends a free call as the fields say, loads nothing from elsewhere and breaks no policy', async () => {
     const page = await browser.context.newPage();
-    const foreignRequests: string[] = [];
-    const consoleErrors: string[] = [];
+    const foreign: string[] = [];
+    const errors: string[] = [];
     page.on('request', (request) => {
       if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
-        foreignRequests.push(request.url());
+        foreign.push(request.url());
     });
     page.on('console', (message) => {
-      if (message.type() === 'error') consoleErrors.push(message.text());
+      if (message.type() === 'error') errors.push(message.text());
     });
-
-    await page.goto(`${service.url}/docs`);
-    const summaries = page.locator('.opblock-summary-path');
-    await summaries.first().waitFor();
-    const listed = (await summaries.allTextContents()).map((path) => path.replaceAll('\u200b', ''));
-
-    expect(listed.toSorted()).toEqual(OPERATIONS.map(({ path }) => `/v1${path}`).toSorted());
-    expect(foreignRequests).toEqual([]);
-    expect(consoleErrors).toEqual([]);
+    await page.goto(`${service.url}/docs/reference/listIndicators`);
+    await page.getByLabel('q', { exact: true }).fill('mortality');
+    await page.getByLabel('topic', { exact: true }).fill('');
+    await page.getByLabel('provider', { exact: true }).fill('');
+    await send(page);
+    await page.getByText('status 200').waitFor();
+    expect(await page.getByRole('status').textContent()).toBe('GET /v1/indicators?q=mortality: status 200');
+    const { data } = JSON.parse((await answerOf(page).textContent()) ?? '');
+    expect(data.length).toBeGreaterThan(0);
+    expect([foreign, errors]).toEqual([[], []]);
+    await page.close();
   });
 
-  const operationAt = (page: Page, path: string) =>
-    page.locator('.opblock', { has: page.locator(`[data-path="${path}"]`) });
-
-  async function enterKey(page: Page): Promise<void> {
-    await page.getByRole('button', { name: 'Enter your key' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.locator('input').fill(key.key);
-    await dialog.getByRole('button', { name: 'Authorize' }).click();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-  }
-
-  it('says which operations need a key, keeps a key for the tab only, and sends an example with it', async () => {
-    const page = await browser.context.newPage();
-    await page.goto(`${service.url}/docs`);
-    const labels = (text: string) =>
-      page.locator('.opblock').getByRole('button', { name: text, exact: true });
-    await labels('Key needed').first().waitFor();
-    const locked = OPERATIONS.filter(({ needsKey }) => needsKey).length;
-    expect(await labels('Key needed').count()).toBe(locked);
-
-    await enterKey(page);
-    expect(await labels('Key set').count()).toBe(locked);
-    await page.reload();
-    await labels('Key set').first().waitFor();
-    expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
+  it('sends a call with a key, which is kept nowhere', async () => {
+    const page = await open('/docs/reference/getCountry');
     const before = await service.balance(key);
-    const operation = operationAt(page, '/v1/countries/{iso3}');
-    await operation.locator('.opblock-summary-control').click();
-    const code = await operation.getByPlaceholder('iso3').inputValue();
-    await operation.getByRole('button', { name: 'Execute' }).click();
-    const answer = operation.locator('.live-responses-table');
-    await answer.waitFor();
-
-    expect(await answer.locator('tbody .response-col_status').first().textContent()).toContain('200');
-    expect(await answer.textContent()).toContain(`"iso3": "${code}"`);
+    await page.getByLabel('Your key').fill(key.key);
+    await send(page);
+    await page.getByText('status 200, 1 credit charged').waitFor();
+    const iso3 = await page.getByLabel('iso3').inputValue();
+    expect(await answerOf(page).textContent()).toContain(`"iso3": "${iso3}"`);
     expect(await service.balance(key)).toBe(before - 1);
-
-    const otherTab = await browser.context.newPage();
-    await otherTab.goto(`${service.url}/docs`);
-    await otherTab.getByRole('button', { name: 'Enter your key' }).waitFor();
+    const kept = await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]');
+    expect(kept).toEqual([0, 0, '']);
+    await page.reload();
+    expect(await page.getByLabel('Your key').inputValue()).toBe('');
+    await page.close();
   });
 
-  it('is accessible and fits its window, with the dialog and with an answer', async () => {
-    const page = await browser.context.newPage();
-    await page.goto(`${service.url}/docs`);
-    await page.getByRole('button', { name: 'Enter your key' }).click();
-    await inspect(page, 'docs-key');
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    const operation = operationAt(page, '/v1/indicators');
-    await operation.locator('.opblock-summary-control').click();
-    await operation.getByRole('button', { name: 'Execute' }).click();
-    await operation.locator('.live-responses-table').waitFor();
+  it('shows a refusal as it shows an answer', async () => {
+    const page = await open('/docs/reference/getIndicator');
+    await page.getByLabel('indicator_id').fill('no such / id');
+    await send(page);
+    await page.getByText('status 404').waitFor();
+    expect(await answerOf(page).textContent()).toContain('"indicator_not_found"');
     await inspect(page, 'docs-answer');
+    await page.close();
+  });
+
+  it('leads to the answer of a free call without a script', async () => {
+    const page = await browser.context.newPage();
+    await page.route('**/*.js', (route) => route.abort());
+    await page.goto(`${service.url}/docs`);
+    await page
+      .getByRole('navigation', { name: 'Documentation' })
+      .getByRole('link', { name: 'Reference' })
+      .click();
+    await page.getByRole('link', { name: 'Topics' }).last().click();
+    expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Open this call' }).click();
+    expect(new URL(page.url()).pathname).toBe('/v1/topics');
+    await page.close();
   });
 });

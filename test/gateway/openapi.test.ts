@@ -262,29 +262,7 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
   });
 });
 
-describe('/docs', () => {
-  test('is a page that loads everything from this service, under a policy that says so', async () => {
-    const page = await service.get('/docs');
-    expect(page.status).toBe(200);
-    expect(page.headers['content-security-policy']).toContain("default-src 'self'");
-    expect(page.headers['x-content-type-options']).toBe('nosniff');
-    expect(page.headers['x-frame-options']).toBe('DENY');
-    expect(page.headers['referrer-policy']).toBe('same-origin');
-    expect(page.text).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">');
-    const loaded = [...page.text.matchAll(/<(?:script|link)[^>]* (?:src|href)="(\/[^"]+)"/g)].map(
-      (match) => match[1] ?? '',
-    );
-    expect(loaded.length).toBeGreaterThan(3);
-    for (const path of loaded) {
-      expect(path).toMatch(/^\/docs\//);
-      expect((await service.get(new URL(path, 'http://x/docs').pathname)).status).toBe(200);
-    }
-  });
-
-  test('reads the same document, under /v1, with a lock exactly where a key is needed', async () => {
-    const { paths } = (await service.get('/docs/openapi.json')).json as Description;
-    expect(Object.keys(paths)).toEqual(OPERATIONS.map(({ path }) => `/v1${path}`));
-    for (const { path, needsKey } of OPERATIONS)
-      expect(paths[`/v1${path}`]?.get?.security).toEqual(needsKey ? [{ bearer: [] }] : []);
-  });
+test('/docs/openapi.json, where the pages of the API read it before, is the same as /v1/openapi.json', async () => {
+  const [old, own] = await Promise.all(['/docs', '/v1'].map((at) => service.get(`${at}/openapi.json`)));
+  expect(old?.text).toBe(own?.text);
 });

@@ -6,6 +6,7 @@
  *   svg.chart                 shows the title of what the pointer is on
  *   pre                       gets a button that copies it
  *   [data-price]              says beside a price what the signed-in account has
+ *   form[data-try]            sends the call of its path and shows the answer
  */
 
 const TYPING_MS = 150;
@@ -225,6 +226,59 @@ async function addBalance(places) {
   }
 }
 
+/** @param path with `{name}` where a field of the form belongs */
+function callOf(path, form) {
+  const query = new URLSearchParams();
+  let resource = path;
+  for (const [name, value] of new FormData(form)) {
+    if (path.includes(`{${name}}`)) resource = resource.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value !== '') query.append(name, value);
+  }
+  return query.size === 0 ? resource : `${resource}?${query}`;
+}
+
+const SHOWN_CHARACTERS = 20_000;
+
+async function bodyText(answer) {
+  const type = answer.headers.get('content-type') ?? '';
+  if (!/json|xml|bibtex|^text\//.test(type))
+    return `${(await answer.blob()).size.toLocaleString('en')} bytes of ${type}`;
+  const text = await answer.text();
+  const isJson = /[/+]json\b/.test(type);
+  const whole = isJson ? JSON.stringify(JSON.parse(text), null, 2) : text;
+  return whole.length > SHOWN_CHARACTERS ? `${whole.slice(0, SHOWN_CHARACTERS)}\n…` : whole;
+}
+
+/** The key is read from its field for each call, and kept nowhere. */
+function makeTrial(form) {
+  const key = form.querySelector('[data-key]');
+  const status = form.querySelector('[role=status]');
+  const body = document.createElement('pre');
+  body.tabIndex = 0;
+  body.setAttribute('role', 'region');
+  body.setAttribute('aria-label', 'Answer of your call');
+  form.hidden = false;
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    const address = callOf(form.dataset.try, form);
+    try {
+      const headers = key ? { authorization: `Bearer ${key.value.trim()}` } : {};
+      const answer = await fetch(address, { headers });
+      const charged = answer.headers.get('x-credits-charged');
+      const cost = charged === null ? '' : `, ${charged} ${charged === '1' ? 'credit' : 'credits'} charged`;
+      body.textContent = await bodyText(answer);
+      status.textContent = `GET ${address}: status ${answer.status}${cost}`;
+    } catch {
+      body.textContent = '';
+      status.textContent = `GET ${address}: no answer. Try again.`;
+    }
+    if (!body.isConnected) {
+      status.after(body);
+      enhance();
+    }
+  });
+}
+
 /** Marks what was enhanced, so that it is done once. */
 function each(selector, run) {
   for (const element of document.querySelectorAll(`${selector}:not([data-enhanced])`)) {
@@ -237,6 +291,7 @@ function enhance() {
   each('select[data-slider]', makeSlider);
   each('form[data-live]', makeLive);
   each('input[data-suggest]', makeSuggesting);
+  each('form[data-try]', makeTrial);
   each('pre', addCopyButton);
 }
 

@@ -63,3 +63,7 @@ export function renderArticle(source: string, data: object): Article {
     html: marked.parser(body),
   };
 }
+
+/** One line of our own text, such as a description of a parameter: code and emphasis. */
+export const inlineMarkdown = (text: string): nunjucks.runtime.SafeString =>
+  new nunjucks.runtime.SafeString(marked.parseInline(text, { async: false }));

@@ -13,6 +13,8 @@ export interface Limits {
 export interface ServiceFacts {
   /** Where visitors reach the service, without a slash at its end. */
   baseUrl: string;
+  /** Whether the operator has said so, and the service can name its own address. */
+  knowsAddress: boolean;
   /** Credits of a new account. */
   freeGrant: number;
   limits: readonly Limits[];
@@ -30,6 +32,7 @@ export interface ServiceFacts {
 export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): ServiceFacts {
   return {
     baseUrl: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? localUrl(settings),
+    knowsAddress: settings.PUBLIC_URL !== undefined,
     freeGrant: settings.FREE_GRANT,
     limits: [
       limits('Without a key, by address', settings.ANONYMOUS_PER_MINUTE, settings.ANONYMOUS_PER_DAY),

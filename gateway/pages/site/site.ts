@@ -7,6 +7,7 @@ import type { Operation } from '../../operations/operation.ts';
 import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
+import { docs } from './pages/docs.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicators } from './pages/indicators.ts';
@@ -14,11 +15,13 @@ import { legalPages } from './pages/legal.ts';
 import { pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { provider, providers } from './pages/providers.ts';
+import { referencePages } from './pages/reference.ts';
 import { robots } from './pages/robots.ts';
 import { sitemaps } from './pages/sitemap.ts';
 import { status } from './pages/status.ts';
 import { suggest } from './pages/suggest.ts';
 import { topic, topics } from './pages/topics.ts';
+import type { ApiReference } from './reference/description.ts';
 import type { ServiceFacts } from './service-facts.ts';
 import { renderPlain } from './templates.ts';
 
@@ -29,8 +32,9 @@ export const SITE_PAGES: readonly Operation[] = [
 ];
 
 /** These and the pages about the service itself. */
-export function sitePages(facts: ServiceFacts): readonly Operation[] {
-  const pages = [home(facts), ...SITE_PAGES, pricing(facts), status(facts), ...legalPages(facts)];
+export function sitePages(facts: ServiceFacts, api: ApiReference): readonly Operation[] {
+  const about = [pricing(facts), status(facts), ...legalPages(facts)];
+  const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
   return [...pages, ...pictures, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 

@@ -4,6 +4,7 @@ import { TEMPLATE_FILTERS } from '../shared/template-filters.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/sparkline.ts';
 import { dateText, figureElement, momentText, shareText, yearsText } from './figures.ts';
+import { inlineMarkdown } from './markdown.ts';
 
 /** The main navigation marks the section of a page. */
 export type Section = 'indicators' | 'countries' | 'compare' | 'topics' | 'pricing' | 'docs' | 'none';
@@ -32,7 +33,16 @@ const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader(FOLDE
   trimBlocks: true,
   lstripBlocks: true,
 });
-const FILTERS = { ...TEMPLATE_FILTERS, sparkline, dateText, figureElement, momentText, shareText, yearsText };
+const FILTERS = {
+  ...TEMPLATE_FILTERS,
+  sparkline,
+  dateText,
+  figureElement,
+  inlineMarkdown,
+  momentText,
+  shareText,
+  yearsText,
+};
 for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
 environment.addGlobal('assets', ASSET_PATHS);
 

@@ -58,8 +58,9 @@ describe('/pricing', () => {
 
   test('lists every operation that has a price', async () => {
     const { text } = await service.get('/pricing');
+    const plain = text.replaceAll(/<[^>]+>/g, '');
     for (const { path, priceText } of OPERATIONS.filter(isPriced))
-      expect(text).toContain(`/v1${path}</code></th><td>${priceText}</td>`);
+      expect(plain).toContain(`/v1${path}${priceText.replaceAll('`', '')}`);
   });
 });
 

@@ -1,0 +1,106 @@
+/** JSON Schemas as people read them. */
+import type { Schema } from './description.ts';
+
+type Schemas = Readonly<Record<string, Schema>>;
+
+const REFERENCE = /^#\/components\/schemas\//;
+
+/** The schema that a reference stands for. */
+export const resolve = (schema: Schema, schemas: Schemas): Schema =>
+  schema.$ref === undefined ? schema : (schemas[schema.$ref.replace(REFERENCE, '')] ?? {});
+
+/** `integer or null`, `list of Country` */
+export function typeText(schema: Schema, schemas: Schemas): string {
+  if (schema.anyOf) return [...new Set(schema.anyOf.map((one) => typeText(one, schemas)))].join(' or ');
+  const { type, items, enum: words, const: constant } = resolve(schema, schemas);
+  if (words) return words.map((word) => JSON.stringify(word)).join(', ');
+  if (constant !== undefined) return JSON.stringify(constant);
+  if (Array.isArray(type)) return type.join(' or ');
+  if (type === 'array') return items ? `list of ${typeText(items, schemas)}` : 'list';
+  return type ?? 'any';
+}
+
+/** What a value must fulfil beyond its type, in Markdown: `1 to 90; default 30`. */
+export function boundsText({ enum: words, pattern, default: fallback, ...schema }: Schema): string {
+  const { minimum, maximum, minLength, maxLength } = schema;
+  const parts = [
+    rangeText(minimum, maximum, ''),
+    rangeText(minLength, maxLength, ' characters'),
+    words ? `one of ${words.map((word) => `\`${word}\``).join(', ')}` : null,
+    pattern !== undefined && pattern.length <= PATTERN_MAX ? `matches \`${pattern}\`` : null,
+    fallback === undefined ? null : `default \`${fallback}\``,
+  ];
+  return parts.filter((part) => part !== null).join('; ');
+}
+
+/** A longer one says nothing to people that its description does not. */
+const PATTERN_MAX = 60;
+
+function rangeText(least: number | undefined, most: number | undefined, unit: string): string | null {
+  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`;
+  if (least !== undefined) return `at least ${least}${unit}`;
+  return most === undefined ? null : `at most ${most}${unit}`;
+}
+
+export interface Field {
+  /** `data[].provider.id` */
+  path: string;
+  type: string;
+  description: string;
+  mayBeAbsent: boolean;
+}
+
+/** What an answer can look like. */
+export interface Shape {
+  /** Empty where there is only one. */
+  name: string;
+  fields: readonly Field[];
+}
+
+/** The shapes of an answer that has members. */
+export function shapesOf(schema: Schema, schemas: Schemas): Shape[] {
+  const choices = resolve(schema, schemas).anyOf;
+  const shapes = (choices ?? [schema]).map((one) => ({
+    name: choices ? shapeName(one) : '',
+    fields: fieldsOf(one, schemas),
+  }));
+  return shapes.filter(({ fields }) => fields.length > 0);
+}
+
+/** `several indicators` from `#/components/schemas/SeveralIndicatorsAnswer` */
+const shapeName = ({ $ref = '' }: Schema): string =>
+  $ref
+    .replace(REFERENCE, '')
+    .replace(/Answer$/, '')
+    .replaceAll(/(?<!^)([A-Z])/g, ' $1')
+    .toLowerCase();
+
+const DEPTH = 5;
+const FIELDS_MAX = 120;
+
+/** Every member of an answer, nested ones after what holds them. */
+function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
+  const fields: Field[] = [];
+  const walk = (holder: Schema, prefix: string, depth: number): void => {
+    const { properties = {}, required = [] } = holder;
+    for (const [name, member] of Object.entries(properties)) {
+      if (fields.length >= FIELDS_MAX) return;
+      const { description = '' } = { ...resolve(member, schemas), ...member };
+      const type = typeText(member, schemas);
+      fields.push({ path: prefix + name, type, description, mayBeAbsent: !required.includes(name) });
+      const { holds, mark } = contentOf(member, schemas);
+      if (holds && depth < DEPTH) walk(holds, `${prefix}${name}${mark}.`, depth + 1);
+    }
+  };
+  walk(resolve(schema, schemas), '', 1);
+  return fields;
+}
+
+/** The object inside a member, and how a path says so. */
+function contentOf(schema: Schema, schemas: Schemas): { holds: Schema | null; mark: string } {
+  const own = resolve(schema, schemas);
+  const choice = own.anyOf?.map((one) => resolve(one, schemas)).find(({ type }) => type !== 'null') ?? own;
+  if (choice.properties) return { holds: choice, mark: '' };
+  const item = choice.items && resolve(choice.items, schemas);
+  return { holds: item?.properties ? item : null, mark: '[]' };
+}
