@@ -47,7 +47,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const observe = requestObserver(log, metrics);
   const { packs = dependencies.account?.packs ?? [] } = dependencies;
   const described = { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log };
-  const pages = sitePages(serviceFacts(settings, packs), apiReference(described));
+  const facts = serviceFacts(settings, packs);
+  const pages = sitePages(facts, apiReference(described));
   const api = new PublicApi({
     pages,
     errorPage: renderErrorPage,
@@ -56,6 +57,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     newRequestId: randomId,
     addressOf: addressReader(settings),
     publicUrl: settings.PUBLIC_URL,
+    siteUrl: facts.baseUrl,
     log,
     observe,
     ...(caches && { caches }),

@@ -35,6 +35,8 @@ export interface PublicApiDependencies {
   addressOf: (request: IncomingMessage) => string;
   /** Where callers reach the service, where it is known. */
   publicUrl?: string | undefined;
+  /** The same for pages, which have to name an address in any case. */
+  siteUrl?: string;
   /** Pages and pictures, at their paths. */
   pages?: readonly Operation[];
   errorPage?: ErrorPage;
@@ -93,6 +95,10 @@ export class PublicApi {
 
   get publicUrl(): string | undefined {
     return this.#dependencies.publicUrl;
+  }
+
+  get siteUrl(): string | undefined {
+    return this.#dependencies.siteUrl ?? this.publicUrl;
   }
 
   /** From now on every request goes through the framework, which tells callers that the server closes. */
@@ -250,7 +256,7 @@ class HttpCall implements Call<Representation>, Preferences {
   }
 
   get publicUrl(): string | undefined {
-    return this.api.publicUrl;
+    return this.operation.tag === 'Page' ? this.api.siteUrl : this.api.publicUrl;
   }
 
   get path(): Readonly<Record<string, string>> {

@@ -15,8 +15,8 @@ export interface PageInput<Query> {
   /** Path parameters, decoded. */
   path: Readonly<Record<string, string>>;
   query: Query;
-  /** Where visitors reach the service, without a slash at its end; undefined where it is not known. */
-  publicUrl: string | undefined;
+  /** Where visitors reach the service, without a slash at its end. */
+  publicUrl: string;
 }
 
 /** What a page shows: a template with its data. */
@@ -100,7 +100,7 @@ function asOperation<Query>(
     query: query ?? (NO_QUERY as unknown as QuerySchema<Query>),
     answer: z.string(),
     errors: [],
-    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl }) => ({
+    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl = '' }) => ({
       kind: 'plan',
       price: 0,
       rows: 0,
@@ -108,12 +108,6 @@ function asOperation<Query>(
     }),
   });
 }
-
-/** Where `npm start` serves. */
-const LOCAL = 'http://localhost:8080';
-
-/** For calls that readers copy. */
-export const addressOf = (publicUrl: string | undefined): string => publicUrl ?? LOCAL;
 
 const DEFAULT_PICTURE = '/card.png';
 
@@ -125,9 +119,9 @@ function layoutData(
     title,
     description,
     section,
-    picture: (publicUrl ?? '') + (picture ?? DEFAULT_PICTURE),
-    canonical: canonical === undefined ? null : (publicUrl ?? '') + canonical,
-    address: addressOf(publicUrl),
+    picture: publicUrl + (picture ?? DEFAULT_PICTURE),
+    canonical: canonical === undefined ? null : publicUrl + canonical,
+    address: publicUrl,
     structured: structured === undefined ? null : JSON.stringify(structured).replaceAll('<', '\\u003c'),
     editionId: edition.id,
     publishedAt: edition.generatedAt,

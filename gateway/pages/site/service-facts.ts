@@ -52,7 +52,7 @@ export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): 
 const limits = (who: string, perMinute: number, perDay: number): Limits => ({ who, perMinute, perDay });
 
 const localUrl = ({ HOST, PORT }: Settings): string =>
-  `http://${isIP(HOST) === 6 ? `[${HOST}]` : HOST}:${PORT}`;
+  `http://${isIP(HOST) === 6 ? `[${HOST}]` : HOST.replace('127.0.0.1', 'localhost')}:${PORT}`;
 
 /** The default of the setting names nobody. */
 const NOBODY = 'Almanac';

@@ -15,7 +15,7 @@ interface StyledCitation {
 export async function citationsOf(
   edition: Edition,
   id: string,
-  publicUrl: string | undefined,
+  publicUrl: string,
 ): Promise<StyledCitation[]> {
   const cited = await citeIndicator(edition, id);
   if ('kind' in cited) throw new Error(`the edition has no ${id}`);

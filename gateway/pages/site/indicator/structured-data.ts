@@ -9,19 +9,19 @@ interface Described {
   topic: string;
   edition: Edition;
   /** Without a slash at its end; links are left out where it is not known. */
-  publicUrl: string | undefined;
+  publicUrl: string;
 }
 
 export function structuredDataSet({ record, topic, edition, publicUrl }: Described): object {
   const { id, name, unit, licence, licence_url, attribution, provider, coverage } = record;
-  const files = publicUrl === undefined ? [] : indicatorFiles(edition, record, publicUrl);
+  const files = indicatorFiles(edition, record, publicUrl);
   return {
     '@context': 'https://schema.org',
     '@type': 'Dataset',
     name: `${name} (${provider.name})`,
     description: descriptionOf(record),
     identifier: id,
-    ...(publicUrl !== undefined && { url: `${publicUrl}/indicators/${id}` }),
+    url: `${publicUrl}/indicators/${id}`,
     version: edition.id,
     dateModified: edition.generatedAt,
     keywords: [topic],
@@ -31,7 +31,7 @@ export function structuredDataSet({ record, topic, edition, publicUrl }: Describ
     publisher: {
       '@type': 'Organization',
       name: 'Almanac',
-      ...(publicUrl !== undefined && { url: publicUrl }),
+      url: publicUrl,
     },
     ...(coverage !== null &&
       coverage.yr_min !== null && { temporalCoverage: `${coverage.yr_min}/${coverage.yr_max}` }),

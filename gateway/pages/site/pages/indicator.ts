@@ -13,7 +13,7 @@ import { comparabilityOf } from '../indicator/comparability.ts';
 import { type Offers, partOffers, wholeOffer } from '../indicator/offers.ts';
 import { structuredDataSet } from '../indicator/structured-data.ts';
 import { missingPage } from '../missing.ts';
-import { addressOf, definePage, type PageInput, type Shown } from '../page.ts';
+import { definePage, type PageInput, type Shown } from '../page.ts';
 import { latestYear, type YearFigures, yearFigures } from '../series.ts';
 import { topicName, topicsOf } from '../topics.ts';
 
@@ -72,7 +72,7 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
     choice,
     countries: edition.countries.map((country) => country.record),
     offers,
-    examples: offers === null ? [] : examplesOf(offers, addressOf(publicUrl)),
+    examples: offers === null ? [] : examplesOf(offers, publicUrl),
     ...(await comparabilityOf(edition, entry)),
     related: await relatedOf(edition, record),
     history: shownChanges(changes),
