@@ -6,9 +6,10 @@ import type { Catalogue } from '../../../snapshot/catalogue.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { labelsOf, pageChart } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
+import { pairsOf, scatterChart } from '../charts/scatter.ts';
 import { findCountry } from '../country-profile.ts';
 import { definePage } from '../page.ts';
-import { type History, histories, type Point } from '../series.ts';
+import { type History, histories, latestYear, type Point, yearFigures } from '../series.ts';
 
 const COUNTRIES_MAX = 5;
 const INDICATORS_MAX = 2;
@@ -50,6 +51,7 @@ export const compare = definePage<Query>({
       data: {
         ...asked,
         compared,
+        scatter: await scatterOf(edition, asked),
         links: linksOf(asked),
         choices: choicesOf(edition, catalogue),
         limits: { countries: COUNTRIES_MAX, indicators: INDICATORS_MAX },
@@ -112,6 +114,28 @@ async function compareOn(
 /** The newest observed figure; the newest projected one of a series without any. */
 const latestPoint = ({ points }: History): Point | null =>
   points.findLast(({ projected }) => !projected) ?? points.at(-1) ?? null;
+
+/** Both indicators over all countries, in the newest year that both have observed; null where they share no country. */
+async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
+  const [x, y] = indicators;
+  const years = [x, y].map((record) => (record === undefined ? null : latestYear(record)));
+  if (x === undefined || y === undefined || years.includes(null)) return null;
+  const year = Math.min(...(years as number[]));
+  const [across, up] = await Promise.all([yearFigures(edition, x, year), yearFigures(edition, y, year)]);
+  const pairs = pairsOf(across, up);
+  if (pairs.length === 0) return null;
+  const chosen = countries.map(({ iso3 }) => iso3);
+  const drawing = scatterChart(pairs, { across: nameWithUnit(x), up: nameWithUnit(y), chosen });
+  const labels = {
+    title: `${y.name} by ${x.name}`,
+    subtitle: String(year),
+    source: `${x.attribution} (${x.licence}); ${y.attribution} (${y.licence})`,
+  };
+  return { year, count: pairs.length, chart: pageChart(drawing, labels, 'scatter') };
+}
+
+const nameWithUnit = ({ name, unit }: IndicatorRecord): string =>
+  unit === null ? name : `${name} (${unit})`;
 
 /** Addresses without one of the choices. */
 function linksOf({ countries, indicators }: Asked) {
