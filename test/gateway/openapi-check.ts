@@ -125,7 +125,7 @@ export function checkAnswer(path: string, answer: CheckedAnswer): void {
   const described = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
   for (const name of Object.keys(answer.headers)) {
     const ours =
-      /^(x-|etag|retry-after|link|content-disposition|ratelimit|www-authenticate|idempotent-|preference-)/.test(
+      /^(x-|etag|retry-after|link|content-disposition|ratelimit|www-authenticate|idempotent-|preference-|deprecation|sunset|vary|cache-control)/.test(
         name,
       );
     const everywhere = ['x-content-type-options'].includes(name);
