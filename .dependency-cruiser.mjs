@@ -23,7 +23,7 @@ const ENTRY_POINTS = `^(${[
   'gateway/accounts/cli/main.ts',
   'gateway/http/openapi.ts',
   'gateway/main.ts',
-  'gateway/pages/site/charts/generate-world.ts',
+  'gateway/pages/site/charts/png-thread.ts',
   'gateway/pages/site/island.js', // loaded by the browser
   'gateway/snapshot/verify-thread.ts',
 ].join('|')})$`;

@@ -16,6 +16,9 @@ const PERMISSIVE = new Set([
   'MIT OR Apache-2.0',
   'Apache-2.0 AND MIT',
 ]);
+/** Fonts that pictures are set in: free to be used and passed on, not to be sold by themselves. */
+const FONTS = /^@expo-google-fonts\//;
+const FONT_LICENCE = 'MIT AND OFL-1.1';
 /** Weak copyleft by file, used unchanged: what links to it keeps its own licence. */
 const UNCHANGED_MPL = /^@resvg\/resvg-js(?:-|$)/;
 /** For development tools that are not shipped. */
@@ -26,9 +29,10 @@ describe('third-party software', () => {
     expect(read('THIRD-PARTY.md')).toBe(thirdParty());
   });
 
-  it('has a permissive licence; development tools and the renderer of pictures may have a weak copyleft one', () => {
+  it('has a permissive licence; development tools and the renderer of pictures may have a weak copyleft one, fonts their own', () => {
     const odd = installed().filter(
       ({ name, licence, inProduction }) =>
+        !(FONTS.test(name) && licence === FONT_LICENCE) &&
         !(inProduction && !UNCHANGED_MPL.test(name) ? PERMISSIVE : FOR_TOOLS).has(licence),
     );
     expect(odd).toEqual([]);

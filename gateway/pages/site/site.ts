@@ -4,6 +4,7 @@
  * figures are those of one edition and year, histories are pictures.
  */
 import type { Operation } from '../../operations/operation.ts';
+import { cards } from './pages/cards.ts';
 import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
@@ -35,7 +36,7 @@ export const SITE_PAGES: readonly Operation[] = [
 export function sitePages(facts: ServiceFacts, api: ApiReference): readonly Operation[] {
   const about = [pricing(facts), status(facts), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [...pages, ...pictures, suggest, robots(facts), ...sitemaps(facts, pages)];
+  return [...pages, ...pictures, ...cards, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 
 interface Problem {

@@ -77,8 +77,8 @@ export const SIZES = {
 export type Size = keyof typeof SIZES;
 
 /** What pictures that stand alone are set in: fonts of the viewer's machine, or those of `png.ts`. */
-const SANS = "'Source Sans 3', system-ui, sans-serif";
-const SERIF = 'Georgia, Gelasio, serif';
+export const SANS = "'Source Sans 3', system-ui, sans-serif";
+export const SERIF = 'Georgia, Gelasio, serif';
 
 const MARGIN = 40;
 const TITLE = 38;
@@ -86,6 +86,7 @@ const SUBTITLE = 22;
 const SMALL = 17;
 const ID = 'picture';
 export const WORDMARK = 'Almanac';
+export const ACCENT = '#0f5c73';
 
 /** A whole SVG document. */
 export function standAlone({ drawing, labels }: Picture, size: Size): string {
@@ -126,4 +127,4 @@ export function standAlone({ drawing, labels }: Picture, size: Size): string {
 const shortLine = (text: string, width: number): string => wrapped(text, SUBTITLE, width, 1)[0] ?? '';
 
 const wordmark = (right: number, y: number): string =>
-  coloured('ink', '#0f5c73', textAt(right, y, WORDMARK, { size: SUBTITLE, anchor: 'end', isBold: true }));
+  coloured('ink', ACCENT, textAt(right, y, WORDMARK, { size: SUBTITLE, anchor: 'end', isBold: true }));

@@ -86,7 +86,7 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
 function scaleOf(values: readonly number[], range: [number, number]): Scale {
   const [low = 0, high = 0] = extent(values);
   const isSkewed = low > 0 && high > SKEWED_FROM * (median(values) ?? high);
-  if (isSkewed) return scaleLog([low, high], range).nice();
+  if (isSkewed) return scaleLog([low, high], range);
   return scaleLinear(low === high ? [low - 1, high + 1] : [low, high], range).nice();
 }
 

@@ -1,4 +1,4 @@
-/** Geometry of the maps: Equal Earth, in whole units of a map 1,000 units wide. `generate-world.ts` makes it. */
+/** Geometry of the maps: Equal Earth, in whole units of a map 1,000 units wide. `test/world/write-world.ts` makes it. */
 import { readFileSync } from 'node:fs';
 
 export interface World {

@@ -6,6 +6,7 @@ import { type Picture, standAlone } from '../charts/frame.ts';
 import { type Asset, defineAsset, type PageInput } from '../page.ts';
 import { countryCodes, year } from '../parameters.ts';
 import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
+import { pngAsset } from '../png-asset.ts';
 import { chosenCountries, shownIndicator } from '../subjects.ts';
 
 const SVG = 'image/svg+xml';
@@ -29,13 +30,22 @@ function definePicture<Query extends Sized>({
   draw,
   ...definition
 }: PictureDefinition<Query>): Operation[] {
-  const svg = async (input: PageInput<Query>): Promise<Asset | undefined> => {
+  const document = async (input: PageInput<Query>): Promise<string | undefined> => {
     const picture = await draw(input);
-    if (picture === undefined) return undefined;
-    const document = standAlone(picture, input.query.size ?? 'wide');
-    return { bytes: Buffer.from(document), mediaType: SVG };
+    return picture && standAlone(picture, input.query.size ?? 'wide');
   };
-  return [defineAsset({ ...definition, path: `${path}.svg`, make: svg })];
+  const svg = async (input: PageInput<Query>): Promise<Asset | undefined> => {
+    const text = await document(input);
+    return text === undefined ? undefined : { bytes: Buffer.from(text), mediaType: SVG };
+  };
+  return [
+    defineAsset({ ...definition, path: `${path}.svg`, make: svg }),
+    defineAsset({
+      ...definition,
+      path: `${path}.png`,
+      make: (input) => pngAsset(path, input, () => document(input)),
+    }),
+  ];
 }
 
 const map = definePicture({

@@ -1,17 +1,16 @@
 /**
- * Makes `world.json`, the geometry of the maps, out of Natural Earth's countries (public domain, package `world-atlas`):
- * `node gateway/pages/site/charts/generate-world.ts`. Run it again when countries.csv gets a country.
+ * Makes `world.json`, the geometry of the maps, out of Natural Earth's countries (public domain, package `world-atlas`).
  *
  * Borders are simplified as one topology, so that neighbours still meet, projected, and rounded to whole units of a map
  * 1,000 units wide. What would be smaller than a dot becomes a dot, and dots that would cover each other are moved apart.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parse } from 'csv-parse/sync';
 import { geoCentroid, geoEqualEarth, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
 import { presimplify, simplify, sphericalTriangleArea } from 'topojson-simplify';
-import type { World } from './world.ts';
+import type { World } from '../../gateway/pages/site/charts/world.ts';
 
 type Ring = [longitude: number, latitude: number][];
 /** Its outline, then its holes. */
@@ -104,13 +103,10 @@ interface Country {
 }
 
 const require = createRequire(import.meta.url);
-const TABLE = new URL('../../../../data/countries.csv', import.meta.url);
+const TABLE = new URL('../../data/countries.csv', import.meta.url);
+export const WORLD_FILE = new URL('../../gateway/pages/site/charts/world.json', import.meta.url);
 
 const countries: Country[] = parse(readFileSync(TABLE), { columns: true });
-const drawn = countries.filter(({ enabled }) => enabled === 'true').map(({ iso3 }) => iso3);
-const atlas = readAtlas();
-const simplified = polygonsByCountry(simplify(presimplify(atlas, sphericalTriangleArea), BEND_MIN));
-const exact = polygonsByCountry(atlas);
 
 const projection = geoEqualEarth().rotate([-CENTRAL_MERIDIAN, 0]).precision(0.5);
 projection.fitWidth(WIDTH, { type: 'Sphere' });
@@ -118,21 +114,24 @@ const [, top] = project([CENTRAL_MERIDIAN, NORTH]);
 const [, bottom] = project([CENTRAL_MERIDIAN, SOUTH]);
 projection.translate([projection.translate()[0], projection.translate()[1] - top]);
 
-const shapes: Record<string, string> = {};
-const centres = new Map<string, Point>();
-for (const iso3 of drawn) {
-  const polygons = exact.get(iso3) ?? [];
-  const area = geoPath(projection).area({ type: 'MultiPolygon', coordinates: polygons });
-  if (area < SHAPE_MIN) centres.set(iso3, project(PLACES[iso3] ?? centreOfLargest(iso3, polygons)));
-  else shapes[iso3] = pathOf(simplified.get(iso3) ?? []);
+/** The text of `world.json`. */
+export function makeWorld(): string {
+  const atlas = readAtlas();
+  const simplified = polygonsByCountry(simplify(presimplify(atlas, sphericalTriangleArea), BEND_MIN));
+  const exact = polygonsByCountry(atlas);
+  const shapes: Record<string, string> = {};
+  const centres = new Map<string, Point>();
+  for (const { iso3, enabled } of countries) {
+    if (enabled !== 'true') continue;
+    const polygons = exact.get(iso3) ?? [];
+    const area = geoPath(projection).area({ type: 'MultiPolygon', coordinates: polygons });
+    if (area < SHAPE_MIN) centres.set(iso3, project(PLACES[iso3] ?? centreOfLargest(iso3, polygons)));
+    else shapes[iso3] = pathOf(simplified.get(iso3) ?? []);
+  }
+  const dots = Object.fromEntries(apart(centres));
+  const world: World = { width: WIDTH, height: Math.ceil(bottom - top), shapes, dots };
+  return `${JSON.stringify(world, null, 1)}\n`;
 }
-const world: World = {
-  width: WIDTH,
-  height: Math.ceil(bottom - top),
-  shapes,
-  dots: Object.fromEntries(apart(centres)),
-};
-writeFileSync(new URL('world.json', import.meta.url), `${JSON.stringify(world, null, 1)}\n`);
 
 type Atlas = Parameters<typeof presimplify>[0];
 
