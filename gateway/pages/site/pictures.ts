@@ -4,23 +4,29 @@ import type { Edition } from '../../snapshot/edition.ts';
 import { barChart } from './charts/bars.ts';
 import { labelsOf, type Picture } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
-import { worldMap } from './charts/map.ts';
+import { type WorldMap, worldMap } from './charts/map.ts';
 import { pairsOf, scatterChart } from './charts/scatter.ts';
 import { histories, latestYear, yearFigures } from './series.ts';
 
-/** @param asked default the latest year, the only one whose figures a map says */
+interface MapSubject {
+  /** Default the latest, the only one whose figures a map says. */
+  year?: number | undefined;
+  /** Path of the file of outlines; default: they stand in the picture. */
+  outlines?: string | undefined;
+}
+
 export async function mapPicture(
   edition: Edition,
   indicator: IndicatorRecord,
-  asked: number | undefined,
-): Promise<Picture | undefined> {
+  { year: asked, outlines }: MapSubject,
+): Promise<(Picture & { drawing: WorldMap }) | undefined> {
   const latest = latestYear(indicator);
   const year = asked ?? latest;
   if (year === null) return undefined;
   const held = await yearFigures(edition, indicator, year);
   if (held.figures.length === 0) return undefined;
   return {
-    drawing: worldMap(held, { unit: indicator.unit, outlines: undefined, hasTitles: year === latest }),
+    drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latest }),
     labels: labelsOf(indicator, [year, year]),
   };
 }

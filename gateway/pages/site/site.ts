@@ -9,6 +9,7 @@ import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { docs } from './pages/docs.ts';
+import { embed } from './pages/embed.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicators } from './pages/indicators.ts';
@@ -36,7 +37,7 @@ export const SITE_PAGES: readonly Operation[] = [
 export function sitePages(facts: ServiceFacts, api: ApiReference): readonly Operation[] {
   const about = [pricing(facts), status(facts), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [...pages, ...pictures, ...cards, suggest, robots(facts), ...sitemaps(facts, pages)];
+  return [...pages, ...pictures, ...cards, embed, suggest, robots(facts), ...sitemaps(facts, pages)];
 }
 
 interface Problem {

@@ -28,7 +28,7 @@ const indicator = defineAsset({
     const record = await shownIndicator(edition, path.indicator_id);
     if (record === undefined) return undefined;
     return pngAsset('indicator card', input, async () => {
-      const map = await mapPicture(edition, record, undefined);
+      const map = await mapPicture(edition, record, {});
       return map ? standAlone(map, 'card') : titleCard(record.name, record.attribution);
     });
   },

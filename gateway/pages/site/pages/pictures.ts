@@ -54,7 +54,7 @@ const map = definePicture({
   query: z.object({ year: year().optional(), size }),
   async draw({ edition, path, query }) {
     const indicator = await shownIndicator(edition, path.indicator_id);
-    return indicator && mapPicture(edition, indicator, query.year);
+    return indicator && mapPicture(edition, indicator, query);
   },
 });
 
