@@ -3,14 +3,34 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { unpackJson } from '../../data/runtime/kept-json.ts';
-import { type FileList, type IndexedIndicator, providerCatalogue } from '../../data/schema/snapshot.ts';
+import {
+  type FileList,
+  type FileRef,
+  type IndexedIndicator,
+  providerCatalogue,
+} from '../../data/schema/snapshot.ts';
 import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
+import { hashFile } from '../runtime/hash-file.ts';
 
 const BEFORE = '.before';
 
 export interface BaseEdition extends Published {
   /** Holds its files under their names, but for those below `routes/`. */
   directory: string;
+  /** Its prerendered files there. */
+  tables: FileList;
+}
+
+/** Whether a file has the same inputs and still matches its manifest, so that a damaged one is written again. */
+export async function isReusable(
+  { directory }: Pick<BaseEdition, 'directory'>,
+  file: string,
+  known: FileRef | undefined,
+  inputs: string,
+): Promise<boolean> {
+  if (known?.inputs !== inputs) return false;
+  const actual = await hashFile(join(directory, file)).catch(() => null);
+  return actual?.sha256 === known.sha256;
 }
 
 /** Shows the served snapshot below the directory of a build; null when there is none or it cannot be read. */
@@ -24,7 +44,7 @@ export async function showBase(storage: SnapshotStorage, building: string): Prom
   const directory = join(building, BEFORE);
   await rm(directory, { recursive: true, force: true });
   await storage.show({ ...published.kept, ...tables }, directory);
-  return { ...published, directory };
+  return { ...published, directory, tables };
 }
 
 /** The catalogue of all providers. */

@@ -34,6 +34,7 @@ import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
 import { BuildSteps } from './build-steps.ts';
+import { writeBundles } from './bundles.ts';
 import { readServedHistory } from './departures.ts';
 import { storeChanges } from './edition-changes.ts';
 import { FileWriter } from './file-writer.ts';
@@ -321,7 +322,7 @@ class Build {
     const { directory, plan, base, coverage, kept, proofs } = prepared;
     const changes = await this.#steps.run('revisions', () => this.#storeChanges(duck, prepared));
     const generatedAt = await this.#timeOfPublication();
-    const prerendered = await this.#prerender(prepared, formatTimestamp(generatedAt));
+    const prerendered = await this.#prerender(duck, prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
     return this.#steps.run('publish', async () => {
       const lineage = { base: base?.id ?? null, ...changes };
@@ -359,8 +360,12 @@ class Build {
     return Math.max(Math.floor(this.#deps.now() / 1000) * 1000, newest + 1000);
   }
 
-  async #prerender({ directory, data, plan, proofs }: Prepared, generatedAt: string): Promise<FileList> {
+  async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {
+    const { directory, data, plan, proofs, kept, base } = prepared;
     const writer = new FileWriter(directory);
+    const bundles = await this.#steps.run('bundles', () =>
+      writeBundles(duck, plan.indicators, { directory, kept: kept.files, base }),
+    );
     await this.#steps.run('prerender', () =>
       writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
         this.#steps.progress('prerender', done, routeCount(data), 'files'),
@@ -368,7 +373,7 @@ class Build {
     );
     await this.#steps.run('verify', () => verifyWithheld(directory, Object.keys(writer.files), plan));
     await this.#steps.run('flush', async () => {
-      await writer.adopt(Object.values(TABLE_FILES), new Map());
+      await writer.adopt([...Object.values(TABLE_FILES), ...bundles.keys()], bundles);
       await writer.flush();
     });
     return writer.files;

@@ -12,8 +12,7 @@ import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import { hashFile } from '../runtime/hash-file.ts';
-import type { BaseEdition } from './base-edition.ts';
+import { type BaseEdition, isReusable } from './base-edition.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 import { writeComparisons } from './write-comparisons.ts';
 
@@ -102,7 +101,8 @@ export async function writeBatch(duck: DuckSession, directory: string, batch: Ba
   await writeComparisons(duck);
   await duck.run(RANKED_BATCH);
   for (const { id, number } of batch.indicators) {
-    await duck.run(WRITE_OBSERVATIONS, { number, file: join(directory, observationsFile(id)) });
+    const file = join(directory, observationsFile(id));
+    await duck.run(WRITE_OBSERVATIONS, { number, indicator: id, file });
   }
 }
 
@@ -138,18 +138,10 @@ async function linkUnchanged(
   if (previous === null) return linked;
   for (const { id, inputs } of indicators) {
     const file = observationsFile(id);
-    if (!(await isReusable(previous, file, inputs))) continue;
+    if (!(await isReusable(previous, file, previous.kept[file], inputs))) continue;
     await link(join(previous.directory, file), join(directory, file));
     linked.add(id);
     onFiles(linked.size);
   }
   return linked;
-}
-
-/** Whether a file has the same inputs and still matches its manifest, so that a damaged one is rebuilt. */
-async function isReusable(previous: BaseEdition, file: string, inputs: string): Promise<boolean> {
-  const known = previous.kept[file];
-  if (known?.inputs !== inputs) return false;
-  const actual = await hashFile(join(previous.directory, file)).catch(() => null);
-  return actual?.sha256 === known.sha256;
 }

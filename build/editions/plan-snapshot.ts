@@ -95,7 +95,7 @@ export interface SnapshotPlan {
 }
 
 /** Increment when the computation of published observations changes. */
-const MATERIALISE_VERSION = 4;
+const MATERIALISE_VERSION = 5;
 /** Sorts indicators without a curated order last. */
 const UNORDERED = 1_000_000;
 /** Beyond every year; an SQL integer parameter. */

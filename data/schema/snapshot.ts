@@ -32,6 +32,7 @@
  *   routes/{countries,indicators,topics,freshness,coverage}.json    whole bodies of the free routes
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
+ *   bundles/<provider>.parquet             the observations of all open indicators of a provider, by indicator
  *   coverage.parquet catalogue.parquet                              tables over all indicators
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   trees.json                             paths in the trees, for the next build (see proofs.ts)
@@ -95,6 +96,7 @@ export type Sparklines = Record<string, Record<string, Sparkline>>;
 export const ENCODING_SUFFIX = { br: '.br', zstd: '.zst', gzip: '.gz' } as const;
 
 export const OBSERVATION_COLUMNS = {
+  indicator: 'VARCHAR', // the same in every row; earlier versions wrote no such column
   iso3: 'VARCHAR',
   year: 'INTEGER',
   value: 'DOUBLE',
@@ -118,6 +120,7 @@ export const ROUTE_FILES = {
 } as const;
 
 export const observationsFile = (indicatorId: string): string => `observations/${indicatorId}.parquet`;
+export const bundleFile = (provider: string): string => `bundles/${provider}.parquet`;
 export const LATEST_FOLDER = 'latest/';
 export const latestFile = (provider: string, part: number): string =>
   `${LATEST_FOLDER}${provider}.${part}.parquet`;

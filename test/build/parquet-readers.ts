@@ -23,7 +23,7 @@ function plain(row: Row): Row {
       const value = row[name];
       if (value === undefined || value === null) return [name, null];
       if (Buffer.isBuffer(value)) return [name, value.toString('utf8')];
-      const isNumeric = !['iso3', 'projected', 'status'].includes(name);
+      const isNumeric = !['indicator', 'iso3', 'projected', 'status'].includes(name);
       return [name, isNumeric ? Number(value) : value];
     }),
   );

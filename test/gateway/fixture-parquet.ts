@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { latestFile, OBSERVATION_COLUMNS, observationsFile } from '../../data/schema/snapshot.ts';
+import { bundleFile, latestFile, OBSERVATION_COLUMNS, observationsFile } from '../../data/schema/snapshot.ts';
 import type { FixtureIndicator } from './fixture-data.ts';
 import { latestItem, type RankedRow } from './fixture-ranks.ts';
 
@@ -32,12 +32,14 @@ export async function writeParquet({ directory, all, countries }: Tables): Promi
   await mkdir(join(directory, 'observations'), { recursive: true });
   await mkdir(join(directory, 'latest'), { recursive: true });
   for (const { record, rows } of all) {
-    await appendRows(connection, rows);
+    await appendRows(connection, record.id, rows);
     const path = join(directory, observationsFile(record.id));
     await connection.run(`COPY (FROM rows ORDER BY iso3, year) TO '${path}' (FORMAT parquet, CODEC snappy)`);
     await connection.run('DELETE FROM rows');
   }
+  await mkdir(join(directory, 'bundles'));
   for (const [provider, own] of byProvider(all)) {
+    await writeBundle(connection, directory, provider, own);
     await appendLatest(connection, own, countries);
     const path = join(directory, latestFile(provider, 0));
     await connection.run(`COPY (FROM latest) TO '${path}' (FORMAT parquet, CODEC snappy)`);
@@ -45,6 +47,19 @@ export async function writeParquet({ directory, all, countries }: Tables): Promi
   }
   connection.closeSync();
   instance.closeSync();
+}
+
+async function writeBundle(
+  connection: DuckDBConnection,
+  directory: string,
+  provider: string,
+  own: Series[],
+): Promise<void> {
+  const open = own.filter(({ record }) => record.access_tier === 'open').map(({ record }) => record.id);
+  if (open.length === 0) return;
+  const files = open.toSorted().map((id) => `'${join(directory, observationsFile(id))}'`);
+  const path = join(directory, bundleFile(provider));
+  await connection.run(`COPY (FROM read_parquet([${files}])) TO '${path}' (FORMAT parquet, CODEC snappy)`);
 }
 
 async function appendLatest(
@@ -83,7 +98,17 @@ async function appendLatest(
 
 export const byProvider = (all: Series[]) => Map.groupBy(all, ({ record }) => record.provider.id);
 
-const SERVED_COLUMNS = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'rank_delta_1y', 'projected'];
+const SERVED_COLUMNS = [
+  'indicator',
+  'iso3',
+  'year',
+  'value',
+  'ci_lo',
+  'ci_hi',
+  'rank',
+  'rank_delta_1y',
+  'projected',
+];
 /** Stored and not in any answer. */
 const UNSERVED_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !SERVED_COLUMNS.includes(name));
 
@@ -96,11 +121,12 @@ function appendNumber(
   else append(value);
 }
 
-async function appendRows(connection: DuckDBConnection, rows: RankedRow[]): Promise<void> {
+async function appendRows(connection: DuckDBConnection, indicator: string, rows: RankedRow[]): Promise<void> {
   const appender = await connection.createAppender('rows');
   const number = (value: number | null | undefined, append: (value: number) => void): void =>
     appendNumber(value, append, () => appender.appendNull());
   for (const row of rows) {
+    appender.appendVarchar(indicator);
     appender.appendVarchar(row.iso3);
     appender.appendInteger(row.year);
     number(row.value, (value) => appender.appendDouble(value));

@@ -330,8 +330,8 @@ async function seal(
     refs.push([relative(directory, path), await storeObject(root, await readFile(path))]);
   }
   await rm(directory, { recursive: true });
-  const [kept = [], prerendered = []] = [false, true].map((isRoute) =>
-    refs.filter(([name]) => name.startsWith('routes/') === isRoute),
+  const [kept = [], prerendered = []] = [false, true].map((isRendered) =>
+    refs.filter(([name]) => /^(routes|bundles)\//.test(name) === isRendered),
   );
   const storeList = (list: [string, FileRef][]): Promise<FileRef> =>
     storeObject(root, Buffer.from(JSON.stringify(Object.fromEntries(list.sort()))));

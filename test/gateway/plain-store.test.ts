@@ -77,11 +77,19 @@ describe('a store of plain JSON', () => {
     expect(added.sort()).toEqual([
       'latest/atlas.0.parquet',
       'latest/census.0.parquet',
+      // All have the column that they lacked.
       'observations/atlas.one.parquet',
+      'observations/atlas.two.parquet',
+      'observations/census.pop.parquet',
       'proofs/atlas.json',
       'proofs/census.json',
     ]);
     await expectRecorded();
     await expectReceipts();
+    // No figure of theirs counts as changed.
+    const { data } = (await service.get('/v1/changes')).json;
+    expect(data[0]).toMatchObject({ edition: snapshot, added: [], withdrawn: [], renamed: [] });
+    expect(data[0].revised.map(({ indicator }: { indicator: string }) => indicator)).toEqual(['atlas.one']);
+    expect((await world.build()).is_new).toBe(false);
   });
 });
