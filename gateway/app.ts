@@ -16,6 +16,7 @@ import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
 import type { Metering } from './metering/metering.ts';
+import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
 import { installStylesheet } from './pages/shared/stylesheet.ts';
@@ -70,9 +71,17 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   });
   const unwatch = loadShedder.watch();
   app.addHook('onClose', async () => unwatch());
-  const templates = PREFIXES.flatMap((prefix) => OPERATIONS.map(({ path }) => prefix + path));
-  const paths = [...templates, ...pages.map(({ path }) => path), ...OPENAPI_PATHS, '/healthz', '/readyz'];
-  installErrorHandlers(app, { templates: paths, errorPage: renderErrorPage, log });
+  const prefixed = (operations: readonly Operation[]): string[] =>
+    PREFIXES.flatMap((prefix) => operations.map(({ path }) => prefix + path));
+  const paths = [
+    ...prefixed(OPERATIONS),
+    ...pages.map(({ path }) => path),
+    ...OPENAPI_PATHS,
+    '/healthz',
+    '/readyz',
+  ];
+  const files = prefixed(OPERATIONS.filter(({ isFile }) => isFile));
+  installErrorHandlers(app, { templates: paths, files, errorPage: renderErrorPage, log });
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
   installOpenApi(app, described);

@@ -19,10 +19,12 @@ export const ERRORS = {
   not_found: { status: 404, message: 'There is nothing at this path.' },
   country_not_found: { status: 404, message: 'No country has this code.' },
   edition_not_found: { status: 404, message: 'There is no snapshot of that time or with that id.' },
+  file_not_found: { status: 404, message: 'There is no such file.' },
   figure_not_found: { status: 404, message: 'There is no row of this country and year.' },
   log_size_not_found: { status: 404, message: 'The log has no such size.' },
   indicator_not_found: { status: 404, message: 'No indicator has this id.' },
   method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },
+  range_not_satisfiable: { status: 416, message: 'There is no such part.' },
   expectation_failed: { status: 417, message: 'The only expectation that can be met is 100-continue.' },
   header_too_large: { status: 431, message: 'The request line and headers are too large.' },
   rate_limited: { status: 429, message: 'The rate limit is used up; retry after the time given.' },
@@ -38,6 +40,10 @@ export interface ApiError {
   /** Replaces the default message where something more specific is known. */
   message?: string;
   retryAfter_s?: number;
+  /** Methods that are allowed, where they are not GET alone. */
+  allowed?: string;
+  /** Size of the file of which no such part exists. */
+  bytes?: number;
 }
 
 /** Longest input that an error message repeats. */

@@ -2,7 +2,7 @@
  * Entry point for all operations, whatever the adapter. The order of checks is fixed:
  *
  *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
- *     → Idempotency-Key 422 → balance 402
+ *     → Idempotency-Key 422 → balance 402; for a part of an answer, 416 follows after the parameters
  *
  * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
  * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
@@ -13,58 +13,26 @@
  * uses one edition from start to end.
  */
 import type { Logger } from 'pino';
+import { answerAnonymous } from './anonymous-call.ts';
+import type { Call, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
+import { fileAdmission, pinOf } from './leases.ts';
 import {
   type Admission,
-  type AnonymousVerdict,
   type ApiKey,
   type Debit,
   type Metering,
   MeteringUnavailable,
   type Verdict,
 } from './metering/metering.ts';
-import { type Caller, type Content, isPriced, type Operation, type Plan } from './operations/operation.ts';
-import type { ParameterReading } from './operations/parameter-reader.ts';
-import { planCall, type Unplanned } from './plan-call.ts';
+import { type Caller, isPriced } from './operations/operation.ts';
+import { type CallPlan, planCall, type Unplanned } from './plan-call.ts';
 import { type Admitted, anonymous, quotaOf, type Result, type ResultContext, refusal } from './result.ts';
 import type { Edition } from './snapshot/edition.ts';
 import { SnapshotUnreadable } from './snapshot/objects.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
 import type { Snapshot } from './snapshot/snapshot.ts';
 import type { Snapshots } from './snapshot/store.ts';
-
-/** What an adapter asks for, and how it renders the result. */
-export interface Call<Rendered> {
-  operation: Operation;
-  /** Names the operation in usage and ledger, for example `/v1/data`. */
-  route: string;
-  requestId: string;
-  /** The `Authorization` header or its equivalent; undefined for an anonymous call. */
-  authorization: string | undefined;
-  /** Path parameters, decoded. */
-  path: Readonly<Record<string, string>>;
-  /** The caller's network address, for the anonymous rate window. */
-  address(): string;
-  readQuery(): ParameterReading<unknown>;
-  /** Where callers reach the service, where it is known. */
-  readonly publicUrl?: string | undefined;
-  /** Under what the call may be repeated without paying twice, if the caller wants that; priced operations only. */
-  readonly repeatable?: RepeatableAs | null;
-  /** A rendering of the same answer made before; null for operations that are not cacheable. */
-  cached(snapshot: Snapshot): Rendered | null;
-  /**
-   * Runs after the charge. May throw: the charge is then refunded.
-   * @param snapshot the served one. @param edition the one that answers, where `as_of` was sent.
-   */
-  render(content: Content, snapshot: Snapshot, edition: Edition | undefined): Rendered | Promise<Rendered>;
-}
-
-export interface RepeatableAs {
-  /** The caller's Idempotency-Key. */
-  key: string;
-  /** Differs between calls that ask for different things. */
-  fingerprint: string;
-}
 
 export interface ExecuteDependencies {
   metering: Metering;
@@ -139,17 +107,19 @@ export class Executor {
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
     const standing = metering.standingOf(key);
-    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, 0, key, snapshot);
+    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, NO_CHARGE, key, snapshot);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
+    // A key that may not work, or was limited recently, is checked before any work is done for it.
+    const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
+    if (call.operation.isFile) return this.#executeFile(call, key, snapshot, isDoubtful);
     const repeatable = repeatableAs(call);
     let repeatOf: string | undefined;
-    // A key that may not work, or was limited recently, is checked before any work is done for it.
-    if (standing === 'unconfirmed' || repeatable !== null || metering.isKnownOverLimit(key)) {
+    if (isDoubtful || repeatable !== null) {
       const peeked = await this.#admit(call, key, { ...PEEK, idempotency: idempotency(repeatable, '') });
-      if (peeked.kind !== 'admitted') return refusal(peeked, 0, key, snapshot);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, key, snapshot);
       repeatOf = peeked.repeatOf;
     }
-    let planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
+    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
     const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
     const edition = editionOf(planned, snapshot);
     const verdict = await this.#admit(call, key, {
@@ -159,18 +129,68 @@ export class Executor {
       peek: false,
       idempotency: idempotency(repeatable, edition.id),
     });
-    if (verdict.kind !== 'admitted') return refusal(verdict, price, key, snapshot);
+    if (verdict.kind !== 'admitted') return refusal(verdict, { price }, key, edition);
+    const { repeatOf: first = edition.id } = verdict;
+    // A repeat may have been recognised only now, after a plan of another edition.
+    const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
+    return this.#answer(call, snapshot, key, answering, verdict);
+  }
+
+  /**
+   * A file is paid by lease, and answered from the edition of its pin. A pin is given up when its edition has no such file
+   * any more, or when no lease covers the call: then the served edition answers.
+   */
+  async #executeFile<Rendered>(
+    call: Call<Rendered>,
+    key: ApiKey,
+    snapshot: Snapshot,
+    isDoubtful: boolean,
+  ): Promise<Result<Rendered>> {
+    const repeatable = repeatableAs(call);
+    const pin = pinOf(call);
+    let repeatOf: string | undefined;
+    let pinned: string | undefined;
+    if (isDoubtful || repeatable !== null || pin !== null) {
+      const peek = { ...PEEK, idempotency: idempotency(repeatable, ''), file: { pin } };
+      const peeked = await this.#admit(call, key, peek);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, key, snapshot);
+      repeatOf = peeked.repeatOf;
+      if (peeked.pinned !== snapshot.id && repeatOf === undefined) pinned = peeked.pinned;
+    }
+    for (; ; pinned = undefined) {
+      const planned = await this.#planSafely(call, snapshot, repeatOf ?? pinned);
+      if (pinned !== undefined && isGone(planned)) continue;
+      const { price, rows, lease } = planned.kind === 'plan' ? planned : NO_FILE;
+      const edition = editionOf(planned, snapshot);
+      const follows = pinned !== undefined;
+      const verdict = await this.#admit(call, key, {
+        price,
+        rows,
+        status: statusOf(planned),
+        peek: false,
+        idempotency: idempotency(repeatable, edition.id),
+        file: lease && fileAdmission(pin, lease, { edition: edition.id, follows }),
+      });
+      if (verdict.kind === 'lease_over') continue;
+      if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, key, edition);
+      return this.#answer(call, snapshot, key, planned, verdict);
+    }
+  }
+
+  /** What was admitted. */
+  #answer<Rendered>(
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+    key: ApiKey,
+    planned: CallPlan | Unplanned | Cached<Rendered>,
+    verdict: Admitted,
+  ): Result<Rendered> | Promise<Result<Rendered>> {
+    const edition = editionOf(planned, snapshot);
     const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
-    // A repeat may have been recognised only now, after a plan of another edition.
-    if (verdict.repeatOf !== undefined && verdict.repeatOf !== edition.id) {
-      planned = await this.#planSafely(call, snapshot, verdict.repeatOf);
-      about.snapshot = editionOf(planned, snapshot);
-    }
     if (planned.kind !== 'plan') return { ...planned, ...about };
-    const plan = planned;
     const caller = this.#callerOf(key, verdict);
-    const produce = async () => call.render(await plan.produce(caller), snapshot, plan.edition);
+    const produce = async () => call.render(await planned.produce(caller), snapshot, planned.edition);
     return this.#produce(produce, call, about, verdict.debit);
   }
 
@@ -181,12 +201,11 @@ export class Executor {
     snapshot: Snapshot,
   ): Promise<Result<Rendered>> {
     const verdict = await this.#admit(call, key, {
-      price: 0,
-      rows: 0,
+      ...NO_CHARGE,
       status: ERRORS.key_scope.status,
       peek: false,
     });
-    if (verdict.kind === 'invalid_key') return refusal(verdict, 0, key, snapshot);
+    if (verdict.kind === 'invalid_key') return refusal(verdict, NO_CHARGE, key, snapshot);
     const error: ApiError = { code: 'key_scope' };
     return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
   }
@@ -203,10 +222,10 @@ export class Executor {
   async #planSafely(
     call: Call<unknown>,
     snapshot: Snapshot,
-    repeatOf: string | undefined,
-  ): Promise<Plan | Unplanned> {
+    from: string | undefined,
+  ): Promise<CallPlan | Unplanned> {
     try {
-      return await planCall(call, snapshot, repeatOf);
+      return await planCall(call, snapshot, from);
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call) };
     }
@@ -236,11 +255,11 @@ export class Executor {
     }
   }
 
-  #callerOf(key: ApiKey, { tier, balance }: Admitted): Caller {
+  #callerOf(key: ApiKey, { tier, balance, isLeased }: Admitted): Caller {
     const { metering, now } = this.#dependencies;
     const { key_id, environment, scopes, account_id } = key;
     const usage = (days: number) => metering.usage(account_id, days);
-    return { key_id, environment, scopes, tier, balance, now_ms: now(), usage };
+    return { key_id, environment, scopes, tier, balance, isLeased: isLeased === true, now_ms: now(), usage };
   }
 
   /** Transient faults other than timeouts are not logged: under load, a line for each would add to it. */
@@ -261,6 +280,7 @@ export class Executor {
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
 const NO_CHARGE = { price: 0, rows: 0 } as const;
+const NO_FILE = { ...NO_CHARGE, lease: undefined } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
 /** Null for calls that cost nothing: they can be repeated anyway. */
@@ -274,8 +294,14 @@ function repeatableAs(call: Call<unknown>): RepeatableAs | null {
 const idempotency = (repeatable: RepeatableAs | null, edition: string): Admission['idempotency'] =>
   repeatable === null ? undefined : { ...repeatable, edition };
 
-const editionOf = (planned: Plan | Unplanned | Cached<unknown>, snapshot: Snapshot): Pick<Edition, 'id'> =>
-  ('edition' in planned && planned.edition) || snapshot;
+const editionOf = (
+  planned: CallPlan | Unplanned | Cached<unknown>,
+  snapshot: Snapshot,
+): Pick<Edition, 'id'> => ('edition' in planned && planned.edition) || snapshot;
+
+/** Whether an edition has no more what was asked for: that of a pin is then given up. */
+const isGone = (planned: CallPlan | Unplanned | Cached<unknown>): boolean =>
+  planned.kind === 'error' && ERRORS[planned.error.code].status === 404;
 
 /** An answer rendered before, which is free. */
 interface Cached<Rendered> {
@@ -288,41 +314,7 @@ function cachedAnswer<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Cache
   return rendered === null ? null : { kind: 'cached', rendered };
 }
 
-function answerAnonymous<Rendered>(
-  verdict: AnonymousVerdict,
-  call: Call<Rendered>,
-  snapshot: Snapshot,
-): Result<Rendered> | Promise<Result<Rendered>> {
-  if (verdict.kind === 'rate_limited') {
-    const error: ApiError = { code: 'rate_limited', retryAfter_s: verdict.retry_after_s };
-    return { kind: 'error', error, ...anonymous(snapshot) };
-  }
-  const cached = call.cached(snapshot);
-  // Written out: a spread here costs as much as the rest of a cached answer.
-  if (cached !== null) return { kind: 'success', rendered: cached, key_id: null, quota: null, snapshot };
-  const planned = planCall(call, snapshot);
-  return planned instanceof Promise
-    ? planned.then((decided) => renderFree(decided, call, snapshot))
-    : renderFree(planned, call, snapshot);
-}
-
-function renderFree<Rendered>(
-  planned: Plan | Unplanned,
-  call: Call<Rendered>,
-  snapshot: Snapshot,
-): Result<Rendered> | Promise<Result<Rendered>> {
-  const { edition } = planned;
-  const about = anonymous(edition ?? snapshot);
-  if (planned.kind !== 'plan') return { ...planned, ...about };
-  if (planned.price > 0) throw new Error(`${call.route} has a price but does not require a key`);
-  const success = (rendered: Rendered): Result<Rendered> => ({ kind: 'success', rendered, ...about });
-  const render = (content: Content) => call.render(content, snapshot, edition);
-  const content = planned.produce(null);
-  const rendered = content instanceof Promise ? content.then(render) : render(content);
-  return rendered instanceof Promise ? rendered.then(success) : success(rendered);
-}
-
-function statusOf(planned: Plan | Unplanned | Cached<unknown>): number {
+function statusOf(planned: CallPlan | Unplanned | Cached<unknown>): number {
   if (planned.kind === 'error') return ERRORS[planned.error.code].status;
   return planned.kind === 'invalid' ? 422 : 200;
 }

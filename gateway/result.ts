@@ -1,7 +1,9 @@
 /** How a call ends: what every adapter tells its caller. */
 import type { ApiError } from './errors.ts';
+import type { PlannedLease } from './leases.ts';
 import type { ApiKey, RateWindow, RateWindows, Verdict } from './metering/metering.ts';
 import { toDetail, type ValidationDetail } from './operations/validation.ts';
+import { tooDear } from './plan-call.ts';
 import type { Edition } from './snapshot/edition.ts';
 
 /** Quota and balance after a call with a valid key. */
@@ -50,7 +52,7 @@ export function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): Quo
 /** The result of a call that metering did not admit. */
 export function refusal<Rendered>(
   verdict: Exclude<Verdict, Admitted>,
-  price: number,
+  { price, lease }: { price: number; lease?: PlannedLease | undefined },
   { key_id }: ApiKey,
   snapshot: Pick<Edition, 'id'>,
 ): Result<Rendered> {
@@ -62,6 +64,9 @@ export function refusal<Rendered>(
     const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
     return { kind: 'invalid', detail, ...context };
   }
+  if (verdict.kind === 'lease_over') throw new Error('without its lease, a file is planned anew');
+  if (verdict.kind === 'max_credits_exceeded')
+    return { kind: 'error', error: tooDear(price, lease?.max_credits ?? 0), ...context };
   const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
   const error: ApiError =
     verdict.kind === 'rate_limited'

@@ -12,6 +12,8 @@
  *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
  *   {a:ID}:repeatable:KEY     hash    fingerprint, edition, debit, repeats: of a call with that Idempotency-Key; kept for minutes
+ *   {a:ID}:lease:SHA256       hash    left (bytes), debit, uses: what was paid of a file with that content; kept for a day
+ *   {a:ID}:pin:FILE           string  edition from which that file is answered while its lease lasts
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
@@ -94,6 +96,8 @@ export const redisKeys = {
   usage: (accountId: string, day: number) => `${tag(accountId)}:usage:${dateOfDay(day)}`,
   debits: (accountId: string, minute: number) => `${tag(accountId)}:debits:${minute}`,
   repeatable: (accountId: string, key: string) => `${tag(accountId)}:repeatable:${encodeURIComponent(key)}`,
+  lease: (accountId: string, sha256: string) => `${tag(accountId)}:lease:${sha256}`,
+  pin: (accountId: string, file: string) => `${tag(accountId)}:pin:${encodeURIComponent(file)}`,
   idem: (accountId: string) => `${tag(accountId)}:idem`,
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,

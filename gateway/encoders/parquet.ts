@@ -5,9 +5,11 @@ import type { Encoder } from './encoder.ts';
 import { fileMetadata } from './file-metadata.ts';
 import { type Cell, type Column, type ColumnType, cellAt, type Vector } from './table.ts';
 
+export const PARQUET_TYPE = 'application/vnd.apache.parquet';
+
 export const parquet: Encoder = {
   name: 'parquet',
-  mediaType: 'application/vnd.apache.parquet',
+  mediaType: PARQUET_TYPE,
   extension: 'parquet',
   isText: false,
   isCompressible: false,

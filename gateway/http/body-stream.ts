@@ -15,6 +15,8 @@ export interface BodyStream {
   pieces: AsyncIterable<Buffer>;
   /** About how long the body is. */
   bytes: number;
+  /** It is exactly as long: the answer has a `Content-Length`. */
+  isExact?: true;
 }
 
 /** Answers up to this size are collected, so that they have a `Content-Length`: 32,768 rows of eight columns. */
@@ -57,7 +59,7 @@ const firstTwo = async (iterator: AsyncIterator<Buffer>): Promise<IteratorResult
 /** @param onFault is told when the body could not be produced, not when the client went away. */
 export async function sendStream(
   raw: ServerResponse,
-  { pieces, bytes }: BodyStream,
+  { pieces, bytes, isExact }: BodyStream,
   encoding: Encoding,
   onFault: (fault: unknown) => void,
 ): Promise<void> {
@@ -78,7 +80,8 @@ export async function sendStream(
       await iterator.return?.();
     }
   }
-  open.add(raw);
+  // What has a length is read from a file, and bounded there.
+  if (!isExact) open.add(raw);
   slowClients.watch(raw, bytes, HELD_BYTES);
   const { socket } = raw;
   try {

@@ -6,7 +6,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { ERRORS, type ErrorCode } from '../errors.ts';
+import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import { type ErrorPage, sendErrorPage } from './error-page.ts';
 import { errorBody, type ResponseContext, sendError, sendPreflight } from './response.ts';
 
@@ -34,14 +34,24 @@ const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
 
 /** Matches paths that have a GET route; `{name}` stands for one segment. */
 function pathMatcher(templates: readonly string[]): (url: string) => boolean {
-  const patterns = templates.map((template) => template.replaceAll(/\{[^}]+\}/g, '[^/]+'));
+  const patterns = templates.map((template) =>
+    template.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+'),
+  );
   const matcher = new RegExp(`^(?:${patterns.join('|')})$`);
   return (url) => matcher.test(url.split('?', 1)[0] ?? '');
 }
 
+const ONLY_GET_AND_HEAD: ApiError = {
+  code: 'method_not_allowed',
+  message: 'Only GET and HEAD are allowed here.',
+  allowed: 'GET, HEAD',
+};
+
 interface HandlerOptions {
   /** Paths that answer GET: another method on them is 405, not 404, but for a preflight. */
   templates: readonly string[];
+  /** Those of them that answer HEAD, too. */
+  files: readonly string[];
   /** For browsers at an unknown path outside the API; without it they get JSON, too. */
   errorPage?: ErrorPage;
   log: Logger;
@@ -53,9 +63,10 @@ const wantsHtml = ({ headers, url }: FastifyRequest): boolean =>
 
 export function installErrorHandlers(
   app: FastifyInstance,
-  { templates, errorPage, log }: HandlerOptions,
+  { templates, files, errorPage, log }: HandlerOptions,
 ): void {
   const hasGet = pathMatcher(templates);
+  const hasHead = pathMatcher(files);
   const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
     const wrongMethod = request.method !== 'GET' && hasGet(request.url);
     if (wrongMethod && isPreflight(request)) {
@@ -67,6 +78,11 @@ export function installErrorHandlers(
       hijack(reply);
       const error = { code: 'not_found', status: 404, message: 'There is no page at this address.' } as const;
       sendErrorPage(error, { raw: reply.raw, requestId: request.id }, errorPage);
+      return;
+    }
+    if (wrongMethod && hasHead(request.url)) {
+      hijack(reply);
+      sendError(ONLY_GET_AND_HEAD, contextOf(request, reply));
       return;
     }
     refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');

@@ -1,7 +1,7 @@
 /** `Idempotency-Key`: under it a priced call may be sent again without paying twice. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { RepeatableAs } from '../execute.ts';
+import type { RepeatableAs } from '../call.ts';
 import type { ParameterReading } from '../operations/parameter-reader.ts';
 import { toDetail } from '../operations/validation.ts';
 import type { Route } from './url-routing.ts';

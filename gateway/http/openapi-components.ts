@@ -93,6 +93,12 @@ export const HEADERS: Json = {
     '20261120T020000Z-3f2a9c1b',
   ),
   ETag: alwaysThere('Strong entity tag of these bytes; send it back as If-None-Match', string),
+  'Accept-Ranges': header('`bytes`: `Range` is understood', string, 'bytes'),
+  'Content-Range': header(
+    'Which bytes of how many are sent; with 416, of how many there are',
+    string,
+    'bytes 0-1023/146515',
+  ),
   'Cache-Control': alwaysThere(
     '`public` without a key, `private, no-store` with one, `no-store` on errors',
     string,

@@ -33,6 +33,7 @@ const CALLER: Caller = {
   scopes: ['read'],
   tier: 'free',
   balance: 759,
+  isLeased: false,
   now_ms: Date.UTC(2026, 10, 20, 12),
   async usage() {
     const counts = { requests: 12, errors: 1, rows: 240, credits: 241 };
@@ -99,6 +100,8 @@ function exampleCalls(
     ...documentCalls('Indicator', { indicator_id: indicator.id }),
     ...documentCalls('Provider', { provider_id: indicator.provider.id }),
     ...documentCalls('Edition', { edition_id: edition }),
+    getIndicatorFile: { indicator_id: indicator.id },
+    getProviderBundle: { provider_id: indicator.provider.id },
     getRanking: { indicator: indicator.id, year: String(to) },
     getRevisions: { indicator: revised },
     getReceipt: { indicator: indicator.id, country: country.iso3, year: to },
@@ -135,8 +138,11 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
 
 const JSON_TYPE = /[/+]json\b/;
 
-/** Null for a call that is refused. */
-async function contentOf(operation: Operation, call: Call, served: Served): Promise<Content | null> {
+/** Of a file no example is shown. */
+type Shown = Exclude<Content, { kind: 'whole' }>;
+
+/** Null for a call that is refused, and for a file. */
+async function contentOf(operation: Operation, call: Call, served: Served): Promise<Shown | null> {
   const sent = Object.entries(call).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, String(one)]),
   );
@@ -146,10 +152,11 @@ async function contentOf(operation: Operation, call: Call, served: Served): Prom
   const reading = parameterReader(operation.query)(parseQueryString(query.toString()));
   if (!reading.ok) return null;
   const planned = await operation.plan({ ...served, path, query: reading.values });
-  return planned.kind === 'plan' ? planned.produce(CALLER) : null;
+  const content = planned.kind === 'plan' ? await planned.produce(CALLER) : null;
+  return content?.kind === 'whole' ? null : content;
 }
 
-async function bodyOf(content: Content, { routes }: Snapshot): Promise<Buffer> {
+async function bodyOf(content: Shown, { routes }: Snapshot): Promise<Buffer> {
   if (content.kind === 'file') return routes.bytes(content.path, 'identity');
   if (content.kind === 'document') return content.json;
   return Buffer.concat(await piecesOf(content));

@@ -31,16 +31,28 @@ export function inFormat(document: Json, format: string): Json {
   return { ...document, paths: Object.fromEntries(paths) };
 }
 
-const formatsOf = ({ parameters }: Described): readonly string[] =>
-  parameters.find(({ name }) => name === 'format')?.schema.enum ?? [DEFAULT_FORMAT];
+/** None of a HEAD, which answers without a body. */
+function formatsOf({ parameters, responses }: Described): readonly string[] {
+  if (responses['200']?.content === undefined) return [];
+  return parameters.find(({ name }) => name === 'format')?.schema.enum ?? [DEFAULT_FORMAT];
+}
 
 function ofFormat(operation: Described, format: string): Described {
   const { 200: success, ...others } = operation.responses;
+  if ('206' in others) return ofFile(operation);
   return {
     ...operation,
     parameters: operation.parameters.flatMap((parameter) => parameterOf(parameter, format)),
     responses: { 200: { ...success, ...contentOf(success?.content, format) }, ...others },
   };
+}
+
+/** A file answers with bytes, and its dry run alone with JSON. */
+function ofFile(operation: Described): Described {
+  const { 200: success, ...others } = operation.responses;
+  const { 'application/json': _, ...bytes } = success?.content ?? {};
+  const parameters = operation.parameters.filter(({ name }) => name !== 'dry_run');
+  return { ...operation, parameters, responses: { 200: { ...success, content: bytes }, ...others } };
 }
 
 /** A dry run answers with JSON, whatever the format. */

@@ -22,13 +22,14 @@ import {
   schemaRef,
 } from './openapi-components.ts';
 import type { Examples, OperationExamples } from './openapi-examples.ts';
+import { describeFile, describeHead, fileResponse } from './openapi-files.ts';
 import { DOCUMENTED_PREFIX } from './public-api.ts';
 
 const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
 
 Every route is served under \`/v1\` and \`/data/api/v1\` alike: \`/v1/openapi.json\` lists the former, \`/openapi.json\` the latter.
-Only GET is accepted, and OPTIONS of a browser that asks before a script's call; any other method is answered 405
-\`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
+Only GET is accepted, HEAD of files, and OPTIONS of a browser that asks before a script's call; any other method is answered
+405 \`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
 validation 422 \`{ detail: [...] }\`.
 
 **Credits.** Catalogue routes are free and need no key. Routes that return figures need \`Authorization: Bearer <key>\`
@@ -59,7 +60,7 @@ export function buildOpenApi(
   publicUrl?: string,
 ): Json {
   const answers = Object.fromEntries([
-    ...OPERATIONS.filter(({ isBinary }) => !isBinary).map((operation) => [
+    ...OPERATIONS.filter(({ isBinary, isFile }) => !isBinary && !isFile).map((operation) => [
       answerName(operation),
       operation.answer,
     ]),
@@ -86,7 +87,7 @@ export function buildOpenApi(
     paths: Object.fromEntries(
       OPERATIONS.map((operation) => [
         prefix + operation.path,
-        { get: describeOperation(operation, examples[operation.name] ?? NO_EXAMPLES) },
+        describePath(operation, examples[operation.name] ?? NO_EXAMPLES),
       ]),
     ),
     components: {
@@ -106,6 +107,11 @@ const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${
 const DRY_RUN = 'DryRunAnswer';
 
 const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
+
+function describePath(operation: Operation, examples: OperationExamples): Json {
+  const get = describeOperation(operation, examples);
+  return operation.isFile ? { get: describeFile(get), head: describeHead(get) } : { get };
+}
 
 function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
   return {
@@ -202,6 +208,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   const namesIndicators =
     operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
   if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
+  if (operation.isFile) return fileResponse(operation, names, schemaRef(DRY_RUN));
   const whole = operation.isBinary
     ? { type: 'string', ...BINARY, description: operation.answer.description }
     : schemaRef(answerName(operation));
@@ -241,7 +248,8 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors];
   if (operation.needsKey) codes.push('unauthorized');
   codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
-  if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
+  if (isPriced(operation))
+    codes.push('insufficient_credits', 'max_credits_exceeded', 'range_not_satisfiable');
   return codes;
 }
 

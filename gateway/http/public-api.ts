@@ -1,10 +1,11 @@
 /** The HTTP adapter: serves every operation under both prefixes, and the pages of the site at the root. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
-import { type Call, type Executor, type RepeatableAs, UNAVAILABLE } from '../execute.ts';
-import { type Content, isPriced, type Operation } from '../operations/operation.ts';
+import type { Call, RepeatableAs } from '../call.ts';
+import { type Executor, UNAVAILABLE } from '../execute.ts';
+import { type Content, isPriced, type Operation, type WholeFile } from '../operations/operation.ts';
 import { type ParameterReading, parameterReader } from '../operations/parameter-reader.ts';
 import { NO_PARAMETERS, type RawParameters } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
@@ -12,12 +13,14 @@ import type { Result } from '../result.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type ErrorPage, errorOf, sendErrorPage } from './error-page.ts';
+import { type FileHeaders, sentBytes } from './file-content.ts';
 import { repeatableAs, withIdempotencyKey } from './idempotency-key.ts';
 import type { LoadShedder } from './load-shedding.ts';
 import { prefersStrict, strictnessHeaders } from './preferences.ts';
+import { type Preferences, type Representation, represent } from './representation.ts';
 import { clientRequestId } from './request.ts';
 import type { Observer, RequestFacts } from './request-log.ts';
-import { type Preferences, type Representation, represent, sendError, sendResult } from './response.ts';
+import { sendError, sendResult } from './response.ts';
 import { ResponseCache } from './response-cache.ts';
 import { effectiveUrl, type MatchedUrl, type Route, UrlRouteCache } from './url-routing.ts';
 
@@ -74,8 +77,8 @@ export class PublicApi {
     }
   }
 
-  #install(app: FastifyInstance, pattern: string, route: Route): void {
-    app.get(pattern, ({ raw, id, params, query }, reply) => {
+  #install(app: FastifyInstance, url: string, route: Route): void {
+    const handler = ({ raw, id, params, query }: FastifyRequest, reply: FastifyReply): void => {
       reply.hijack();
       const path = params as Record<string, string>;
       const matched: MatchedUrl = {
@@ -90,7 +93,8 @@ export class PublicApi {
       const facts = createFacts(matched);
       reply.facts = facts;
       this.#answer(raw, reply.raw, id, matched, facts);
-    });
+    };
+    app.route({ method: route.operation.isFile ? ['GET', 'HEAD'] : 'GET', url, handler });
   }
 
   get publicUrl(): string | undefined {
@@ -245,6 +249,24 @@ class HttpCall implements Call<Representation>, Preferences {
     this.addressOf = addressOf;
     this.request = request;
     this.matched = matched;
+  }
+
+  get file(): FileHeaders {
+    const { method, headers } = this.request;
+    const ifRange = headers['if-range'];
+    return {
+      isHead: method === 'HEAD',
+      range: headers.range,
+      ifRange: ifRange === undefined ? undefined : String(ifRange),
+    };
+  }
+
+  get asksForPart(): boolean {
+    return this.request.headers.range !== undefined;
+  }
+
+  bytesOf(file: WholeFile): number | 'unsatisfiable' {
+    return sentBytes(file, this);
   }
 
   get isTagged(): boolean {

@@ -7,7 +7,8 @@
 import { ByteCache } from '../snapshot/byte-cache.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import { chooseEncoding } from './compression.ts';
-import { isNotModified, lengthOf, notModified, type Preferences, type Representation } from './response.ts';
+import { isNotModified } from './entity-tags.ts';
+import { lengthOf, notModified, type Preferences, type Representation } from './representation.ts';
 
 export const RESPONSE_CACHE_BYTES = 12 * 1024 * 1024;
 const URL_MAX_LENGTH = 512;
@@ -52,7 +53,7 @@ export class ResponseCache {
     if (variants === undefined) return null;
     const variant = variantFor(variants, chooseEncoding(acceptEncoding));
     if (variant === null) return null;
-    return isNotModified(variant.notModified, ifNoneMatch) ? variant.notModified : variant.whole;
+    return isNotModified(variant.notModified.tag, ifNoneMatch) ? variant.notModified : variant.whole;
   }
 
   /** @param isResident the body stays in memory anyway, so only the entry counts. */

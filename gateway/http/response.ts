@@ -1,198 +1,20 @@
-/**
- * Responses: content becomes a representation (encoded, compressed, tagged) and is sent with the documented headers.
- */
-import { hash } from 'node:crypto';
+/** Responses: representations and errors are sent with the documented headers. */
 import type { ServerResponse } from 'node:http';
 import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
 import type { RateWindows } from '../metering/metering.ts';
-import type { Content, PageFacts } from '../operations/operation.ts';
 import type { QuotaStatus, Result } from '../result.ts';
-import type { Edition } from '../snapshot/edition.ts';
-import type { Encoding } from '../snapshot/route-files.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
-import { type BodyStream, isLong, openStream, sendStream } from './body-stream.ts';
-import { chooseEncoding, compress } from './compression.ts';
-import { linkHeaders } from './link-headers.ts';
-import { pageHeaders } from './page-headers.ts';
+import { sendStream } from './body-stream.ts';
+import {
+  bodyOf,
+  isStream,
+  JSON_TYPE,
+  joined,
+  lengthOf,
+  type Representation,
+  type WholeBody,
+} from './representation.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from './request.ts';
-import { disposition, downloadHeaders, piecesOf } from './row-content.ts';
 import { slowClients } from './slow-clients.ts';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
-/** Compressed as it is. */
-/** Types of documents that gain nothing from compression, or are read in parts. */
-const INCOMPRESSIBLE: ReadonlySet<string> = new Set(['image/png', 'application/octet-stream']);
-
-type WholeBody = string | readonly Buffer[];
-
-const isStream = (body: Representation['body']): body is BodyStream =>
-  typeof body === 'object' && 'pieces' in body;
-
-/** A body ready to be sent, to any number of callers. */
-export interface Representation {
-  status: 200 | 304 | 404;
-  type: string;
-  /** Alternating names and values, in addition to those on every answer. */
-  headers: readonly string[];
-  encoding: Encoding;
-  /** Strong entity tag; null on answers that no cache may keep. */
-  tag: string | null;
-  /** Id of the edition that answers; null for the served one. */
-  edition: string | null;
-  /** A small body as Latin-1 text, a character per byte; a larger one in pieces; one too long to be held, as a stream. */
-  body: WholeBody | BodyStream;
-  /** All headers of an anonymous answer, except for the request id; null until first sent. */
-  anonymousHeaders: string[] | null;
-}
-
-/** Request headers that decide the representation. */
-export interface Preferences {
-  /** As sent, without what the operation ignores. */
-  readonly url: string;
-  acceptEncoding: string | undefined;
-  ifNoneMatch: string | undefined;
-  /** Answers of cacheable operations carry entity tags. */
-  isTagged: boolean;
-}
-
-/**
- * Bodies up to this size are sent as text, because Node writes text, and only text, together with the headers: a tenth of
- * the cost of a cached answer. Above it, text costs more than buffers.
- */
-export const TEXT_MAX_BYTES = 12 * 1024;
-/** Smaller bodies gain nothing from compression. */
-const COMPRESSION_MIN_BYTES = 1500;
-
-type FormOfRows = Pick<Representation, 'type' | 'headers' | 'edition'> & { isCompressible: boolean };
-type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag' | 'edition'>;
-
-export function represent(
-  content: Content,
-  preferences: Preferences,
-  snapshot: Snapshot,
-  edition?: Pick<Edition, 'id'>,
-): Representation | Promise<Representation> {
-  const id = edition?.id ?? null;
-  const links = linkHeaders(content, preferences);
-  if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
-  if (content.kind === 'document') {
-    const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
-    const isCompressible = !INCOMPRESSIBLE.has(type);
-    if (page) return representPage(json, page, { type, isCompressible, edition: id }, preferences);
-    const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
-    return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);
-  }
-  const { mediaType: type, isCompressible } = content.encoder;
-  const headers = [...links, ...downloadHeaders(content)];
-  const about = { type, headers, isCompressible, edition: id };
-  if (content.kind === 'table' && isLong(content.table)) {
-    const opened = openStream(content.table, content.encoder.stream(content.table));
-    return opened.then((stream) => representStream(stream, about, preferences));
-  }
-  return piecesOf(content).then((made) => representBytes(made, about, preferences));
-}
-
-async function representPage(
-  bytes: Buffer,
-  { status, isEmbeddable }: PageFacts,
-  form: Omit<FormOfRows, 'headers'>,
-  preferences: Preferences,
-): Promise<Representation> {
-  const isTagged = status === 200;
-  const headers = pageHeaders(isEmbeddable);
-  const made = await representBytes([bytes], { ...form, headers }, { ...preferences, isTagged });
-  return isTagged ? made : { ...made, status };
-}
-
-function representStream(
-  stream: BodyStream,
-  { type, headers, isCompressible, edition }: FormOfRows,
-  { acceptEncoding }: Preferences,
-): Representation {
-  const encoding = isCompressible ? chooseEncoding(acceptEncoding) : 'identity';
-  return { ...ok({ type, headers, encoding, tag: null, edition }, []), body: stream };
-}
-
-function representFile(
-  path: string,
-  headers: readonly string[],
-  { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
-  { routes }: Snapshot,
-): Representation | Promise<Representation> {
-  const encoding = chooseEncoding(acceptEncoding);
-  const tag = isTagged ? routes.tag(path, encoding) : null;
-  const form: Form = { type: JSON_TYPE, headers, encoding, tag, edition: null };
-  if (isNotModified(form, ifNoneMatch)) return notModified(form);
-  const bytes = routes.bytes(path, encoding);
-  return bytes instanceof Promise ? bytes.then((whole) => ok(form, [whole])) : ok(form, [bytes]);
-}
-
-function representBytes(
-  chunks: readonly Buffer[],
-  { type, headers, isCompressible, edition }: FormOfRows,
-  { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
-): Representation | Promise<Representation> {
-  const isPlain = !isCompressible || lengthOf(chunks) < COMPRESSION_MIN_BYTES;
-  const encoding = isPlain ? 'identity' : chooseEncoding(acceptEncoding);
-  const tag = isTagged ? contentTag(chunks, encoding) : null;
-  const form: Form = { type, headers, encoding, tag, edition };
-  if (isNotModified(form, ifNoneMatch)) return notModified(form);
-  if (encoding === 'identity') return ok(form, chunks);
-  const compressed = compress(chunks, encoding);
-  return compressed instanceof Promise
-    ? compressed.then((whole) => ok(form, [whole]))
-    : ok(form, [compressed]);
-}
-
-/** From the plain content and the coding, so that every replica gives equal content an equal tag. */
-function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
-  const digest = hash('sha256', joined(chunks), 'hex');
-  return `"${digest.slice(0, 32)}-${encoding}"`;
-}
-
-/** Whether `If-None-Match` names the tag. Weak tags match, because an intermediate cache may have weakened ours. */
-export function isNotModified({ tag }: Pick<Form, 'tag'>, ifNoneMatch: string | undefined): boolean {
-  if (tag === null || ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === tag) return true;
-  return ifNoneMatch.split(',').some((candidate) => {
-    const trimmed = candidate.trim();
-    return trimmed === '*' || (trimmed.startsWith('W/') ? trimmed.slice(2) : trimmed) === tag;
-  });
-}
-
-export const notModified = ({ type, headers, encoding, tag, edition }: Form): Representation => ({
-  status: 304,
-  type,
-  headers,
-  encoding,
-  tag,
-  edition,
-  body: '',
-  anonymousHeaders: null,
-});
-
-const ok = ({ type, headers, encoding, tag, edition }: Form, chunks: readonly Buffer[]): Representation => ({
-  status: 200,
-  type,
-  headers,
-  encoding,
-  tag,
-  edition,
-  body: bodyOf(chunks),
-  anonymousHeaders: null,
-});
-
-/** About, for a stream. */
-export function lengthOf(body: Representation['body']): number {
-  if (typeof body === 'string') return body.length;
-  return isStream(body) ? body.bytes : body.reduce((total, { length }) => total + length, 0);
-}
-
-const bodyOf = (chunks: readonly Buffer[]): WholeBody =>
-  lengthOf(chunks) > TEXT_MAX_BYTES ? chunks : joined(chunks).toString('latin1');
-
-const joined = (chunks: readonly Buffer[]): Buffer =>
-  chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** The response and the data of its common headers. */
 export interface ResponseContext {
@@ -254,7 +76,8 @@ function successHeaders(representation: Representation, context: ResponseContext
   if (representation.status === 304) return headers;
   headers.push('Content-Type', representation.type, ...representation.headers);
   if (representation.encoding !== 'identity') headers.push('Content-Encoding', representation.encoding);
-  if (!isStream(representation.body)) headers.push('Content-Length', String(lengthOf(representation.body)));
+  const { body } = representation;
+  if (!isStream(body) || body.isExact) headers.push('Content-Length', String(lengthOf(body)));
   return headers;
 }
 
@@ -325,7 +148,9 @@ export function sendError(error: ApiError, context: ResponseContext): void {
   const headers = commonHeaders(FAILURE, context);
   const { status } = ERRORS[error.code];
   if (error.retryAfter_s !== undefined) headers.push('Retry-After', String(error.retryAfter_s));
-  if (error.code === 'method_not_allowed') headers.push('Allow', 'GET');
+  if (error.code === 'method_not_allowed') headers.push('Allow', error.allowed ?? 'GET');
+  if (error.bytes !== undefined)
+    headers.push('Content-Range', `bytes */${error.bytes}`, EXPOSE, 'Content-Range');
   // RFC 6750: an error is named only to a client that sent a credential.
   if (error.code === 'unauthorized') headers.push('WWW-Authenticate', 'Bearer');
   if (error.code === 'invalid_key') headers.push('WWW-Authenticate', 'Bearer error="invalid_token"');

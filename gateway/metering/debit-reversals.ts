@@ -13,7 +13,7 @@ import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Debit } from './metering.ts';
 
-const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 5);
+const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 6);
 const QUEUED_AT_MOST = 50_000;
 /** After this Redis may have forgotten a debit, and a delayed debit can no longer arrive. */
 const REMEMBERED_MS = 110_000;
@@ -112,16 +112,16 @@ export class DebitReversals {
   }
 
   async #reverse(debit: Debit, isCharged: boolean): Promise<void> {
-    const { debit_id, price, at_ms, account_id, key_id, route, request_id, idempotency_key } = debit;
+    const { debit_id, price, at_ms, account_id, key_id, route, request_id, idempotency_key, leased } = debit;
     const { runner, now, log } = this.#dependencies;
+    const account = redisKeys.account(account_id);
     const keys = [
-      redisKeys.account(account_id),
+      account,
       redisKeys.ledger(account_id),
       redisKeys.usage(account_id, dayOf(at_ms)),
       redisKeys.debits(account_id, minuteOf(at_ms)),
-      idempotency_key === undefined
-        ? redisKeys.account(account_id)
-        : redisKeys.repeatable(account_id, idempotency_key),
+      idempotency_key === undefined ? account : redisKeys.repeatable(account_id, idempotency_key),
+      leased === undefined ? account : redisKeys.lease(account_id, leased),
     ];
     const values = [now(), debit_id, price, route, request_id, key_id, isCharged ? '1' : '', at_ms];
     try {

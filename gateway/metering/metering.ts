@@ -51,8 +51,38 @@ export interface Admission {
   idempotency?:
     | { key: string; fingerprint: string /** Id of the one that answers. */; edition: string }
     | undefined;
+  /** Of a call for a file; for a peek, only its pin is read. */
+  file?: FileAdmission | undefined;
   /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
   peek?: boolean;
+}
+
+/**
+ * A file is paid by lease: the price of the first call covers others for the same content for a day, up to so many bytes.
+ * Meanwhile its URL is answered from one edition, by a pin.
+ */
+export interface FileAdmission {
+  /** Names the file in its URL; null where the URL names the edition, too, so that nothing is to be pinned. */
+  pin: string | null;
+  /** What is asked of the lease; absent for a peek. */
+  lease?: LeaseTerms;
+}
+
+export interface LeaseTerms {
+  /** SHA-256 of the content. */
+  object: string;
+  /** Id of the edition that answers. */
+  edition: string;
+  /** That will be sent. */
+  bytes: number;
+  /** Bytes that a lease covers. */
+  allowance: number;
+  /** The edition is that of the pin: without a lease that covers the call, the verdict is `lease_over`. */
+  follows: boolean;
+  /** Only asks whether a lease covers the call, which is free in any case. */
+  looks: boolean;
+  /** Most that a new lease may cost. */
+  max_credits?: number | undefined;
 }
 
 /** One charge, as `Metering.refund` needs it. Callers only pass it on. */
@@ -68,6 +98,8 @@ export interface Debit {
   readonly request_id: string;
   /** Under which the call may be repeated. */
   readonly idempotency_key?: string | undefined;
+  /** SHA-256 of the file of which it began a lease. */
+  readonly leased?: string | undefined;
 }
 
 interface QuotaStatus {
@@ -78,14 +110,26 @@ interface QuotaStatus {
   windows: RateWindows;
 }
 
+/** Of a call for a file. */
+interface FileStatus {
+  /** For a peek: the edition from which its URL is answered. */
+  pinned?: string;
+  /** A lease covers the call. */
+  isLeased?: true;
+}
+
 export type Verdict =
   /**
-   * `debit` is null at price 0. `repeatOf` is the edition of the first call when this one repeats it under its
-   * Idempotency-Key: then it is free.
+   * `debit` is null where nothing was charged. `repeatOf` is the edition of the first call when this one repeats it under
+   * its Idempotency-Key: then it is free.
    */
-  | ({ kind: 'admitted'; charged: number; debit: Debit | null; repeatOf?: string } & QuotaStatus)
+  | ({ kind: 'admitted'; charged: number; debit: Debit | null; repeatOf?: string } & FileStatus & QuotaStatus)
   | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
   | ({ kind: 'insufficient_credits' } & QuotaStatus)
+  /** A file of which there is no lease costs more than the call allows. */
+  | ({ kind: 'max_credits_exceeded' } & QuotaStatus)
+  /** No lease covers the edition that is followed: the call is to be planned anew. It is not counted. */
+  | ({ kind: 'lease_over' } & QuotaStatus)
   /** Another call was made under the same Idempotency-Key. */
   | ({ kind: 'idempotency_conflict' } & QuotaStatus)
   /** Revoked, expired, or the account is suspended or closed. */

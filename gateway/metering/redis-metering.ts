@@ -15,9 +15,10 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { BoundedCache } from '../bounded-cache.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
+import { decodeVerdict } from './admit-reply.ts';
 import { DebitReversals } from './debit-reversals.ts';
 import { KeyStandings } from './key-standings.ts';
 import { KeyResolver } from './keys.ts';
@@ -26,13 +27,11 @@ import {
   type AnonymousVerdict,
   type ApiKey,
   type Debit,
+  type FileAdmission,
   type KeyStanding,
+  type LeaseTerms,
   type Metering,
   MeteringUnavailable,
-  type RateWindow,
-  type RateWindows,
-  secondsUntil,
-  type Tier,
   type UsageReport,
   type Verdict,
 } from './metering.ts';
@@ -40,6 +39,8 @@ import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 8);
+/** The same script for a file, whose lease and pin are keys. */
+const ADMIT_FILE = { ...ADMIT, keys: 10 };
 const CACHED_ACCOUNTS = 50_000;
 
 export type TierLimits = Pick<
@@ -160,7 +161,7 @@ export class RedisMetering implements Metering {
 
   async admit(admission: Admission): Promise<Verdict> {
     const now_ms = this.#now();
-    const { key, route, request_id, idempotency } = admission;
+    const { key, route, request_id, idempotency, file } = admission;
     const { account_id, key_id } = key;
     if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) {
       this.#standings.note(key, true, now_ms);
@@ -170,14 +171,16 @@ export class RedisMetering implements Metering {
     const price = failed ? 0 : wholeCredits(admission.price);
     const debit_id = this.#debitId();
     const idempotency_key = idempotency?.key;
+    const leased = file?.lease?.object;
     const debit =
       price === 0
         ? null
-        : { debit_id, price, at_ms: now_ms, account_id, key_id, route, request_id, idempotency_key };
+        : { debit_id, price, at_ms: now_ms, account_id, key_id, route, request_id, idempotency_key, leased };
     const names = this.#keyNamesOf(account_id, now_ms);
     const values = [
       ...names,
       idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key),
+      ...(file === undefined ? NONE : fileKeys(account_id, file)),
       now_ms,
       key_id,
       debit_id,
@@ -187,14 +190,16 @@ export class RedisMetering implements Metering {
       route,
       request_id,
       idempotency?.fingerprint ?? '',
-      idempotency?.edition ?? '',
+      idempotency?.edition ?? file?.lease?.edition ?? '',
       ...this.#limits,
+      ...(file?.lease === undefined ? NONE : leaseArguments(file.lease)),
     ];
-    const reply = await this.#runner.runIdempotent(ADMIT, values, debit !== null).catch((cause: unknown) => {
+    const script = file === undefined ? ADMIT : ADMIT_FILE;
+    const reply = await this.#runner.runIdempotent(script, values, debit !== null).catch((cause: unknown) => {
       if (debit !== null && outcomeOf(cause) === 'unknown') this.#reversals.add(debit);
       throw this.#unavailable(cause);
     });
-    const verdict = decodeVerdict(reply, now_ms, debit);
+    const verdict = decodeVerdict(reply, now_ms, debit, admission.peek === true);
     this.#standings.note(key, verdict.kind === 'invalid_key', now_ms);
     this.#noteOverLimit(account_id, verdict);
     this.#count(admission, verdict, now_ms);
@@ -241,10 +246,13 @@ export class RedisMetering implements Metering {
   }
 
   #count({ route, status, rows, peek }: Admission, verdict: Verdict, now_ms: number): void {
-    if (verdict.kind === 'invalid_key' || (peek && verdict.kind === 'admitted')) return;
+    if (verdict.kind === 'invalid_key' || verdict.kind === 'lease_over') return;
+    if (peek && verdict.kind === 'admitted') return;
     const served = verdict.kind === 'admitted' && status < 400;
     const credits = verdict.kind === 'admitted' ? verdict.charged : 0;
-    this.#totals.count(route, now_ms, { failed: !served, rows: served ? rows : 0, credits });
+    // The rows of a file count with its first call.
+    const counted = served && !verdict.isLeased ? rows : 0;
+    this.#totals.count(route, now_ms, { failed: !served, rows: counted, credits });
   }
 
   #keyNamesOf(account_id: string, now_ms: number): MinuteKeys['names'] {
@@ -277,68 +285,16 @@ export class RedisMetering implements Metering {
   }
 }
 
-/** What `admit.lua` returns. */
-type Reply = [
-  outcome:
-    | 'admitted'
-    | 'rate_limited'
-    | 'insufficient_credits'
-    | 'idempotency_conflict'
-    | 'invalid_key'
-    | 'reversed',
-  charged: number,
-  balance: number,
-  tier: Tier,
-  minute_limit: number,
-  minute_used: number,
-  day_limit: number,
-  day_used: number,
-  repeated: string,
-];
+const NONE: readonly never[] = [];
 
-function windowsOf(reply: Reply, now_ms: number): RateWindows {
-  const [, , , , minute_limit, minute_used, day_limit, day_used] = reply;
-  return {
-    minute: windowOf(minute_limit, minute_used, endOf(minuteOf(now_ms), MINUTE_MS), now_ms),
-    day: windowOf(day_limit, day_used, endOf(dayOf(now_ms), DAY_MS), now_ms),
-  };
+/** Of a call for a file, after the keys of every call. */
+function fileKeys(account_id: string, { pin, lease }: FileAdmission): [lease: string, pin: string] {
+  const none = redisKeys.account(account_id);
+  return [
+    lease === undefined ? none : redisKeys.lease(account_id, lease.object),
+    pin === null ? none : redisKeys.pin(account_id, pin),
+  ];
 }
 
-const windowOf = (limit: number, used: number, end_ms: number, now_ms: number): RateWindow => ({
-  limit,
-  remaining: Math.max(0, limit - used),
-  reset_s: end_ms / 1000,
-  ends_in_s: secondsUntil(end_ms, now_ms),
-});
-
-const endOf = (index: number, length_ms: number): number => (index + 1) * length_ms;
-
-/** @throws {MeteringUnavailable} when the debit was reversed before it arrived. */
-function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null): Verdict {
-  const reply = raw as Reply;
-  const [outcome, charged, balance, tier] = reply;
-  if (outcome === 'invalid_key') return { kind: 'invalid_key' };
-  if (outcome === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
-  const windows = windowsOf(reply, now_ms);
-  const window = windows.minute.remaining < windows.day.remaining ? windows.minute : windows.day;
-  switch (outcome) {
-    case 'admitted': {
-      const repeatOf = reply[8];
-      return repeatOf === ''
-        ? { kind: 'admitted', charged, balance, tier, window, windows, debit }
-        : { kind: 'admitted', charged, balance, tier, window, windows, debit: null, repeatOf };
-    }
-    case 'insufficient_credits':
-    case 'idempotency_conflict':
-      return { kind: outcome, balance, tier, window, windows };
-    case 'rate_limited':
-      return {
-        kind: 'rate_limited',
-        retry_after_s: window.ends_in_s,
-        balance,
-        tier,
-        window,
-        windows,
-      };
-  }
-}
+const leaseArguments = ({ bytes, allowance, follows, looks, max_credits }: LeaseTerms) =>
+  [bytes, allowance, follows ? '1' : '', looks ? '1' : '', max_credits ?? ''] as const;

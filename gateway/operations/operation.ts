@@ -7,6 +7,7 @@
  */
 import type { z } from 'zod';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { CachedEncoder, Encoder } from '../encoders/encoder.ts';
 import type { IndicatorRows, Table } from '../encoders/table.ts';
 import type { ApiError, ErrorCode } from '../errors.ts';
@@ -21,6 +22,8 @@ export interface Caller {
   tier: 'anonymous' | 'free' | 'paid';
   /** After this call was charged. */
   balance: number;
+  /** A lease of the account covers the file that is asked for. */
+  isLeased: boolean;
   now_ms: number;
   /** The account's balance and its usage over the last `days` UTC days, as a JSON value. */
   usage(days: number): Promise<object>;
@@ -40,6 +43,17 @@ export interface PageFacts {
   isEmbeddable: boolean;
 }
 
+/** Under which terms something may be used. */
+export type Credit = Pick<IndicatorRecord, 'attribution' | 'licence_url'>;
+
+/** A published file that is served as it is. */
+export interface WholeFile {
+  sha256: string;
+  bytes: number;
+  /** Where it lies, in its whole size. @throws {SnapshotUnreadable} */
+  path(): Promise<string>;
+}
+
 /** The result of an operation before it is encoded for a transport. */
 export type Content = {
   /** The indicator was asked for by a former id. */
@@ -52,6 +66,8 @@ export type Content = {
   /** The usual columns of one indicator, out of cached text. */
   | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
   | { kind: 'table'; table: Table; encoder: Encoder }
+  /** @param name for a download. */
+  | { kind: 'whole'; file: WholeFile; mediaType: string; name: string; credits: readonly Credit[] }
 );
 
 /** A success that costs `price` credits and serves `rows` rows. `caller` is null without a key. */
@@ -62,6 +78,8 @@ export interface Plan {
   produce(caller: Caller | null): Content | Promise<Content>;
   /** The edition that answers, where it is not the served one: named by `execute` for `asOf`. */
   edition?: Edition;
+  /** The file that it serves: its price is paid by lease. */
+  file?: WholeFile;
 }
 
 /** Refused because of what the snapshot holds, or because of a parameter's value. */
@@ -127,6 +145,8 @@ export interface Operation<Query = unknown> {
   priceText: string;
   /** The answer depends on the snapshot and the parameters alone, and costs nothing. */
   isCacheable: boolean;
+  /** Answers with a file, of which a part or only the head may be asked for. */
+  isFile?: true;
   pathParameters: Readonly<Record<string, PathParameter>>;
   query: QuerySchema<Query>;
   /** The body of a success: JSON, or text where `mediaType` is of another kind. */

@@ -10,6 +10,7 @@ import { data } from './data.ts';
 import { database } from './database.ts';
 import { descriptions } from './descriptions.ts';
 import { editions } from './editions.ts';
+import { files } from './files.ts';
 import { freshness } from './freshness.ts';
 import { groups } from './groups.ts';
 import { indicator } from './indicator.ts';
@@ -37,6 +38,7 @@ export const OPERATIONS: readonly Operation[] = [
   catalog,
   rankings,
   data,
+  ...files,
   revisions,
   receipts,
   consistency,

@@ -6,7 +6,13 @@ import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
-import type { CountryRecord, RelatedEntry, TopicItem, TopicRecord } from '../../data/schema/records.ts';
+import type {
+  CountryRecord,
+  IndicatorRecord,
+  RelatedEntry,
+  TopicItem,
+  TopicRecord,
+} from '../../data/schema/records.ts';
 import {
   COUNTRIES,
   compareByName,
@@ -29,6 +35,7 @@ import { Receipts } from './receipts.ts';
 import { catalogueEntries, type SharedParts } from './shared-parts.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
 import type { TodaysTerms } from './todays-terms.ts';
+import { bundleOf, observationsOf, type StoredFile } from './whole-files.ts';
 
 /** For rankings, and for country profiles. */
 const BUDGET_BYTES = 2 * 1024 * 1024;
@@ -46,6 +53,8 @@ export class ClosedEdition implements Edition {
   readonly #files: SnapshotFiles;
   readonly #shared: SharedParts;
   readonly #today: TodaysTerms;
+  /** Whether all its countries are shown today. */
+  readonly #showsAll: boolean;
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
   readonly #countryItems: ByteCache<CountryItems>;
@@ -63,7 +72,8 @@ export class ClosedEdition implements Edition {
     const shown = countries.filter(({ iso3 }) => today.hasCountry(iso3));
     this.countries = shown.map((record) => ({ record, json: JSON.stringify(record) }));
     this.countriesByCode = new Map(shown.map((record) => [record.iso3, record]));
-    const codes = shown.length === countries.length ? null : [...this.countriesByCode.keys()].sort();
+    this.#showsAll = shown.length === countries.length;
+    const codes = this.#showsAll ? null : [...this.countriesByCode.keys()].sort();
     this.observations = new Observations(files, shared.observations, codes, (id) => this.#heldAs(id));
     this.rankings = new ByteCache(BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.#files = files;
@@ -140,6 +150,37 @@ export class ClosedEdition implements Edition {
 
   async sparklines(): Promise<Readonly<Record<string, Sparkline>>> {
     return {};
+  }
+
+  async indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]> {
+    const governed = await this.#governed(provider);
+    return governed.flatMap(({ now }) => (now === undefined ? [] : [now.record]));
+  }
+
+  async wholeFile(id: string): Promise<StoredFile | null> {
+    const file = await observationsOf(this.#files, await this.#heldAs(id));
+    const isWhole = this.#showsAll || (await this.observations.select(id, {})).count === file.rows;
+    return isWhole ? file : null;
+  }
+
+  async bundle(provider: string): Promise<StoredFile | null> {
+    const governed = await this.#governed(provider);
+    const isOpen = (entry: CatalogueEntry | undefined): boolean => entry?.record.access_tier === 'open';
+    const isNarrower = governed.some(({ then, now }) => isOpen(then) && !isOpen(now));
+    if (isNarrower || !this.#showsAll) return null;
+    return bundleOf(
+      this.#files,
+      provider,
+      governed.map(({ then }) => then),
+    );
+  }
+
+  /** The indicators of a provider as they were, and under today's terms; undefined for what is not shown. */
+  async #governed(provider: string): Promise<{ then: CatalogueEntry; now: CatalogueEntry | undefined }[]> {
+    const entries = await catalogueEntries(this.#files, provider);
+    return Promise.all(
+      [...entries.values()].map(async (then) => ({ then, now: await this.#today.govern(then) })),
+    );
   }
 
   async additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {

@@ -7,7 +7,7 @@
 import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
-import type { CountryRecord } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import type { EditionChanges, LogEntry, Sparkline } from '../../data/schema/snapshot.ts';
 import type { LoadedLists } from './added-lists.ts';
 import type { ByteCache } from './byte-cache.ts';
@@ -16,6 +16,7 @@ import type { CountryItems } from './country-items.ts';
 import type { Observations } from './observations.ts';
 import type { AskedRevisions, Revision } from './revisions.ts';
 import type { SignedLog } from './signed-log.ts';
+import type { StoredFile } from './whole-files.ts';
 
 export interface Edition {
   readonly id: string;
@@ -43,6 +44,12 @@ export interface Edition {
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
   /** Pictures of featured series by indicator; none for a closed edition. */
   sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>>;
+  /** Those of a provider that are shown today. */
+  indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]>;
+  /** All figures of an indicator that it has, by the id of today; null where some of them are not shown today. */
+  wholeFile(id: string): Promise<StoredFile | null>;
+  /** All open figures of a provider; null where there is no bundle (any more), or it has more than may be exported today. */
+  bundle(provider: string): Promise<StoredFile | null>;
   /** What `include` adds to some indicators. */
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists>;
 }

@@ -19,9 +19,15 @@ const BLOCK_BYTES = 256 * 1024;
 
 /** Fetches objects from the origin that is followed. */
 export interface ObjectOrigin {
-  /** Resolves when all are here, verified. @throws {Error} when one cannot be had. */
+  /**
+   * Resolves when all are here, verified.
+   * @throws {Error} when one cannot be had; with `isAbsent` when the origin has no such object.
+   */
   ensure(refs: Iterable<FileRef>): Promise<void>;
 }
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && 'isAbsent' in error && error.isAbsent === true;
 
 export class Objects {
   readonly #directory: string;
@@ -62,6 +68,17 @@ export class Objects {
     const stamp = await this.#stampOf(ref);
     if (stamp !== null) this.#damaged.set(ref.sha256, stamp);
     throw new SnapshotUnreadable('another content than published');
+  }
+
+  /** Whether it is kept, here or at the origin. @throws {SnapshotUnreadable} when the origin does not say. */
+  async isKept(ref: FileRef): Promise<boolean> {
+    try {
+      await this.ensure([ref]);
+    } catch (cause) {
+      if (isAbsent(cause)) return false;
+      throw new SnapshotUnreadable('the origin cannot be asked', { cause });
+    }
+    return this.hasSize(ref);
   }
 
   /** Whether the file is there in its length. Reads nothing. */

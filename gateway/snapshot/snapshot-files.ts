@@ -5,7 +5,7 @@
  * A file may disappear or change while it is served: a volume that is unmounted, a disk that fails. A read of such a
  * file is unavailable, not an internal error.
  */
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpackJson } from '../../data/runtime/kept-json.ts';
 import {
@@ -59,6 +59,14 @@ export class SnapshotFiles {
   async loadPrerendered(): Promise<void> {
     const { prerendered } = this.manifest;
     this.#prerendered = await this.#shared('the list of prerendered files', prerendered, 'json', parseJson);
+  }
+
+  /** Whether the edition still has prerendered files; `find` then knows them. @throws {SnapshotUnreadable} */
+  async hasPrerendered(): Promise<boolean> {
+    if (this.#prerendered !== NO_FILES) return true;
+    if (!(await this.#source.objects.isKept(this.manifest.prerendered))) return false;
+    await this.loadPrerendered();
+    return true;
   }
 
   /** Names of the kept files in a folder. */
@@ -149,6 +157,16 @@ export class SnapshotFiles {
       if (isFileError(cause) && refs[0]) throw this.#fail(names[0] ?? '', refs[0], cause);
       throw cause;
     }
+  }
+
+  /** Where a file lies, in its whole size. @throws {SnapshotUnreadable} */
+  async pathOf(name: string): Promise<string> {
+    const { bytes } = this.#known(name, await this.find(name));
+    return this.use([name], async ([path = '']) => {
+      const { size } = await stat(path);
+      if (size !== bytes) throw new Error(`${name} has ${size} bytes instead of ${bytes}`);
+      return path;
+    });
   }
 
   /** Hashes one file. @param pace awaited after each block with its length. */

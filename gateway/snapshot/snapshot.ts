@@ -2,7 +2,7 @@
 import type { Notice, Receipt } from '../../data/proofs/receipt.ts';
 import type { AdditionWord } from '../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../data/schema/curated.ts';
-import type { CountryRecord } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import {
   ALIASES,
   COUNTRIES,
@@ -28,6 +28,7 @@ import { RouteFiles } from './route-files.ts';
 import { catalogueEntries, type SharedParts } from './shared-parts.ts';
 import { SnapshotFiles } from './snapshot-files.ts';
 import type { ServedEdition } from './todays-terms.ts';
+import { bundleOf, observationsOf, type StoredFile } from './whole-files.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
@@ -140,6 +141,18 @@ export class Snapshot implements ServedEdition {
       throw error;
     });
     return (await this.#sparklines)?.[iso3] ?? {};
+  }
+
+  async indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]> {
+    return this.catalogue.listed('name', 'asc', { provider }).map(({ record }) => record);
+  }
+
+  wholeFile(id: string): Promise<StoredFile> {
+    return observationsOf(this.files, id);
+  }
+
+  bundle(provider: string): Promise<StoredFile | null> {
+    return bundleOf(this.files, provider, this.catalogue.listed('name', 'asc', { provider }));
   }
 
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {

@@ -1,7 +1,9 @@
 /** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
+import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Call, Executor } from '../../gateway/execute.ts';
+import type { Call } from '../../gateway/call.ts';
+import { Executor } from '../../gateway/execute.ts';
 import type { Content, Operation } from '../../gateway/operations/operation.ts';
 import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
 import { parseQueryString } from '../../gateway/operations/parameters.ts';
@@ -28,6 +30,7 @@ async function renderText(content: Content, snapshot: Snapshot): Promise<string>
   if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
   if (content.kind === 'observations')
     return Buffer.concat(await content.encoder.encodeCached(content.table)).toString();
+  if (content.kind === 'whole') return (await readFile(await content.file.path())).toString('latin1');
   let text = '';
   for await (const piece of content.encoder.stream(content.table)) text += piece.toString();
   return text;
@@ -88,6 +91,8 @@ const CALLS: Record<string, { path?: Record<string, string>; query?: string; pri
   listCoverage: { price: 0 },
   listGroups: { price: 0 },
   getRanking: { path: { indicator: 'alpha.life_expectancy' }, query: 'year=latest', price: 1 },
+  getIndicatorFile: { path: { indicator_id: 'alpha.life_expectancy' }, price: 9 },
+  getProviderBundle: { path: { provider_id: 'alpha' }, price: 37 },
   getData: { query: 'indicator=alpha.life_expectancy', price: 9 },
   verifyClaims: {
     query: 'claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2020,63.5',

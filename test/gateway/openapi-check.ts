@@ -6,7 +6,7 @@ import { buildOpenApi } from '../../gateway/http/openapi.ts';
 interface Described {
   responses: Record<
     string,
-    { headers?: Record<string, unknown>; content?: Record<string, { schema: object }> }
+    { headers?: Record<string, Header | { $ref: string }>; content?: Record<string, { schema: object }> }
   >;
 }
 
@@ -103,10 +103,11 @@ const isUnread = ({ json }: CheckedAnswer): boolean =>
 function checkHeaderValues(
   where: string,
   sent: CheckedAnswer['headers'],
-  described: readonly string[],
+  described: Described['responses'][string]['headers'] = {},
 ): void {
-  for (const name of described) {
-    const { required, schema } = document.components.headers[name] ?? { schema: {} };
+  for (const [name, own] of Object.entries(described)) {
+    const shared = '$ref' in own ? document.components.headers[name] : own;
+    const { required, schema } = shared ?? { schema: {} };
     const value = sent[name.toLowerCase()];
     if (value === undefined && required) throw new Error(`${where} lacks ${name}`);
     const isInteger = 'type' in schema && schema.type === 'integer';
@@ -132,7 +133,7 @@ export function checkAnswer(path: string, answer: CheckedAnswer): void {
     if (ours && !everywhere && !described.includes(name))
       throw new Error(`${where} does not describe ${name}`);
   }
-  checkHeaderValues(where, answer.headers, Object.keys(response.headers ?? {}));
+  checkHeaderValues(where, answer.headers, response.headers);
   if (answer.json === undefined) return;
   const type = String(answer.headers['content-type'] ?? 'application/json').split(';', 1)[0] ?? '';
   const validate = validatorOf(operation.template, String(answer.status), type);

@@ -56,12 +56,13 @@ afterAll(async () => {
   await story.world.remove();
 });
 
-test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only', () => {
+test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only, files with HEAD', () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(document.info.version).toBe('1.0');
   const templates = PUBLIC_ROUTES.map(({ template }) => template.replace('/v1', '/data/api/v1'));
   expect(Object.keys(document.paths).toSorted()).toEqual(templates.toSorted());
-  for (const methods of Object.values(document.paths)) expect(Object.keys(methods)).toEqual(['get']);
+  for (const [path, methods] of Object.entries(document.paths))
+    expect(Object.keys(methods)).toEqual(path.endsWith('.parquet') ? ['get', 'head'] : ['get']);
 });
 
 test('served at /openapi.json and /data/api/openapi.json', async () => {
@@ -142,6 +143,8 @@ const PARAMETERS: Record<string, string[]> = {
     'format',
     'as_of',
   ],
+  getIndicatorFile: ['indicator_id', 'as_of'],
+  getProviderBundle: ['provider_id', 'as_of'],
   listEditions: ['format'],
   getCatalog: ['as_of'],
   getIndicatorBibtex: ['indicator_id', 'as_of'],
@@ -176,6 +179,7 @@ describe.each(OPERATIONS)('$name', (operation) => {
       ...(operation.isCacheable ? ['If-None-Match'] : []),
       ...(isPriced(operation) ? ['Idempotency-Key'] : []),
       'X-Request-Id',
+      ...(operation.isFile ? ['Range', 'If-Range', 'If-None-Match'] : []),
     ]);
     for (const { description } of described.parameters) expect(description).toMatch(/\w/);
   });
@@ -246,6 +250,8 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     const description = await described('/docs/openapi.json');
     const content = description.responses['200']?.content ?? {};
     const shown = content[type]?.example;
+    // Of bytes there is no example.
+    if (operation.isFile) return;
     if (!isBinary) expect(schema.safeParse(shown).error).toBeUndefined();
     for (const { schema: body, example } of Object.values(content))
       expect(example === undefined, 'only bytes have no example').toBe(body?.format === 'binary');

@@ -71,6 +71,15 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   not_found: () => ask('/v1/nothing'),
   country_not_found: () => ask('/v1/countries/ZZZ'),
   edition_not_found: () => ask('/v1/indicators?as_of=1999-12-31'),
+  file_not_found: async () => {
+    const snapshot = service.snapshots.current();
+    if (snapshot) vi.spyOn(snapshot, 'bundle').mockResolvedValueOnce(null);
+    return ask('/v1/bundles/alpha.parquet');
+  },
+  range_not_satisfiable: async () => {
+    const headers = { range: 'bytes=0-1' };
+    return codeOf(await service.get('/v1/data?indicator=alpha.life_expectancy', { key: owner.key, headers }));
+  },
   figure_not_found: async () => ask('/v1/receipts?indicator=alpha.life_expectancy&country=KEN&year=1066'),
   log_size_not_found: () => ask('/v1/log/consistency?from=9'),
   indicator_not_found: () => ask('/v1/indicators/none.such'),

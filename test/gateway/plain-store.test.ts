@@ -1,9 +1,11 @@
 /** A store whose kept JSON is not compressed and whose latest values are one file a provider, before and after a build. */
+import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import { OBSERVATION_COLUMNS } from '../../data/schema/snapshot.ts';
 import { type StoredAnswers, storedWorld, withoutEcho } from '../build/publish/stored-world.ts';
 import { cells, type World } from '../build/world.ts';
-import { Service } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
 let world: World;
 let answers: StoredAnswers;
@@ -91,5 +93,21 @@ describe('a store of plain JSON', () => {
     expect(data[0]).toMatchObject({ edition: snapshot, added: [], withdrawn: [], renamed: [] });
     expect(data[0].revised.map(({ indicator }: { indicator: string }) => indicator)).toEqual(['atlas.one']);
     expect((await world.build()).is_new).toBe(false);
+  });
+
+  it('serves the file of an indicator from every edition, and a bundle from the new one', async () => {
+    const path = '/v1/files/atlas.two.parquet';
+    const columns = async (asOf: string): Promise<string[]> => {
+      const { bytes } = await service.get(`${path}?as_of=${asOf}`, { key });
+      const metadata = parquetMetadata(new Uint8Array(bytes).buffer);
+      return metadata.schema.slice(1).map(({ name }) => name);
+    };
+    const own = Object.keys(OBSERVATION_COLUMNS);
+    for (const id of ids()) expect(await columns(id)).toEqual(own.filter((name) => name !== 'indicator'));
+    expect(await columns(service.snapshots.current()?.id ?? '')).toEqual(own);
+    const bundle = (asOf = '') => service.get(`/v1/bundles/atlas.parquet${asOf}`, { key });
+    expect((await bundle()).status).toBe(200);
+    expect(codeOf(await bundle(`?as_of=${ids()[0]}`))).toBe('file_not_found');
+    expect(codeOf(await service.get('/v1/bundles/census.parquet', { key }))).toBe('export_restricted');
   });
 });

@@ -6,6 +6,8 @@ export interface PublicRoute {
   price: number;
   /** Its answer is not `{ data, meta }`, but of the form of a standard. */
   isDocument?: true;
+  /** It is a file, which answers HEAD, too. Its price is paid by lease. */
+  isFile?: true;
 }
 
 export const PUBLIC_ROUTES: PublicRoute[] = [
@@ -29,6 +31,22 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     price: 1,
   },
   { template: '/v1/data', path: '/v1/data?indicator=alpha.life_expectancy', key: 'required', price: 9 },
+  {
+    template: '/v1/files/{indicator_id}.parquet',
+    path: '/v1/files/alpha.life_expectancy.parquet',
+    key: 'required',
+    price: 9,
+    isDocument: true,
+    isFile: true,
+  },
+  {
+    template: '/v1/bundles/{provider_id}.parquet',
+    path: '/v1/bundles/alpha.parquet',
+    key: 'required',
+    price: 37,
+    isDocument: true,
+    isFile: true,
+  },
   {
     template: '/v1/verify',
     path: '/v1/verify?claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2021,62',

@@ -49,11 +49,12 @@ describe.each(ENVELOPES)('GET $template', ({ template, path, key }) => {
   });
 });
 
-describe.each(PUBLIC_ROUTES)('GET $template', ({ template, path, key }) => {
-  test.each(OTHER_METHODS)('1. %s gives 405 method_not_allowed with Allow: GET', async (method) => {
+describe.each(PUBLIC_ROUTES)('GET $template', ({ template, path, key, isFile }) => {
+  const others = isFile ? OTHER_METHODS.filter((method) => method !== 'HEAD') : OTHER_METHODS;
+  test.each(others)('1. %s gives 405 method_not_allowed with Allow', async (method) => {
     const answer = await service.get(path, { method });
     expect(answer.status).toBe(405);
-    expect(answer.headers.allow).toBe('GET');
+    expect(answer.headers.allow).toBe(isFile ? 'GET, HEAD' : 'GET');
     expect(answer.headers['cache-control']).toBe('no-store');
     if (method !== 'HEAD') expect(codeOf(answer)).toBe('method_not_allowed');
   });
@@ -145,11 +146,12 @@ describe.each(FREE_ROUTES)('GET $template without a key', ({ path }) => {
 
 describe.each(KEYED_ROUTES)('GET $template', ({ path, price }) => {
   test(`costs ${price} credits`, async () => {
-    const before = await service.balance(owner);
-    const answer = await service.get(path, { key: owner.key });
+    // One without a lease.
+    const caller = await service.account({ credits: 100 });
+    const answer = await service.get(path, { key: caller.key });
     expect(answer.headers['x-credits-charged']).toBe(String(price));
-    expect(answer.headers['x-credits-remaining']).toBe(String(before - price));
-    expect(await service.balance(owner)).toBe(before - price);
+    expect(answer.headers['x-credits-remaining']).toBe(String(100 - price));
+    expect(await service.balance(caller)).toBe(100 - price);
   });
 });
 

@@ -1,4 +1,4 @@
--- Decides one keyed request: key and account state, rate windows, idempotency, balance, debit, ledger, usage.
+-- Decides one keyed request: key and account state, rate windows, idempotency, lease of a file, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
 --   1 account   hash: state, verified, paid (number of paid orders), balance, spent
@@ -9,6 +9,8 @@
 --   6 usage     hash of the current UTC day: <route>|requests, errors, rows, credits
 --   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
 --   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; the account where none was sent
+--   9 lease     only for a file: hash of its content: left (bytes), debit (its id), uses (after the first); for a peek the account
+--  10 pin       only for a file: string, the edition that its URL is answered from; the account for a URL that names one
 -- ARGV
 --   1 now_ms      the gateway's clock
 --   2 key_id
@@ -22,19 +24,31 @@
 --   9 fingerprint of a call with an Idempotency-Key, otherwise ''
 --  10 edition     that the call is answered from
 --  11.. limits    per minute and per day of: anonymous, free, paid
--- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
---   outcome: admitted | rate_limited | insufficient_credits | idempotency_conflict; invalid_key and reversed come without the rest
+--  only for a file that is not peeked at:
+--  17 bytes       that will be sent
+--  18 allowance   bytes that a lease covers
+--  19 follows     '1': the edition is that of the pin; where no lease covers the bytes, only the pin is deleted (lease_over)
+--  20 looks       '1': no lease is begun or used; for a call of price 0
+--  21 max_credits or ''
+-- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, of_file }
+--   outcome: admitted | rate_limited | insufficient_credits | max_credits_exceeded | idempotency_conflict | lease_over;
+--            invalid_key and reversed come without the rest
 --   repeated: the edition of the first call when this one repeats it and is free, otherwise ''
+--   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes; absent where there is none
 --
+-- A lease is begun by a debit, covers `allowance` bytes of one content within LEASE_KEPT_MS, and is free from then on. Its pin
+-- holds the edition for as long. A repeat of a call for a file is free as far as the lease covers it.
 -- The record is written with the debit, so a call that costs nothing has none. A repeat is free up to REPEATS_MAX times.
 -- A rejection costs nothing. Only debits are remembered; repeating any other request decides it anew, for free.
 -- Expiries are relative, so they do not depend on the gateway's clock.
 
-local account, keys, minute, day, ledger, usage, debits, record = unpack(KEYS)
+local account, keys, minute, day, ledger, usage, debits, record, lease, pin = unpack(KEYS)
 local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]
 local price, rows, mode = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local route, request_id = ARGV[7], ARGV[8]
 local fingerprint, edition = ARGV[9], ARGV[10]
+local bytes, allowance = tonumber(ARGV[17]), tonumber(ARGV[18])
+local follows, looks, max_credits = ARGV[19] == '1', ARGV[20] == '1', tonumber(ARGV[21])
 
 local DEBITS_KEPT_MS = 180000   -- the minute itself and two more
 local MINUTE_KEPT_MS = 120000
@@ -43,6 +57,7 @@ local USAGE_KEPT_MS = 8640000000 -- 100 days
 local LAST_USED_STEP_MS = 1000
 local RECORD_KEPT_MS = 600000
 local REPEATS_MAX = 5
+local LEASE_KEPT_MS = 86400000
 
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
 local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms')
@@ -95,7 +110,26 @@ if minute_used >= minute_limit or day_used >= day_limit then
 end
 
 if mode == 'peek' then
-  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
+  local pinned = lease and pin ~= account and redis.call('GET', pin) or nil
+  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, pinned }
+end
+
+local covered
+if lease then
+  covered = tonumber(redis.call('HGET', lease, 'left') or 0) >= bytes
+  if follows and not covered then
+    redis.call('DEL', pin)
+    return { 'lease_over', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+  end
+  if not covered then
+    repeated = ''
+  end
+end
+
+local function hold_edition(for_ms)
+  if pin ~= account and not follows then
+    redis.call('SET', pin, edition, 'PX', for_ms)
+  end
 end
 
 minute_used = redis.call('INCR', minute)
@@ -112,14 +146,24 @@ if not key[2] or now_ms - key[2] >= LAST_USED_STEP_MS then
   redis.call('HSET', keys, key_id .. ':last_used_ms', now_ms)
 end
 
+if lease and not covered and max_credits and price > max_credits then
+  count('errors', 1)
+  return { 'max_credits_exceeded', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+end
 if mode ~= 'failed' and conflicts then
   count('errors', 1)
   return { 'idempotency_conflict', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
 end
+if covered and not looks then
+  price, rows = 0, 0
+  redis.call('HINCRBY', lease, 'left', -bytes)
+  redis.call('HINCRBY', lease, 'uses', 1)
+  hold_edition(math.max(1, redis.call('PTTL', lease)))
+end
 if mode ~= 'failed' and repeated ~= '' then
   redis.call('HINCRBY', record, 'repeats', 1)
   count('rows', rows)
-  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated }
+  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, covered and 1 or nil }
 end
 
 if balance < price then
@@ -139,10 +183,15 @@ if price > 0 then
     redis.call('HSET', record, 'fingerprint', fingerprint, 'edition', edition, 'debit', debit_id, 'repeats', 0)
     redis.call('PEXPIRE', record, RECORD_KEPT_MS)
   end
+  if lease then
+    redis.call('HSET', lease, 'left', allowance - bytes, 'debit', debit_id, 'uses', 0)
+    redis.call('PEXPIRE', lease, LEASE_KEPT_MS)
+    hold_edition(LEASE_KEPT_MS)
+  end
   count('credits', price)
 end
 count('rows', rows)
 if mode == 'failed' then
   count('errors', 1)
 end
-return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used, '', covered and 1 or nil }

@@ -1,7 +1,8 @@
 -- Reverses a debit whose answer the client never got. A debit that arrives after its reversal charges nothing.
 -- Repeatable.
 --
--- A debit whose call was repeated under its Idempotency-Key stays: that repeat was served for it.
+-- A debit stays when others were served for it: a repeat under its Idempotency-Key, or a call under the lease that it began.
+-- Otherwise the key is free again, and the lease ends.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash: balance, spent
@@ -9,6 +10,7 @@
 --   3 usage    hash of the debit's UTC day
 --   4 debits   hash of the debit's UTC minute
 --   5 record   hash of the call's Idempotency-Key: debit (its id), repeats; the account where none was sent
+--   6 lease    hash of the file that was asked for: debit (its id), uses; the account for other calls
 -- ARGV
 --   1 now_ms
 --   2 debit_id
@@ -20,20 +22,26 @@
 --   8 debited_ms  when the debit was made
 -- Returns 1 when credits were refunded, otherwise 0.
 
-local account, ledger, usage, debits, record = unpack(KEYS)
+local account, ledger, usage, debits, record, lease = unpack(KEYS)
 local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms =
   ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]
 
 local DEBITS_KEPT_MS = 180000
 
-if record ~= account then
-  local kept = redis.call('HMGET', record, 'debit', 'repeats')
-  if kept[1] == debit_id then
-    if tonumber(kept[2]) > 0 then
-      return 0
-    end
-    redis.call('DEL', record)
-  end
+-- How many were served for the debit besides its own call; nil where the hash is not of this debit.
+local function served_by(hash, field)
+  local kept = redis.call('HMGET', hash, 'debit', field)
+  return kept[1] == debit_id and tonumber(kept[2]) or nil
+end
+local repeats, uses = served_by(record, 'repeats'), served_by(lease, 'uses')
+if (repeats or 0) > 0 or (uses or 0) > 0 then
+  return 0
+end
+if repeats then
+  redis.call('DEL', record)
+end
+if uses then
+  redis.call('DEL', lease)
 end
 
 local first = redis.call('HGET', debits, debit_id)

@@ -27,11 +27,13 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   not_found: 'check the path',
   country_not_found: 'look it up in [`/v1/countries`](/docs/reference/listCountries)',
   edition_not_found: 'look it up in [`/v1/editions`](/docs/reference/listEditions)',
+  file_not_found: 'take the files of single indicators, or ask `/v1/data`',
   figure_not_found: 'ask for a country and year that `/v1/data` has',
   log_size_not_found: 'use a size of the [checkpoint](/v1/log/checkpoint)',
   indicator_not_found:
     'search for it in [`/v1/indicators`](/docs/reference/listIndicators); ids are case-sensitive',
   method_not_allowed: 'use GET',
+  range_not_satisfiable: 'leave the header `Range` out, or ask for a part of a whole file that it has',
   expectation_failed: 'leave the header `Expect` out',
   header_too_large: 'shorten the URL: ask for fewer countries or indicators',
   rate_limited: 'wait as long as `Retry-After` says; see [Limits](/docs/limits)',

@@ -1,6 +1,6 @@
 /** The response cache: free answers by URL and coding, within a budget. */
 import { describe, expect, test } from 'vitest';
-import type { Preferences, Representation } from '../../../gateway/http/response.ts';
+import type { Preferences, Representation } from '../../../gateway/http/representation.ts';
 import { ResponseCache } from '../../../gateway/http/response-cache.ts';
 
 const BUDGET = 1_000_000;

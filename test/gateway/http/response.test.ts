@@ -3,13 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type Preferences,
-  type ResponseContext,
-  represent,
-  sendRepresentation,
-  TEXT_MAX_BYTES,
-} from '../../../gateway/http/response.ts';
+import { type Preferences, represent, TEXT_MAX_BYTES } from '../../../gateway/http/representation.ts';
+import { type ResponseContext, sendRepresentation } from '../../../gateway/http/response.ts';
 import type { Snapshot } from '../../../gateway/snapshot/snapshot.ts';
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));

@@ -49,7 +49,8 @@ function unseen(path: string): string {
 }
 
 const paths = fc.oneof(
-  fc.constantFrom(...PUBLIC_ROUTES.map(({ path }) => path)),
+  // What a lease makes free has another price when it is repeated.
+  fc.constantFrom(...PUBLIC_ROUTES.filter(({ isFile }) => !isFile).map(({ path }) => path)),
   fc.constantFrom(
     ...['/v1/countries/ken', '/v1/countries/XXX', '/v1/countries/K%45N', '/v1/indicators/none'],
     ...['/v1/indicators?q=life', '/v1/indicators?sort=up', '/v1/indicators?limit=x', '/v1/indicators?q=%FF'],
