@@ -3,7 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Encoder } from './encoder.ts';
 import { fileMetadata } from './file-metadata.ts';
-import { type Cell, type Column, type ColumnType, cellAt, type Vector } from './table.ts';
+import { TYPES, writeRowGroup } from './parquet-columns.ts';
+import type { Column } from './table.ts';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';
 
@@ -25,13 +26,8 @@ export const parquet: Encoder = {
       createdBy: 'Almanac',
     });
     yield writer.taken();
-    for await (const { rows, vectors } of table.batches()) {
-      const columnData = vectors.map((vector, at) => ({
-        name: table.columns[at]?.name ?? '',
-        data: cellsOf(vector, rows),
-        ...(hasNegativeZero(vector, rows) ? ({ encoding: 'PLAIN' } as const) : {}),
-      }));
-      file.write({ columnData, rowGroupSize: rows });
+    for await (const batch of table.batches()) {
+      writeRowGroup(file, table.columns, batch);
       yield writer.taken();
       await nextTurn();
     }
@@ -49,22 +45,8 @@ class PieceWriter extends ByteWriter {
   }
 }
 
-const TYPES = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  integer: { type: 'INT32' },
-  double: { type: 'DOUBLE' },
-  boolean: { type: 'BOOLEAN' },
-} as const satisfies Record<ColumnType, object>;
-
 const elementOf = ({ name, type }: Column) => ({
   name,
   repetition_type: 'OPTIONAL' as const,
   ...TYPES[type],
 });
-
-const cellsOf = (vector: Vector, rows: number): Cell[] =>
-  Array.from({ length: rows }, (_, row) => cellAt(vector, row));
-
-/** The library's dictionaries hold -0 and 0 as one. */
-const hasNegativeZero = (vector: Vector, rows: number): boolean =>
-  vector.type === 'double' && vector.values.subarray(0, rows).some((value) => Object.is(value, -0));
