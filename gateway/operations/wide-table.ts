@@ -17,11 +17,10 @@ export class WideRows {
   readonly byCountry = new Map<string, CountryRows>();
 
   add({ held, at, country }: SelectedRows): void {
-    for (let row = 0; row < at.length; row += 1) {
-      const iso3 = held.countries[country[row] ?? 0] ?? '';
+    for (const { iso3, start, end } of countryRanges({ held, country })) {
       const counted = this.byCountry.get(iso3) ?? { years: new Set(), observations: 0 };
-      counted.years.add(held.columns.year[at[row] ?? 0] ?? 0);
-      counted.observations += 1;
+      for (let row = start; row < end; row += 1) counted.years.add(held.columns.year[at[row] ?? 0] ?? 0);
+      counted.observations += end - start;
       this.byCountry.set(iso3, counted);
     }
   }
@@ -79,17 +78,50 @@ interface SeriesByCountry {
   rowsOf: ReadonlyMap<string, { start: number; end: number }>;
 }
 
-async function loadByCountry({ load }: SelectedSeries, group: readonly string[]): Promise<SeriesByCountry> {
-  const selected = await load(group);
-  const { held, country } = selected;
-  const rowsOf = new Map<string, { start: number; end: number }>();
+/** First row and the row after the last of each country. */
+function* countryRanges({ held, country }: Pick<SelectedRows, 'held' | 'country'>) {
   for (let start = 0; start < country.length; ) {
     let end = start + 1;
     while (end < country.length && country[end] === country[start]) end += 1;
-    rowsOf.set(held.countries[country[start] ?? 0] ?? '', { start, end });
+    yield { iso3: held.countries[country[start] ?? 0] ?? '', start, end };
     start = end;
   }
-  return { selected, rowsOf };
+}
+
+async function loadByCountry({ load }: SelectedSeries, group: readonly string[]): Promise<SeriesByCountry> {
+  const selected = await load(group);
+  return { selected, rowsOf: new Map([...countryRanges(selected)].map((range) => [range.iso3, range])) };
+}
+
+/** Goes through the rows of a country in one series. */
+class Cursor {
+  /** Of the row; infinite after the last. */
+  year: number;
+  readonly #selected: SelectedRows;
+  #row: number;
+  readonly #end: number;
+
+  constructor({ selected, rowsOf }: SeriesByCountry, iso3: string) {
+    const { start, end } = rowsOf.get(iso3) ?? { start: 0, end: 0 };
+    this.#selected = selected;
+    this.#row = start;
+    this.#end = end;
+    this.year = this.#yearHere();
+  }
+
+  /** The value of the row, and on to the next one. */
+  take(): number {
+    const { held, at } = this.#selected;
+    const value = held.columns.value[at[this.#row] ?? 0] ?? Number.NaN;
+    this.#row += 1;
+    this.year = this.#yearHere();
+    return value;
+  }
+
+  #yearHere(): number {
+    const { held, at } = this.#selected;
+    return this.#row < this.#end ? (held.columns.year[at[this.#row] ?? 0] ?? 0) : Number.POSITIVE_INFINITY;
+  }
 }
 
 interface WideRow {
@@ -100,21 +132,16 @@ interface WideRow {
 
 /** The rows of a country in all series, merged. The same row object is used again and again. */
 function* mergedByYear(series: readonly SeriesByCountry[], iso3: string): Generator<WideRow> {
-  const cursors = series.map(({ selected, rowsOf }) => ({
-    selected,
-    ...(rowsOf.get(iso3) ?? { start: 0, end: 0 }),
-  }));
-  const yearOf = ({ selected: { held, at }, start, end }: (typeof cursors)[number]): number =>
-    start < end ? (held.columns.year[at[start] ?? 0] ?? 0) : Number.POSITIVE_INFINITY;
+  const cursors = series.map((one) => new Cursor(one, iso3));
   const values = new Float64Array(series.length);
   while (true) {
-    const year = Math.min(...cursors.map(yearOf));
+    let year = Number.POSITIVE_INFINITY;
+    for (const cursor of cursors) if (cursor.year < year) year = cursor.year;
     if (year === Number.POSITIVE_INFINITY) return;
-    for (const [index, cursor] of cursors.entries()) {
-      const isHere = yearOf(cursor) === year;
-      const { held, at } = cursor.selected;
-      values[index] = isHere ? (held.columns.value[at[cursor.start] ?? 0] ?? Number.NaN) : Number.NaN;
-      if (isHere) cursor.start += 1;
+    let index = 0;
+    for (const cursor of cursors) {
+      values[index] = cursor.year === year ? cursor.take() : Number.NaN;
+      index += 1;
     }
     yield { year, values };
   }
@@ -135,7 +162,10 @@ class GrowingBatch {
     if (this.#words.at(-1) !== iso3) this.#words.push(iso3);
     this.#codes[this.rows] = this.#words.length - 1;
     this.#years[this.rows] = year;
-    for (const [index, column] of this.#values.entries()) column[this.rows] = values[index] ?? Number.NaN;
+    for (let index = 0; index < values.length; index += 1) {
+      const column = this.#values[index];
+      if (column !== undefined) column[this.rows] = values[index] ?? Number.NaN;
+    }
     this.rows += 1;
   }
 
