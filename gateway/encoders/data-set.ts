@@ -21,6 +21,8 @@ export interface DataFile {
   mediaType: string;
   format: 'csv' | 'parquet';
   columns: readonly DescribedColumn[];
+  /** False where the file may have others, too. */
+  hasAllColumns: boolean;
   /** Those that identify a row. */
   key: readonly string[];
   /** Null for a file that is written when it is asked for. */

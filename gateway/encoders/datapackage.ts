@@ -81,21 +81,24 @@ function license({ licence, licence_url }: Licence): object[] {
   return [{ ...(name && { name }), ...(licence_url && { path: licence_url }), title: licence }];
 }
 
-const fileResource = ({ name, title, url, format, mediaType, columns, key, content }: DataFile): object => ({
-  name: resourceName(name),
+/** Without size and hash: frictionless does not compute those of Parquet, and refuses a table that states them. */
+const fileResource = (file: DataFile): object => ({
+  name: resourceName(file.name),
   type: 'table',
-  title,
-  path: url,
-  format,
-  mediatype: mediaType.split(';', 1)[0],
-  ...(format === 'csv' && { encoding: 'utf-8' }),
-  ...(content && { bytes: content.bytes, hash: `sha256:${content.sha256}` }),
-  schema: {
-    $schema: `${PROFILES}/tableschema.json`,
-    fields: columns.map(describedField),
-    missingValues: [''],
-    primaryKey: key,
-  },
+  title: file.title,
+  path: file.url,
+  format: file.format,
+  mediatype: file.mediaType.split(';', 1)[0],
+  ...(file.format === 'csv' && { encoding: 'utf-8' }),
+  ...(file.hasAllColumns && { schema: tableSchema(file) }),
+});
+
+/** All columns, in their order: a schema means no less. */
+const tableSchema = ({ columns, key }: DataFile): object => ({
+  $schema: `${PROFILES}/tableschema.json`,
+  fields: columns.map(describedField),
+  missingValues: [''],
+  primaryKey: key,
 });
 
 const recordResource = ({ indicators }: DataSet): object => ({

@@ -119,6 +119,7 @@ export function dcatCatalogue(catalogue: DescribedCatalogue): string {
         title: licence.licence,
       })),
       ...[...mediaTypes].map((id) => ({ '@id': id, '@type': 'dct:MediaType' })),
+      { '@id': SHA256, '@type': 'spdx:ChecksumAlgorithm' },
       location(countries, document),
     ],
   });

@@ -114,7 +114,9 @@ function exampleCalls(
 }
 
 const documentCalls = (subject: string, call: Call): Record<string, Call> =>
-  Object.fromEntries(['Bibtex', 'Csl', 'Datapackage'].map((form) => [`get${subject}${form}`, call]));
+  Object.fromEntries(
+    ['Bibtex', 'Csl', 'Datapackage', 'Croissant'].map((form) => [`get${subject}${form}`, call]),
+  );
 
 async function answersOf(operation: Operation, call: Call, served: Served): Promise<Record<string, unknown>> {
   const content = operation.isBinary ? null : await contentOf(operation, call, served);

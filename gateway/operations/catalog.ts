@@ -1,8 +1,8 @@
 /** GET /catalog.jsonld: the indicators as a DCAT catalogue, which data portals harvest. */
 import { z } from 'zod';
-import { dcatCatalogue, JSON_LD_TYPE } from '../encoders/dcat.ts';
+import { type CatalogueEntry, dcatCatalogue, JSON_LD_TYPE } from '../encoders/dcat.ts';
 import { asOf } from './as-of.ts';
-import { indicatorFiles } from './data-files.ts';
+import { indicatorFiles, rowFiles } from './data-files.ts';
 import { type Content, defineOperation, type Planned } from './operation.ts';
 import { baseOf } from './public-address.ts';
 
@@ -30,14 +30,17 @@ export const catalog = defineOperation({
     const produce = async (): Promise<Content> => {
       const catalogue = await snapshot.wholeCatalogue();
       const base = baseOf(publicUrl) ?? '';
+      const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
+      const filesOf = isServed ? indicatorFiles : rowFiles;
+      const entries: CatalogueEntry[] = [];
+      for (const { record } of catalogue.ordered('name', 'asc'))
+        entries.push({ record, files: await filesOf(snapshot, record, base) });
       const json = dcatCatalogue({
         base,
         edition: snapshot.id,
         published_at: snapshot.generatedAt,
         countries: snapshot.countries.map(({ record }) => record),
-        entries: catalogue
-          .ordered('name', 'asc')
-          .map(({ record }) => ({ record, files: indicatorFiles(snapshot, record, base) })),
+        entries,
       });
       return { kind: 'document', json: Buffer.from(json), mediaType: JSON_LD_TYPE };
     };

@@ -1,9 +1,9 @@
 /** Indicators, providers and editions as data sets: what documents in several vocabularies tell of them. */
-import type { IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
-import type { DataFile, DataSet } from '../encoders/data-set.ts';
+import type { IndicatorRecord, IndicatorSource, ProviderCredit } from '../../data/schema/records.ts';
+import type { DataSet } from '../encoders/data-set.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { type CitedQuery, citationOf, type Subject } from './cited-subjects.ts';
-import { indicatorFiles } from './data-files.ts';
+import { bundles, indicatorFiles } from './data-files.ts';
 import type { Input, Refused } from './operation.ts';
 import { baseOf } from './public-address.ts';
 
@@ -38,11 +38,11 @@ async function indicatorContents(edition: Edition, id: string, base: string | nu
     keywords: [topic],
     indicators: [record],
     sources: await sourcesOf(edition, [record]),
-    files: base === null ? [] : indicatorFiles(edition, record, base),
+    files: base === null ? [] : await indicatorFiles(edition, record, base),
   };
 }
 
-async function providerContents(edition: Edition, id: string) {
+async function providerContents(edition: Edition, id: string, base: string | null) {
   const catalogue = await edition.wholeCatalogue();
   const indicators = catalogue.listed('name', 'asc', { provider: id }).map(({ record }) => record);
   const name = indicators[0]?.provider.name ?? id;
@@ -51,11 +51,11 @@ async function providerContents(edition: Edition, id: string) {
     keywords: topicsOf(indicators),
     indicators,
     sources: await sourcesOf(edition, indicators),
-    files: NO_FILES,
+    files: base === null ? [] : await bundles(edition, providersOf(indicators), base),
   };
 }
 
-async function editionContents({ editions }: Edition, id: string) {
+async function editionContents({ editions }: Edition, id: string, base: string | null) {
   const edition = await editions.open({ edition: id });
   const catalogue = await edition.wholeCatalogue();
   const indicators = catalogue.ordered('name', 'asc').map(({ record }) => record);
@@ -63,15 +63,14 @@ async function editionContents({ editions }: Edition, id: string) {
     description: `All indicators that Almanac published as snapshot ${id}: ${indicators.length}.`,
     keywords: topicsOf(indicators),
     indicators,
-    sources: [...new Set(indicators.map(({ provider }) => provider.name))].map((name) => ({
-      name,
-      url: null,
-    })),
-    files: NO_FILES,
+    sources: providersOf(indicators).map(({ name }) => ({ name, url: null })),
+    files: base === null ? [] : await bundles(edition, providersOf(indicators), base),
   };
 }
 
-const NO_FILES: readonly DataFile[] = [];
+const providersOf = (indicators: readonly IndicatorRecord[]): ProviderCredit[] => [
+  ...new Map(indicators.map(({ provider }) => [provider.id, provider])).values(),
+];
 
 const topicsOf = (indicators: readonly IndicatorRecord[]): string[] =>
   [...new Set(indicators.map(({ topic }) => topic))].sort();

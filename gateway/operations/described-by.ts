@@ -1,5 +1,6 @@
 /** The documents about a subject, beside its own address, and the one about the whole catalogue. */
 import { BIBTEX_TYPE, CSL_TYPE } from '../encoders/citations.ts';
+import { CROISSANT_TYPE } from '../encoders/croissant.ts';
 import { DATAPACKAGE_TYPE } from '../encoders/datapackage.ts';
 import { JSON_LD_TYPE } from '../encoders/dcat.ts';
 import type { Content, Description } from './operation.ts';
@@ -8,6 +9,7 @@ const FILES = [
   { file: 'citation.bib', mediaType: BIBTEX_TYPE },
   { file: 'citation.json', mediaType: CSL_TYPE },
   { file: 'datapackage.json', mediaType: DATAPACKAGE_TYPE },
+  { file: 'croissant.json', mediaType: CROISSANT_TYPE },
 ] as const;
 
 const CATALOG = { file: 'catalog.jsonld', mediaType: JSON_LD_TYPE } as const;

@@ -1,5 +1,8 @@
-/** GET /{indicators|providers|editions}/{id}/datapackage.json: what it holds, for software that loads it. */
+/**
+ * GET /{indicators|providers|editions}/{id}/datapackage.json and croissant.json: what it holds, for software that loads it.
+ */
 import { z } from 'zod';
+import { CROISSANT_TYPE, croissant } from '../encoders/croissant.ts';
 import type { DataSet } from '../encoders/data-set.ts';
 import { DATAPACKAGE_TYPE, dataPackage } from '../encoders/datapackage.ts';
 import { SUBJECTS } from './cited-subjects.ts';
@@ -26,6 +29,24 @@ const FORMS: readonly Form[] = [
       resources: z.array(z.looseObject({ name: z.string(), title: z.string() })),
     }),
     write: dataPackage,
+  },
+  {
+    file: 'croissant.json',
+    name: 'Croissant',
+    summary: ['Description of', 'for machine learning'],
+    description:
+      'Croissant 1.1 over schema.org/Dataset, in JSON-LD: licence, authors, how to cite it, and the Parquet files with their hashes ' +
+      'and columns. A display-only indicator has no files.',
+    mediaType: CROISSANT_TYPE,
+    answer: z.looseObject({
+      '@context': z.looseObject({}),
+      '@type': z.string(),
+      name: z.string(),
+      version: z.string().describe('Id of the snapshot'),
+      distribution: z.array(z.looseObject({ contentUrl: z.string(), sha256: z.string() })).optional(),
+      recordSet: z.array(z.looseObject({ name: z.string() })).optional(),
+    }),
+    write: croissant,
   },
 ];
 

@@ -47,6 +47,7 @@ describe('an indicator', () => {
         'application/vnd.citationstyles.csl+json',
         'application/vnd.datapackage+json',
         'application/ld+json',
+        'application/ld+json',
       ]);
       for (const [, address = '', type = ''] of links) {
         const linked = await service.get(address);

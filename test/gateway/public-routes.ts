@@ -80,7 +80,7 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     { template: '/v1/providers/{provider_id}', path: '/v1/providers/alpha' },
     { template: '/v1/editions/{edition_id}', path: '/v1/editions/20261120T020000Z-00000001' },
   ].flatMap(({ template, path }) =>
-    ['citation.bib', 'citation.json', 'datapackage.json'].map(
+    ['citation.bib', 'citation.json', 'datapackage.json', 'croissant.json'].map(
       (file): PublicRoute => ({
         template: `${template}/${file}`,
         path: `${path}/${file}`,

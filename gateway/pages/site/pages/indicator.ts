@@ -46,7 +46,7 @@ export const indicator = definePage({
       description: excerptOf(`${record.description ?? record.name} ${summaryOf(record)}`),
       section: 'indicators',
       canonical: `/indicators/${id}`,
-      structured: structuredDataSet({ record, topic, edition, publicUrl: input.publicUrl }),
+      structured: await structuredDataSet({ record, topic, edition, publicUrl: input.publicUrl }),
       data: { record, topic, formerId: alias === null ? null : asked, ...(await contents(input, entry)) },
     };
   },
