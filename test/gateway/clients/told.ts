@@ -4,6 +4,8 @@ import type { Answer, Service } from '../service.ts';
 export const INDICATOR = 'alpha.life_expectancy';
 export const OTHER = 'beta.life_expectancy';
 
+const FILE = `/v1/files/${INDICATOR}.parquet`;
+
 interface Row {
   indicator: string;
   iso3: string;
@@ -51,6 +53,7 @@ export async function toldTo(service: Service, key: string): Promise<object> {
       codeOf(await service.get('/v1/ping', { key: 'none' })),
     ],
     invalid: [['query', 'latest', 'greater_than_equal']],
+    file: [(await ask(FILE)).bytes.length, 'PAR1', 206],
     csv: (await data(`indicator=${INDICATOR}&format=csv`)).text.split('\r\n'),
   };
 }

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from almanac_client import AuthenticatedClient
 from almanac_client.api.account import ping
 from almanac_client.api.catalogue import get_indicator, list_indicators
-from almanac_client.api.data import get_data, get_ranking, verify_claims
+from almanac_client.api.data import get_data, get_indicator_file, get_ranking, verify_claims
 from almanac_client.models import (
     ChosenColumnsAnswer,
     DryRunAnswer,
@@ -25,6 +25,7 @@ from almanac_client.models import (
     VerifyClaimsAnswer,
     WideAnswer,
 )
+from almanac_client.types import File
 from almanac_csv import AuthenticatedClient as CsvClient
 from almanac_csv.api.data import get_data as get_data_as_csv
 from almanac_csv.models import GetDataFormat
@@ -107,6 +108,13 @@ def failures() -> dict[str, Any]:
     }
 
 
+def file() -> dict[str, Any]:
+    whole = told(get_indicator_file.sync(INDICATOR, client=CLIENT), File)
+    part = get_indicator_file.sync_detailed(INDICATOR, client=CLIENT, range_="bytes=0-3")
+    start = told(part.parsed, File).payload.read().decode()
+    return {"file": [len(whole.payload.read()), start, part.status_code]}
+
+
 def csv() -> dict[str, Any]:
     text = get_data_as_csv.sync(
         client=CsvClient(base_url=BASE_URL, token=KEY), indicator=INDICATOR, format_=GetDataFormat.CSV
@@ -114,4 +122,4 @@ def csv() -> dict[str, Any]:
     return {"csv": told(text, str).split("\r\n")}
 
 
-print(json.dumps({**catalogue(), **figures(), **priced(), **failures(), **csv()}))
+print(json.dumps({**catalogue(), **figures(), **priced(), **failures(), **file(), **csv()}))

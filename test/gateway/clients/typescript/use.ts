@@ -11,6 +11,10 @@ const [, , baseUrl = '', key = '', indicator = '', other = ''] = process.argv;
 const authorization = `Bearer ${key}`;
 const json = createClient<paths, 'application/json'>({ baseUrl, headers: { authorization } });
 const csv = createClient<paths, 'text/csv'>({ baseUrl, headers: { authorization } });
+const parquet = createClient<paths, 'application/vnd.apache.parquet'>({
+  baseUrl,
+  headers: { authorization },
+});
 const stranger = createClient<paths, 'application/json'>({
   baseUrl,
   headers: { authorization: 'Bearer none' },
@@ -104,6 +108,17 @@ async function priced() {
   };
 }
 
+/** Its size, and how it begins. */
+async function file() {
+  const path = { indicator_id: indicator };
+  const parseAs = 'arrayBuffer';
+  const whole = await parquet.GET('/v1/files/{indicator_id}.parquet', { params: { path }, parseAs });
+  const header = { Range: 'bytes=0-3' };
+  const part = await parquet.GET('/v1/files/{indicator_id}.parquet', { params: { path, header }, parseAs });
+  const start: ArrayBuffer = told(part.data);
+  return { file: [told(whole.data).byteLength, new TextDecoder().decode(start), part.response.status] };
+}
+
 const text = await csv.GET('/v1/data', {
   params: { query: { indicator, format: 'csv' } },
   parseAs: 'text',
@@ -116,6 +131,7 @@ console.log(
     ...(await figures()),
     ...(await priced()),
     ...(await failures()),
+    ...(await file()),
     csv: lines,
   }),
 );
