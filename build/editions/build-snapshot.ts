@@ -361,10 +361,10 @@ class Build {
   }
 
   async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {
-    const { directory, data, plan, proofs, kept, base } = prepared;
+    const { directory, data, plan, proofs, kept, base, coverage } = prepared;
     const writer = new FileWriter(directory);
     const bundles = await this.#steps.run('bundles', () =>
-      writeBundles(duck, plan.indicators, { directory, kept: kept.files, base }),
+      writeBundles(duck, plan.indicators, { directory, kept: kept.files, base, coverage }),
     );
     await this.#steps.run('prerender', () =>
       writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
