@@ -47,7 +47,10 @@ async function storedFile(files: SnapshotFiles, name: string, rows: number): Pro
 }
 
 /** By indicator: those that were published, also if they were withheld since. */
-async function rowsOf(files: SnapshotFiles, provider: string): Promise<ReadonlyMap<string, number>> {
-  const proofs = await files.json<ProviderProofs>(proofsFile(provider));
-  return new Map(Object.entries(proofs?.indicators ?? {}).map(([id, { rows }]) => [id, rows]));
+const rowsOf = async (files: SnapshotFiles, provider: string): Promise<ReadonlyMap<string, number>> =>
+  (await files.shared(proofsFile(provider), 'rows', readRows)) ?? new Map();
+
+function readRows(text: string): ReadonlyMap<string, number> {
+  const { indicators }: ProviderProofs = JSON.parse(text);
+  return new Map(Object.entries(indicators).map(([id, { rows }]) => [id, rows]));
 }
