@@ -54,7 +54,8 @@ const CUT_OFF = `[...document.querySelectorAll('a[href], button, input, select, 
   })
   .map((element) => element.outerHTML)`;
 const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-const HEADER_PX = "document.querySelector('header').offsetHeight";
+/** None in embedded pages. */
+const HEADER_PX = "document.querySelector('header')?.offsetHeight ?? 0";
 
 /** Expects the page not to scroll sideways and to show each action, those of its menus included. */
 async function expectEverythingInSight(page: Page, name: string, width: number): Promise<void> {

@@ -87,4 +87,6 @@ export async function scatterPicture(
   };
 }
 
-const axisTitle = ({ name, unit }: IndicatorRecord): string => (unit === null ? name : `${name} (${unit})`);
+/** Many names end with the unit. */
+const axisTitle = ({ name, unit }: IndicatorRecord): string =>
+  unit === null || name.includes(`(${unit}`) ? name : `${name} (${unit})`;

@@ -26,6 +26,7 @@ export async function pngAsset(
   const key = JSON.stringify([name, path, query]);
   const known = cache.get(key);
   if (known) return { bytes: known, mediaType: PNG };
+  renderer.check();
   const svg = await draw();
   if (svg === undefined) return undefined;
   return { bytes: await cache.getOrMake(key, () => renderer.render(svg)), mediaType: PNG };

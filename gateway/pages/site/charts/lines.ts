@@ -79,7 +79,7 @@ function valueDomain(points: readonly Point[]): [number, number] {
 function runPath({ points, isProjected }: Run, x: Scale, y: Scale): string {
   const [first] = points;
   if (first && points.length === 1)
-    return `<circle cx="${Math.round(x(first.year))}" cy="${Math.round(y(first.value))}" r="2.5" fill="currentColor"/>`;
+    return `<circle cx="${Math.round(x(first.year))}" cy="${Math.round(y(first.value))}" r="3" fill="currentColor"/>`;
   const path = line<Point>(
     ({ year }) => x(year),
     ({ value }) => y(value),

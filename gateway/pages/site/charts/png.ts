@@ -28,10 +28,15 @@ export class PngRenderer {
     this.#idleMs = idleMs;
   }
 
-  /** @throws {QueueFull} */
-  render(svg: string): Promise<Buffer> {
+  /** For callers that have work to do before they know what is drawn. @throws {QueueFull} */
+  check(): void {
     if (this.#waiting.length >= this.#queueMax)
-      return Promise.reject(new QueueFull(`${this.#queueMax} pictures wait to be drawn`));
+      throw new QueueFull(`${this.#queueMax} pictures wait to be drawn`);
+  }
+
+  /** @throws {QueueFull} */
+  async render(svg: string): Promise<Buffer> {
+    this.check();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ svg, resolve, reject });
       this.#next();
