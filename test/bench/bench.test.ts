@@ -55,6 +55,8 @@ describe('figures', () => {
     if (restless.floor) restless.floor.sample.cpu_us = 10;
     const table = markdown({ at: '', machine: {}, rows: [restless] }, null);
     expect(table).toContain('| 0.90 ± 0.10 | 12.3 / 10.0 |');
+    restless.measured.cpu_us = 1_234_567.8;
+    expect(markdown({ at: '', machine: {}, rows: [restless] }, null)).toContain('| 1,234,568 / 10.0 |');
   });
 
   it('merges the rounds of several process starts; a row that failed once is skipped', async () => {

@@ -6,6 +6,7 @@ import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
 import { editionRows } from './editions.ts';
+import { formatRows } from './formats.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
 import { memoryRows, startRows } from './start-and-memory.ts';
@@ -37,6 +38,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['cold', rowsOf(coldRows)],
   ['memory', rowsOf(memoryRows)],
   ['workers', rowsOverStarts(workersRows)],
+  ['formats', rowsOf(formatRows)],
   ['users', rowsOf(usersRows)],
   ['editions', rowsOf(editionRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],

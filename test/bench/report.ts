@@ -85,7 +85,10 @@ function ratioText(row: Row): string {
 
 /** `12.1 / 13.0`: CPU time of a call here and at the floor. */
 function cpuText({ measured, floor }: Row): string {
-  const text = (time: CpuTime | undefined): string => time?.toFixed(1) ?? '';
+  const text = (time: CpuTime | undefined): string => {
+    if (time === null || time === undefined) return '';
+    return time < 1000 ? time.toFixed(1) : Math.round(time).toLocaleString('en');
+  };
   const [own, least] = [text(measured.cpu_us), text(floor?.sample.cpu_us)];
   return least === '' ? own : `${own} / ${least}`;
 }

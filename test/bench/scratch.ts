@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PrivateRedis, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 
-/** For the files of Redis, so that fsync latency of the disk is not measured. */
-const MEMORY_FILES = '/dev/shm';
+/** For the files of Redis and what floors write, so that the disk is not measured. */
+export const MEMORY_FILES = '/dev/shm';
 const REPORTS = join(import.meta.dirname, '../../var/bench');
 
 export class Scratch implements AsyncDisposable {

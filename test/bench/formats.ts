@@ -1,0 +1,210 @@
+/**
+ * Part of the bench: rows a second in each output format, beside the cheapest program that writes the same rows, and the
+ * memory that it takes. Indicators are in memory, answers are not compressed, and the client reads as fast as they come.
+ */
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { FORMATS } from '../../gateway/encoders/registry.ts';
+import { xlsx } from '../../gateway/encoders/xlsx.ts';
+import { type FormatAnswer, type FormatAnswers, formatAnswers } from './format-answers.ts';
+import { ANSWER, type Preparation, USUAL_COLUMNS, type Work, type Writing } from './format-questions.ts';
+import { fetchWhole, requestText } from './http-client.ts';
+import type { LoadJob, LoadResult } from './load.ts';
+import { familyOf, memoryLine } from './process-stats.ts';
+import { forkTask, type Gateway } from './processes.ts';
+import type { Row, Skipped } from './report.ts';
+import { MEMORY_FILES } from './scratch.ts';
+import type { Session } from './session.ts';
+
+const AT_LEAST = 0.7;
+const GROWTH_AT_MOST = 1.1;
+const ROUNDS = 5;
+/** Short answers are repeated until a round has so many observations. */
+const PER_ROUND = 200_000;
+const ROUND_AT_MOST_MS = 120_000;
+
+interface Bench {
+  session: Session;
+  key: string;
+  /** The edition that answers. */
+  edition: string;
+  /** Where floors write. */
+  file: string;
+  answers: FormatAnswers;
+}
+
+export async function formatRows(session: Session): Promise<(Row | Skipped)[]> {
+  const snapshot = await session.snapshot();
+  const customer = await session.customer();
+  session.say('formats: counting rows');
+  const answers = await withGateway(session, (gateway) => formatAnswers(gateway, customer, snapshot));
+  const file = join(existsSync(MEMORY_FILES) ? MEMORY_FILES : tmpdir(), `almanac-bench-${process.pid}`);
+  const bench: Bench = { session, key: customer.key, edition: basename(snapshot.dir), file, answers };
+  const { one, middle, long, group, wide } = answers;
+  const rows: (Row | Skipped)[] = [];
+  for (const format of FORMATS) {
+    const longest = format === xlsx.name ? middle : long;
+    rows.push(...(await compareAll(bench, [one, longest], [format])));
+    rows.push(...(await memoryRows(bench, format)));
+  }
+  rows.push(
+    ...(await compareAll(bench, [group], ['json'])),
+    ...(await compareAll(bench, [wide], ['csv', 'parquet'])),
+  );
+  return rows;
+}
+
+async function withGateway<Found>(
+  session: Session,
+  use: (gateway: Gateway) => Promise<Found>,
+): Promise<Found> {
+  await using gateway = await session.gateway();
+  return await use(gateway);
+}
+
+/** A failure skips only its own row. */
+async function compareAll(
+  bench: Bench,
+  answers: readonly FormatAnswer[],
+  formats: readonly string[],
+): Promise<(Row | Skipped)[]> {
+  await using gateway = await bench.session.gateway();
+  const rows: (Row | Skipped)[] = [];
+  for (const answer of answers) {
+    for (const format of formats) {
+      const name = `${format}, ${answer.name}`;
+      bench.session.say(name);
+      const row = await compare(bench, gateway, format, answer).catch((error: Error): Skipped => {
+        return { name, skipped: `failed: ${error.message}`, failed: true };
+      });
+      rows.push(row);
+    }
+  }
+  return rows;
+}
+
+const timesOf = ({ observations }: FormatAnswer, wanted: number): number =>
+  Math.max(1, Math.round(wanted / observations));
+
+/** The gateway and a floor write the answer in turn. */
+async function compare(bench: Bench, gateway: Gateway, format: string, answer: FormatAnswer): Promise<Row> {
+  const times = timesOf(answer, PER_ROUND);
+  await using floor = forkTask(new URL('format-floors.ts', import.meta.url));
+  const { name, preparation } = await floorOf(bench, gateway, format, answer);
+  const written = await floor.ask<Preparation, number>(preparation);
+  if (written !== answer.rows) throw new Error(`the floor writes ${written} rows, not ${answer.rows}`);
+  const contestants = [
+    { works: [] as Work[], work: () => ask(bench, gateway, format, answer, times) },
+    { works: [] as Work[], work: () => floor.ask<Writing, Work>({ times }) },
+  ];
+  for (const { work } of contestants) await work();
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const { works, work } of round % 2 === 0 ? contestants : contestants.toReversed())
+      works.push(await work());
+  const [measured, least] = contestants.map(({ works }): Row['measured'] => ({
+    unit: 'rows/s',
+    rounds: works.map(({ elapsed_ms }) => (times * answer.rows * 1000) / elapsed_ms),
+    cpu_us: (works.reduce((sum, { cpu_ms }) => sum + cpu_ms, 0) * 1000) / (times * ROUNDS),
+  }));
+  await rm(bench.file, { force: true });
+  if (measured === undefined || least === undefined) throw new Error('nothing was compared');
+  return {
+    name: `${format}, ${answer.name}`,
+    measured,
+    floor: { name, sample: least },
+    goal: { at: 'least', bound: AT_LEAST },
+  };
+}
+
+/** Asks for the answer so often, one call after the other. */
+async function ask(
+  { session, key }: Bench,
+  gateway: Gateway,
+  format: string,
+  answer: FormatAnswer,
+  times: number,
+): Promise<Work> {
+  const text = requestText({ path: pathOf(answer, format), headers: { authorization: `Bearer ${key}` } });
+  const requests = Array.from({ length: times }, () => text);
+  const before = await gateway.cpu();
+  const { answers, errors, duration_ms } = await session.load.ask<LoadJob, LoadResult>({
+    ...{ port: gateway.port, requests, connections: 1, duration_ms: ROUND_AT_MOST_MS, once: true },
+  });
+  const after = await gateway.cpu();
+  if (errors > 0 || answers !== times) throw new Error(`${answers} answers of ${times}, ${errors} errors`);
+  return { elapsed_ms: duration_ms, cpu_ms: (after ?? Number.NaN) - (before ?? Number.NaN) };
+}
+
+const pathOf = ({ path }: FormatAnswer, format: string): string => `${path}&format=${format}`;
+
+const COPY_OPTIONS: Readonly<Record<string, string>> = {
+  json: 'FORMAT json, ARRAY true',
+  csv: 'FORMAT csv',
+  ndjson: 'FORMAT json',
+  parquet: 'FORMAT parquet',
+  'sdmx-csv': 'FORMAT csv',
+};
+
+async function floorOf(
+  { key, edition, file }: Bench,
+  gateway: Gateway,
+  format: string,
+  answer: FormatAnswer,
+): Promise<{ name: string; preparation: Preparation }> {
+  const { series, query } = answer;
+  if (format === 'arrow') return { name: 'apache-arrow alone', preparation: { kind: 'arrow', series } };
+  if (format === xlsx.name) {
+    const call = { path: pathOf(answer, format), headers: { authorization: `Bearer ${key}` } };
+    const { body } = await fetchWhole(gateway.port, call);
+    return { name: 'yazl, the same sheet', preparation: { kind: 'zip', workbook: body.toString('base64') } };
+  }
+  const options = COPY_OPTIONS[format];
+  if (options === undefined) throw new Error(`${format} has no floor`);
+  const rows = format === 'sdmx-csv' ? messageQuery(edition) : query;
+  return { name: 'DuckDB COPY', preparation: { kind: 'copy', series, query: rows, options, file } };
+}
+
+/** The columns of an SDMX-CSV message. */
+const messageQuery = (edition: string): string =>
+  `SELECT 'dataflow' AS STRUCTURE, 'ALMANAC:OBSERVATIONS(1.0.0)' AS STRUCTURE_ID, 'I' AS ACTION, ${USUAL_COLUMNS}, ` +
+  `unit, licence, licence_url, attribution, '${edition}' AS EDITION FROM ${ANSWER}`;
+
+/** The peaks of three gateways that write the same number of rows: in short answers, in longer ones, and in the longest. */
+async function memoryRows(bench: Bench, format: string): Promise<(Row | Skipped)[]> {
+  const name = `${format}, peak memory`;
+  bench.session.say(name);
+  const { one, middle, long } = bench.answers;
+  const [shorter, longest] = format === xlsx.name ? [one, middle] : [middle, long];
+  const peakOf = (answer: FormatAnswer): Promise<number> =>
+    withGateway(bench.session, async (gateway) => {
+      // All of them hold the same indicators.
+      await ask(bench, gateway, format, { ...longest, path: `${longest.path}&dry_run=true` }, 1);
+      await ask(bench, gateway, format, answer, timesOf(answer, longest.observations));
+      return peakMemory(gateway);
+    });
+  try {
+    const row = (answer: FormatAnswer, peak: number): Row => ({
+      name: `${name}: ${answer.name}`,
+      measured: { unit: 'MB', rounds: [peak] },
+    });
+    const before = await peakOf(shorter);
+    return [
+      row(one, shorter === one ? before : await peakOf(one)),
+      {
+        ...row(longest, await peakOf(longest)),
+        floor: { name: shorter.name, sample: { unit: 'MB', rounds: [before] } },
+        goal: { at: 'most', bound: GROWTH_AT_MOST },
+      },
+    ];
+  } catch (error) {
+    return [{ name, skipped: `failed: ${(error as Error).message}`, failed: true }];
+  }
+}
+
+/** Since the start, of all processes of the gateway, in MB. */
+async function peakMemory({ pid }: Gateway): Promise<number> {
+  const peaks = await Promise.all((await familyOf(pid)).map((member) => memoryLine(member, 'VmHWM')));
+  return peaks.reduce<number>((sum, peak) => sum + (peak ?? Number.NaN), 0);
+}
