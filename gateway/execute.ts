@@ -111,7 +111,8 @@ export class Executor {
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
     // A key that may not work, or was limited recently, is checked before any work is done for it.
     const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
-    if (call.operation.isFile) return this.#executeFile(call, key, snapshot, isDoubtful);
+    if (call.operation.isFile && isPriced(call.operation))
+      return this.#executeFile(call, key, snapshot, isDoubtful);
     const repeatable = repeatableAs(call);
     let repeatOf: string | undefined;
     if (isDoubtful || repeatable !== null) {

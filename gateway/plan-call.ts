@@ -116,7 +116,7 @@ function fileCall(
   }
   const plan = bytes === 0 ? { ...planned, price: 0, rows: 0 } : planned;
   const made = dry_run ? dryRunOf(plan, generatedAt) : plan;
-  if (bytes === 0) return made;
+  if (bytes === 0 || !isPriced(call.operation)) return made;
   return { ...made, lease: leaseOf(file, bytes, { looks: dry_run === true, max_credits }) };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Published files as they are, whole or in part. They are read as fast as the client takes them: memory does not grow with
+ * Files as they are, whole or in part. They are read as fast as the client takes them: memory does not grow with
  * their size.
  */
 import { createReadStream } from 'node:fs';
@@ -47,6 +47,7 @@ export async function readPart(
   file: WholeFile,
   { from, to }: Part,
 ): Promise<Buffer | AsyncGenerator<Buffer>> {
+  if ('held' in file) return file.held.subarray(from, to);
   if (reads >= READS_MAX) throw new QueueFull(`${READS_MAX} files are being sent`);
   const path = await file.path();
   return to - from <= PIECE_BYTES ? readPiece(path, from, to - from) : readPieces(path, from, to);
@@ -90,7 +91,7 @@ export function fileHeaders({ name, credits }: FileContent): string[] {
   const lines = [...new Set(credits.map(({ attribution }) => attribution))];
   const all = headerText(lines.join('; '));
   const headers = ['Accept-Ranges', 'bytes', 'Content-Disposition', `attachment; filename="${name}"`];
-  headers.push('X-Attribution', all.length <= CREDITS_MAX ? all : headerText(lines[0] ?? ''));
+  if (all !== '') headers.push('X-Attribution', all.length <= CREDITS_MAX ? all : headerText(lines[0] ?? ''));
   for (const url of new Set(credits.map(({ licence_url }) => licence_url)))
     if (url !== null) headers.push('Link', `<${headerAddress(url)}>; rel="license"`);
   headers.push('Access-Control-Expose-Headers', 'Accept-Ranges, Content-Range');

@@ -119,7 +119,7 @@ const documentCalls = (subject: string, call: Call): Record<string, Call> =>
   );
 
 async function answersOf(operation: Operation, call: Call, served: Served): Promise<Record<string, unknown>> {
-  const content = operation.isBinary ? null : await contentOf(operation, call, served);
+  const content = operation.isFile ? null : await contentOf(operation, call, served);
   if (content === null) return {};
   const body = await bodyOf(content, served.snapshot);
   const json = JSON_TYPE.test(operation.mediaType ?? 'application/json') ? shortJson(body) : body.toString();

@@ -29,17 +29,17 @@ const PARAMETERS: readonly Json[] = [
   parameter('If-None-Match', 'The entity tag of a copy: 304, free, where it is still the file.'),
 ];
 
-/** A success of a file: its bytes, or what they would cost. */
+/** A success of a file: its bytes, or what they would cost. @param dryRun null where it is free. */
 export const fileResponse = (
   { summary, mediaType = '', answer }: Operation,
   names: readonly string[],
-  dryRun: Json,
+  dryRun: Json | null,
 ): Json => ({
   description: summary,
   headers: { ...headerRefs([...new Set([...names, ...FILE_HEADERS, ...KEYED_HEADERS])]), ...ENTITY_TAG },
   content: {
     [mediaType]: { schema: { type: 'string', format: 'binary', description: answer.description } },
-    'application/json': { schema: dryRun },
+    ...(dryRun !== null && { 'application/json': { schema: dryRun } }),
   },
 });
 
@@ -72,14 +72,14 @@ export function describeFile(get: Json): Json {
 }
 
 /** @param get described as any other operation. */
-export function describeHead(get: Json): Json {
+export function describeHead(get: Json, { needsKey }: Operation): Json {
   const { operationId, parameters, responses } = get as unknown as Described;
   const { '416': _, ...others } = responses;
   const heads = Object.entries(others).map(([status, { content: __, ...response }]) => [status, response]);
   return {
     ...get,
     operationId: operationId.replace(/^get/, 'head'),
-    description: 'Size and entity tag of the file. Needs a key. Free.',
+    description: `Size and entity tag of the file. ${needsKey ? 'Needs a key. ' : ''}Free.`,
     parameters: parameters.filter(({ name }) => name !== 'Idempotency-Key'),
     responses: Object.fromEntries(heads),
   };

@@ -60,7 +60,7 @@ export function buildOpenApi(
   publicUrl?: string,
 ): Json {
   const answers = Object.fromEntries([
-    ...OPERATIONS.filter(({ isBinary, isFile }) => !isBinary && !isFile).map((operation) => [
+    ...OPERATIONS.filter(({ isFile }) => !isFile).map((operation) => [
       answerName(operation),
       operation.answer,
     ]),
@@ -110,7 +110,7 @@ const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
 
 function describePath(operation: Operation, examples: OperationExamples): Json {
   const get = describeOperation(operation, examples);
-  return operation.isFile ? { get: describeFile(get), head: describeHead(get) } : { get };
+  return operation.isFile ? { get: describeFile(get), head: describeHead(get, operation) } : { get };
 }
 
 function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
@@ -204,14 +204,12 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   if (formats.some(({ extension }) => extension !== null)) {
     names.push('Content-Disposition', 'Link', 'X-Attribution');
   }
-  if (operation.isBinary) names.push('Content-Disposition');
   const namesIndicators =
     operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
   if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
-  if (operation.isFile) return fileResponse(operation, names, schemaRef(DRY_RUN));
-  const whole = operation.isBinary
-    ? { type: 'string', ...BINARY, description: operation.answer.description }
-    : schemaRef(answerName(operation));
+  if (operation.isFile)
+    return fileResponse(operation, names, isPriced(operation) ? schemaRef(DRY_RUN) : null);
+  const whole = schemaRef(answerName(operation));
   const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
   const json = { schema, ...exampleOf(answers.json) };
   const others = formats.flatMap(({ name, mediaType, isText, documentation }) =>
@@ -248,8 +246,8 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors];
   if (operation.needsKey) codes.push('unauthorized');
   codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
-  if (isPriced(operation))
-    codes.push('insufficient_credits', 'max_credits_exceeded', 'range_not_satisfiable');
+  if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
+  if (isPriced(operation) || operation.isFile) codes.push('range_not_satisfiable');
   return codes;
 }
 

@@ -21,8 +21,8 @@ import { pageHeaders } from './page-headers.ts';
 import { disposition, downloadHeaders, piecesOf } from './row-content.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/** Types of documents that gain nothing from compression, or are read in parts. */
-const INCOMPRESSIBLE: ReadonlySet<string> = new Set(['image/png', 'application/octet-stream']);
+/** Compressed as it is. */
+const PNG = 'image/png';
 
 export type WholeBody = string | readonly Buffer[];
 
@@ -81,7 +81,7 @@ export function represent(
   if (content.kind === 'whole') return representWhole(content, { headers: links, edition: id }, preferences);
   if (content.kind === 'document') {
     const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
-    const isCompressible = !INCOMPRESSIBLE.has(type);
+    const isCompressible = type !== PNG;
     if (page) return representPage(json, page, { type, isCompressible, edition: id }, preferences);
     const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
     return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);

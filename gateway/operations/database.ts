@@ -1,10 +1,11 @@
 /** GET /almanac.duckdb: the catalogue as a DuckDB database, with macros that read the files of its edition. */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { DUCKDB_TYPE, databaseFile } from '../encoders/duckdb.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { catalogueTables } from './catalogue-tables.ts';
-import { defineOperation, type Planned, refused } from './operation.ts';
+import { defineOperation, type Planned, refused, type WholeFile } from './operation.ts';
 import { baseOf } from './public-address.ts';
 
 const STATEMENTS = readSql(import.meta.url, 'sql/catalogue-database.sql');
@@ -20,27 +21,26 @@ export const database = defineOperation({
     'Reading those needs a key. Answered only where the service knows its address.',
   needsKey: false,
   priceText: 'free',
-  isCacheable: true,
+  // No whole answer is kept: most ask for a part.
+  isCacheable: false,
+  isFile: true,
   pathParameters: {},
   query: z.object({}),
   answer: z.string().describe('A DuckDB database, for DuckDB 1.2 and later'),
   mediaType: DUCKDB_TYPE,
-  isBinary: true,
   errors: ['not_found'],
-  plan({ snapshot, publicUrl }): Planned {
+  async plan({ snapshot, publicUrl }): Promise<Planned> {
     const base = baseOf(publicUrl);
     if (base === null) return refused('not_found', NO_ADDRESS);
-    return {
-      kind: 'plan',
-      price: 0,
-      rows: 0,
-      produce: async () => ({
-        kind: 'document',
-        json: await keptDatabase(snapshot, base),
-        mediaType: DUCKDB_TYPE,
-        fileName: 'almanac.duckdb',
-      }),
-    };
+    const file = await keptDatabase(snapshot, base);
+    const content = {
+      kind: 'whole',
+      file,
+      mediaType: DUCKDB_TYPE,
+      name: 'almanac.duckdb',
+      credits: [],
+    } as const;
+    return { kind: 'plan', price: 0, rows: 0, file, produce: () => content };
   },
 });
 
@@ -48,9 +48,9 @@ const NO_ADDRESS =
   'The database holds addresses of this service, and its operator has not set where it is reached (PUBLIC_URL).';
 
 /** Kept with the edition, because a client reads it part by part. A process has one address. */
-const kept = new WeakMap<Edition, Promise<Buffer>>();
+const kept = new WeakMap<Edition, Promise<WholeFile>>();
 
-function keptDatabase(snapshot: Edition, url: string): Promise<Buffer> {
+function keptDatabase(snapshot: Edition, url: string): Promise<WholeFile> {
   const known = kept.get(snapshot);
   if (known !== undefined) return known;
   const made = makeDatabase(snapshot, url);
@@ -59,8 +59,9 @@ function keptDatabase(snapshot: Edition, url: string): Promise<Buffer> {
   return made;
 }
 
-async function makeDatabase(snapshot: Edition, url: string): Promise<Buffer> {
+async function makeDatabase(snapshot: Edition, url: string): Promise<WholeFile> {
   const literal = url.replaceAll("'", "''");
   const statements = STATEMENTS.replaceAll('{url}', () => literal).replaceAll('{edition}', snapshot.id);
-  return databaseFile(statements, await catalogueTables(snapshot, url));
+  const held = await databaseFile(statements, await catalogueTables(snapshot, url));
+  return { sha256: hash('sha256', held), bytes: held.length, held };
 }

@@ -46,13 +46,14 @@ export interface PageFacts {
 /** Under which terms something may be used. */
 export type Credit = Pick<IndicatorRecord, 'attribution' | 'licence_url'>;
 
-/** A published file that is served as it is. */
-export interface WholeFile {
-  sha256: string;
-  bytes: number;
-  /** Where it lies, in its whole size. @throws {SnapshotUnreadable} */
-  path(): Promise<string>;
-}
+/** A file that is served as it is: a published one, or one that is made and held. */
+export type WholeFile = { sha256: string; bytes: number } & (
+  | {
+      /** Where it lies, in its whole size. @throws {SnapshotUnreadable} */
+      path(): Promise<string>;
+    }
+  | { held: Buffer }
+);
 
 /** The result of an operation before it is encoded for a transport. */
 export type Content = {
@@ -153,8 +154,6 @@ export interface Operation<Query = unknown> {
   answer: z.ZodType;
   /** With its parameters; absent where it is the usual one of JSON. */
   mediaType?: string;
-  /** The body of a success is bytes, of which no example is given. */
-  isBinary?: true;
   /** Encoders that `format` may name; none where the answer is always a JSON document. */
   formats?: readonly string[];
   /** What `format` may give besides JSON and the formats of encoders. */

@@ -1,4 +1,5 @@
 /** The catalogue as a DuckDB database, opened by DuckDB. */
+import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -107,12 +108,35 @@ describe('as an answer', () => {
   test('has the tag of its bytes, and is not compressed', async () => {
     const headers = { 'accept-encoding': 'br, gzip' };
     const answer = await service.get(PATH, { headers });
-    expect(answer.headers['content-type']).toBe('application/octet-stream');
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment; filename="almanac.duckdb"',
+      'content-length': String(bytes.length),
+      'accept-ranges': 'bytes',
+      etag: `"${hash('sha256', bytes)}"`,
+      'x-snapshot': FIXTURE_ID,
+    });
     expect(answer.headers).not.toHaveProperty('content-encoding');
-    expect(answer.headers['content-length']).toBe(String(bytes.length));
     expect(answer.bytes.equals(bytes)).toBe(true);
     const tag = String(answer.headers.etag);
     expect((await service.get(PATH, { headers: { 'if-none-match': tag } })).status).toBe(304);
+  });
+
+  test.each(['without a key', 'with a key'])('%s comes in parts and as its head alone, free', async (how) => {
+    const owner = await service.account({ credits: 0 });
+    const key = how === 'with a key' ? { key: owner.key } : {};
+    for (let time = 0; time < 3; time += 1) {
+      const part = await service.get(PATH, { ...key, headers: { range: 'bytes=8-11' } });
+      expect([part.status, part.headers['content-range']]).toEqual([206, `bytes 8-11/${bytes.length}`]);
+      expect(part.text).toBe('DUCK');
+      const head = await service.get(PATH, { ...key, method: 'HEAD' });
+      expect([head.status, head.headers['content-length']]).toEqual([200, String(bytes.length)]);
+      expect((await service.get(PATH, key)).bytes.equals(bytes)).toBe(true);
+    }
+    const beyond = await service.get(PATH, { ...key, headers: { range: `bytes=${bytes.length}-` } });
+    expect([beyond.status, codeOf(beyond)]).toEqual([416, 'range_not_satisfiable']);
+    // DuckDB looks for the log of a database that is written to.
+    expect((await service.get(`${PATH}.wal`, { ...key, method: 'HEAD' })).status).toBe(404);
   });
 
   test('is equal from every process', async () => {

@@ -30,7 +30,10 @@ async function renderText(content: Content, snapshot: Snapshot): Promise<string>
   if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
   if (content.kind === 'observations')
     return Buffer.concat(await content.encoder.encodeCached(content.table)).toString();
-  if (content.kind === 'whole') return (await readFile(await content.file.path())).toString('latin1');
+  if (content.kind === 'whole') {
+    const { file } = content;
+    return ('held' in file ? file.held : await readFile(await file.path())).toString('latin1');
+  }
   let text = '';
   for await (const piece of content.encoder.stream(content.table)) text += piece.toString();
   return text;

@@ -62,7 +62,7 @@ test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, 
   const templates = PUBLIC_ROUTES.map(({ template }) => template.replace('/v1', '/data/api/v1'));
   expect(Object.keys(document.paths).toSorted()).toEqual(templates.toSorted());
   for (const [path, methods] of Object.entries(document.paths))
-    expect(Object.keys(methods)).toEqual(path.endsWith('.parquet') ? ['get', 'head'] : ['get']);
+    expect(Object.keys(methods)).toEqual(/\.(parquet|duckdb)$/.test(path) ? ['get', 'head'] : ['get']);
 });
 
 test('served at /openapi.json and /data/api/openapi.json', async () => {
@@ -212,7 +212,7 @@ function cutTo(example: unknown, answer: unknown): unknown {
 }
 
 describe.each(OPERATIONS)('the examples of $name', (operation) => {
-  const { name, path, answer: schema, needsKey, isBinary, mediaType = 'application/json' } = operation;
+  const { name, path, answer: schema, needsKey, isFile, mediaType = 'application/json' } = operation;
   const type = mediaType.split(';', 1)[0] ?? mediaType;
   const isEnvelope = type === 'application/json';
   const asked = () => (name === 'getRevisions' ? revised : service);
@@ -255,10 +255,10 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     const shown = content[type]?.example;
     // Of bytes there is no example.
     if (operation.isFile) return;
-    if (!isBinary) expect(schema.safeParse(shown).error).toBeUndefined();
+    if (!isFile) expect(schema.safeParse(shown).error).toBeUndefined();
     for (const { schema: body, example } of Object.values(content))
       expect(example === undefined, 'only bytes have no example').toBe(body?.format === 'binary');
-    if (isBinary || (needsKey && !path.includes('{') && path !== '/data')) return;
+    if (isFile || (needsKey && !path.includes('{') && path !== '/data')) return;
     const answer = await callOfExamples(description);
     if (!isEnvelope) {
       expect(cutTo(shown, answer.json ?? answer.text)).toEqual(shown);

@@ -96,6 +96,7 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     key: 'optional',
     price: 0,
     isDocument: true,
+    isFile: true,
   },
   { template: '/v1/usage', path: '/v1/usage', key: 'required', price: 0 },
   { template: '/v1/ping', path: '/v1/ping', key: 'required', price: 0 },
