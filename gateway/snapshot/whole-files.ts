@@ -1,8 +1,8 @@
 /** Published files that are served as they are: the observations of an indicator, and the bundle of a provider. */
-import { type ProviderProofs, proofsFile } from '../../data/schema/proofs.ts';
 import { bundleFile, observationsFile, providerOf } from '../../data/schema/snapshot.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import { SnapshotUnreadable } from './objects.ts';
+import { rowsOf } from './row-counts.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
 
 export interface StoredFile {
@@ -44,13 +44,4 @@ async function storedFile(files: SnapshotFiles, name: string, rows: number): Pro
   const ref = await files.find(name);
   if (ref === undefined) return null;
   return { sha256: ref.sha256, bytes: ref.bytes, rows, path: () => files.pathOf(name) };
-}
-
-/** By indicator: those that were published, also if they were withheld since. */
-const rowsOf = async (files: SnapshotFiles, provider: string): Promise<ReadonlyMap<string, number>> =>
-  (await files.shared(proofsFile(provider), 'rows', readRows)) ?? new Map();
-
-function readRows(text: string): ReadonlyMap<string, number> {
-  const { indicators }: ProviderProofs = JSON.parse(text);
-  return new Map(Object.entries(indicators).map(([id, { rows }]) => [id, rows]));
 }
