@@ -1,5 +1,6 @@
 /** Every description of the starter data, read by the validators of the standards. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { tellStory } from './edition-story.ts';
 import { Service, type TestKey } from './service.ts';
 
 const run = promisify(execFile);
@@ -197,6 +199,37 @@ test(
     expect(await refusals({ catalogues: [catalogue, relative] })).toEqual([]);
     const [refused] = await refusals({ catalogues: [{ ...catalogue, '@graph': [untitled, ...others] }] });
     expect(refused?.why).toContain('dcterms:title');
+  },
+  READ_WITHIN_MS,
+);
+
+test(
+  'downloads of earlier snapshots, of renamed indicators too, are those that were described',
+  async () => {
+    const { world, served } = await tellStory();
+    const earlier = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+    try {
+      const { key } = await earlier.account({ credits: 10_000 });
+      for (const edition of served) {
+        const [{ dataset }] = (await earlier.get(`/v1/catalog.jsonld?as_of=${edition}`)).json['@graph'];
+        const ids: string[] = dataset.map(({ identifier }: Document) => identifier);
+        expect(ids).toContain('atlas.cattle');
+        for (const path of [...ids.map((id) => `indicators/${id}`), 'providers/atlas', 'providers/globe']) {
+          const { json } = await earlier.get(`/v1/${path}/croissant.json?as_of=${edition}`);
+          expect(json.version).toBe(edition);
+          if (path.startsWith('indicators/')) expect('distribution' in json).toBe(path.includes('atlas'));
+          for (const { contentUrl, sha256 } of json.distribution ?? []) {
+            const { pathname, search } = new URL(contentUrl);
+            const { bytes, headers } = await earlier.get(pathname + search, { key });
+            expect(headers['x-snapshot']).toBe(edition);
+            expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
+          }
+        }
+      }
+    } finally {
+      await earlier.stop();
+      await world.remove();
+    }
   },
   READ_WITHIN_MS,
 );
