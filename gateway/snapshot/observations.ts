@@ -99,7 +99,8 @@ export class ObservationCache {
     return this.#hot.bytes;
   }
 
-  find(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter): Hot | Promise<Hot> {
+  /** @param isFirst of several reads for one answer: keeps the columns at once where it is worth it. */
+  find(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter, isFirst = false): Hot | Promise<Hot> {
     const requests = this.popularity.count(file.key);
     const hot = this.#hot.get(file.key);
     if (hot) {
@@ -108,7 +109,7 @@ export class ObservationCache {
     }
     this.counts.misses += 1;
     const isFiltered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
-    const keep = requests > 1 && this.#isWorthKeeping(file, requests);
+    const keep = (isFirst || requests > 1) && this.#isWorthKeeping(file, requests);
     const read = (query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
       files.use([file.name], ([path = '']) => query(path)).then(asHot);
     if (isFiltered && !keep) return read((path) => readFilteredColumns(this.#queries, path, filter));
@@ -194,6 +195,12 @@ export class Observations {
     return new ObservationTable(hot.columns.select(filter), (format) =>
       this.#cache.format(file, hot, format),
     );
+  }
+
+  /** Reads a series of which one answer needs several parts, so that its file is read once. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async prepare(indicator: string): Promise<void> {
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    await this.#cache.find(file, this.#files, {}, true);
   }
 
   /** Columns that hold at least the rows of one year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */

@@ -1,6 +1,6 @@
 /** What a call costs, by the plan that the API would charge for. */
 import type { Operation } from '../../operations/operation.ts';
-import { parameterReader } from '../../operations/parameter-reader.ts';
+import { type ParameterReader, parameterReader } from '../../operations/parameter-reader.ts';
 import { parseQueryString } from '../../operations/parameters.ts';
 import type { Edition } from '../../snapshot/edition.ts';
 
@@ -19,6 +19,15 @@ export function callPath({ operation, path = {}, query = '' }: PlannedCall): str
   return `/v1${resource}${query === '' ? '' : `?${query}`}`;
 }
 
+const readers = new Map<Operation, ParameterReader<unknown>>();
+
+/** Made once: a reader describes its parameters first, which takes as long as a small page. */
+function readerOf(operation: Operation): ParameterReader<unknown> {
+  const reader = readers.get(operation) ?? parameterReader(operation.query, true);
+  readers.set(operation, reader);
+  return reader;
+}
+
 export interface CallCost {
   /** In credits. */
   price: number;
@@ -30,7 +39,7 @@ export async function callCost(
   edition: Edition,
   { operation, path = {}, query = '' }: PlannedCall,
 ): Promise<CallCost | null> {
-  const reading = parameterReader(operation.query, true)(parseQueryString(query));
+  const reading = readerOf(operation)(parseQueryString(query));
   if (!reading.ok) return null;
   const planned = await operation.plan({ snapshot: edition, path, query: reading.values });
   return planned.kind === 'plan' ? { price: planned.price, rows: planned.rows } : null;

@@ -27,7 +27,7 @@ export interface MapOptions {
   unit: string | null;
   /** Path of the file of outlines; undefined: they stand in the picture, with a legend below. */
   outlines: string | undefined;
-  /** Says the figure of each country where somebody points at it. For the latest year only. */
+  /** Says the figure of each country where somebody points at it, and of some in words. For the latest year only. */
   hasTitles: boolean;
 }
 
@@ -52,17 +52,19 @@ export function worldMap(year: YearFigures, options: MapOptions): WorldMap {
   const legend = legendOf(classes, year);
   return {
     legend,
-    description: describe(year, options.unit),
+    description: describe(year, options),
     body: (box) => draw(year, classes, box, options) + (options.outlines ? '' : drawLegend(legend, box)),
   };
 }
 
-function describe({ figures, missing }: YearFigures, unit: string | null): string {
+function describe({ figures, missing }: YearFigures, { unit, hasTitles }: MapOptions): string {
   const [first, last] = [figures[0], figures.at(-1)];
   if (first === undefined || last === undefined) return 'No country has a figure.';
-  const ends = [first, last].map(({ country, value }) => `${country.name}: ${measureText(value, unit)}`);
   const without = missing.length === 0 ? '' : `, ${missing.length} have none`;
-  return `${figures.length} countries have a figure${without}. First of the list is ${ends[0]}; last is ${ends[1]}.`;
+  const counts = `${figures.length} countries have a figure${without}.`;
+  if (!hasTitles) return counts;
+  const ends = [first, last].map(({ country, value }) => `${country.name}: ${measureText(value, unit)}`);
+  return `${counts} First of the list is ${ends[0]}; last is ${ends[1]}.`;
 }
 
 function legendOf({ bounds, colours }: Classes, { figures, missing }: YearFigures): LegendEntry[] {
