@@ -30,7 +30,8 @@ export function withQuery(path: string, filters: Filters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filters))
     if (value !== undefined && value !== '') query.set(name, String(value));
-  return query.size === 0 ? path : `${path}?${query}`;
+  // Commas need no escape, and people read addresses.
+  return query.size === 0 ? path : `${path}?${String(query).replaceAll('%2C', ',')}`;
 }
 
 /** Undefined for a page behind the last one. @param filters of the list, for the links */

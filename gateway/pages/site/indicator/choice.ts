@@ -5,10 +5,8 @@ import { text } from '../../../operations/parameters.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { wellKnownFirst } from '../../../snapshot/example-values.ts';
 import { type Filters, withQuery } from '../paging.ts';
+import { PICTURED_MAX } from '../parameters.ts';
 import type { YearFigures } from '../series.ts';
-
-/** More lines cannot be told apart. */
-export const LINES_MAX = 6;
 
 /** Codes that one address may hold. */
 const CODES_MAX = 50;
@@ -26,8 +24,8 @@ export const countryCodeList = () =>
 
 interface Chosen {
   country: CountryRecord;
-  /** The page without it. */
-  removal: string;
+  /** The page without it; null for the only one. */
+  removal: string | null;
 }
 
 export interface Choice {
@@ -35,39 +33,44 @@ export interface Choice {
   chosen: readonly Chosen[];
   /** `KEN,BRA` */
   codes: string;
-  /** What was sent and is no country of the edition, or one too many. */
-  ignored: readonly string[];
+  /** What was asked for and is not shown, as sentences. */
+  problems: readonly string[];
   isFull: boolean;
 }
 
-/** @param sent codes of countries; undefined for well-known ones that have figures */
+/** @param sent codes of countries; undefined for well-known ones that have figures. @param page where links lead */
 export function chooseCountries(
   edition: Edition,
   sent: readonly string[] | undefined,
   latest: YearFigures | null,
   page: { path: string; filters: Filters },
 ): Choice {
-  const codes = sent === undefined ? wellKnown(latest) : countryCodes(sent, edition);
-  const known = codes.flatMap((code) => edition.countriesByCode.get(code) ?? []);
-  const countries = known.slice(0, LINES_MAX);
-  const without = ({ iso3 }: CountryRecord) =>
-    countries
-      .filter((other) => other.iso3 !== iso3)
-      .map((other) => other.iso3)
-      .join(',');
+  const codes = sent === undefined || sent.length === 0 ? wellKnown(latest) : countryCodes(sent, edition);
+  const found = codes.flatMap((code) => edition.countriesByCode.get(code) ?? []);
+  const countries = found.slice(0, PICTURED_MAX);
+  const problems = codes
+    .filter((code) => !edition.countriesByCode.has(code))
+    .map((code) => `There is no country “${code}”.`);
+  if (found.length > PICTURED_MAX)
+    problems.push(`Only ${PICTURED_MAX} countries are drawn: remove one to add another.`);
   return {
     countries,
-    chosen: countries.map((country) => ({
-      country,
-      removal: withQuery(page.path, { ...page.filters, countries: without(country) }),
-    })),
-    codes: countries.map(({ iso3 }) => iso3).join(','),
-    ignored: [
-      ...codes.filter((code) => !edition.countriesByCode.has(code)),
-      ...known.slice(LINES_MAX).map(({ name }) => name),
-    ],
-    isFull: countries.length === LINES_MAX,
+    chosen: countries.map((country) => ({ country, removal: removalOf(country, countries, page) })),
+    codes: codesOf(countries),
+    problems,
+    isFull: countries.length === PICTURED_MAX,
   };
+}
+
+const codesOf = (countries: readonly CountryRecord[]): string => countries.map(({ iso3 }) => iso3).join(',');
+
+function removalOf(
+  country: CountryRecord,
+  countries: readonly CountryRecord[],
+  { path, filters }: { path: string; filters: Filters },
+): string | null {
+  const others = countries.filter((other) => other !== country);
+  return others.length === 0 ? null : withQuery(path, { ...filters, countries: codesOf(others) });
 }
 
 const wellKnown = (latest: YearFigures | null): string[] =>

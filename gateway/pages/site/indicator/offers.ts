@@ -1,6 +1,7 @@
 /** What the API gives beyond the page, and at which price. */
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import { data } from '../../../operations/data.ts';
+import { indicatorFile } from '../../../operations/files.ts';
 import { rankings } from '../../../operations/rankings.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { type CallCost, callCost, callPath, type PlannedCall } from '../call-price.ts';
@@ -18,26 +19,25 @@ export interface Offers {
   drawn: Offer | null;
   /** The latest ranking; null for what is not ranked. */
   ranking: Offer | null;
+  /** The published file, which may be read again and in parts; null where it is not there. */
+  file: Offer | null;
 }
 
-const seriesQuery = ({ id }: IndicatorRecord): string => `indicator=${encodeURIComponent(id)}`;
-
 /** Of an indicator that may be exported. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export const wholeOffer = (edition: Edition, record: IndicatorRecord): Promise<Offer | null> =>
-  offer(edition, { operation: data, query: seriesQuery(record) });
-
-/** Of an indicator that may be exported. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function partOffers(
+export async function offersOf(
   edition: Edition,
-  record: IndicatorRecord,
+  { id, no_rank }: IndicatorRecord,
   countries: readonly CountryRecord[],
-): Promise<Omit<Offers, 'whole'>> {
+): Promise<Offers> {
+  const query = `indicator=${encodeURIComponent(id)}`;
   const codes = countries.map(({ iso3 }) => iso3).join(',');
-  const drawn = { operation: data, query: `${seriesQuery(record)}&countries=${codes}` };
-  const ranking = { operation: rankings, path: { indicator: record.id } };
+  const drawn = { operation: data, query: `${query}&countries=${codes}` };
+  const ranking = { operation: rankings, path: { indicator: id } };
   return {
+    whole: await offer(edition, { operation: data, query }),
     drawn: codes === '' ? null : await offer(edition, drawn),
-    ranking: record.no_rank ? null : await offer(edition, ranking),
+    ranking: no_rank ? null : await offer(edition, ranking),
+    file: await offer(edition, { operation: indicatorFile, path: { indicator_id: id } }),
   };
 }
 

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { IndicatorRecord, RelatedEntry } from '../../../../data/schema/records.ts';
 import { describedBy } from '../../../operations/described-by.ts';
-import { integer } from '../../../operations/parameters.ts';
 import type { CatalogueEntry } from '../../../snapshot/catalogue.ts';
 import type { Edition, IndicatorChanges } from '../../../snapshot/edition.ts';
 import { callExamples } from '../call-examples.ts';
@@ -10,10 +9,13 @@ import { excerptOf } from '../hits.ts';
 import { chooseCountries, countryCodeList } from '../indicator/choice.ts';
 import { citationsOf } from '../indicator/citations.ts';
 import { comparabilityOf } from '../indicator/comparability.ts';
-import { type Offers, partOffers, wholeOffer } from '../indicator/offers.ts';
+import { countryLinks, countryOptions, rankingRows } from '../indicator/long-lists.ts';
+import { type Offers, offersOf } from '../indicator/offers.ts';
+import { linesOf, mapOf } from '../indicator/pictures.ts';
 import { structuredDataSet } from '../indicator/structured-data.ts';
 import { missingPage } from '../missing.ts';
 import { definePage, type PageInput, type Shown } from '../page.ts';
+import { year } from '../parameters.ts';
 import { latestYear, type YearFigures, yearFigures } from '../series.ts';
 import { topicName, topicsOf } from '../topics.ts';
 
@@ -23,7 +25,8 @@ const query = z.object({
   countries: countryCodeList().optional(),
   /** More countries, as the form sends them. */
   add: countryCodeList().optional(),
-  year: integer({ min: -10_000, max: 10_000 }).optional(),
+  /** Of the map. */
+  year: year().optional(),
 });
 type Sent = z.infer<typeof query>;
 
@@ -45,6 +48,7 @@ export const indicator = definePage({
       title: `${record.name} by country, ${record.provider.name}`,
       description: excerptOf(`${record.description ?? record.name} ${summaryOf(record)}`),
       section: 'indicators',
+      picture: `/indicators/${id}/card.png`,
       canonical: `/indicators/${id}`,
       structured: await structuredDataSet({ record, topic, edition, publicUrl: input.publicUrl }),
       data: { record, topic, formerId: alias === null ? null : asked, ...(await contents(input, entry)) },
@@ -57,20 +61,20 @@ const summaryOf = ({ coverage, provider, licence }: IndicatorRecord): string =>
 
 async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, entry: CatalogueEntry) {
   const { record } = entry;
-  const page = { path: `/indicators/${record.id}`, filters: {} };
-  const year = latestYear(record);
-  // Asked for together and the whole series first, a cold file is read once.
-  const [whole, latest] = await Promise.all([
-    isOpen(record) ? wholeOffer(edition, record) : null,
-    year === null ? null : yearFigures(edition, record, year),
-  ]);
+  const page = { path: `/indicators/${record.id}`, filters: { year: sent.year } };
+  const newest = latestYear(record);
+  await edition.observations.prepare(record.id);
+  const latest = newest === null ? null : await yearFigures(edition, record, newest);
   const choice = chooseCountries(edition, chosenCodes(sent), latest, page);
-  const offers = isOpen(record) ? { whole, ...(await partOffers(edition, record, choice.countries)) } : null;
+  const offers = isOpen(record) ? await offersOf(edition, record, choice.countries) : null;
   const changes = await edition.editions.history.indicatorChanges(record.id);
   return {
     latest,
+    map: latest && (await mapOf(edition, record, latest.year, sent.year)),
+    lines: latest && (await linesOf(edition, record, latest, choice.countries)),
     choice,
-    countries: edition.countries.map((country) => country.record),
+    countryOptions: countryOptions(edition),
+    sentYear: sent.year ?? null,
     offers,
     examples: offers === null ? [] : examplesOf(offers, publicUrl),
     ...(await comparabilityOf(edition, entry)),
@@ -78,7 +82,7 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
     history: shownChanges(changes),
     citations: await citationsOf(edition, record.id, publicUrl),
     ends: latest && endsOf(latest),
-    hasBounds: latest?.figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null) ?? false,
+    ranking: latest && shownRanking(latest, record),
     files: describedBy(page.path, undefined).map(({ path }) => ({
       href: path,
       name: path.slice(path.lastIndexOf('/') + 1),
@@ -110,6 +114,12 @@ const shownChanges = ({ changes, since }: IndicatorChanges) => ({
   changes: changes.slice(0, CHANGES_MAX),
   since: since ?? null,
 });
+
+function shownRanking(latest: YearFigures, { no_rank }: IndicatorRecord) {
+  const hasBounds = latest.figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null);
+  const columns = { hasRanks: !no_rank, hasBounds };
+  return { ...columns, rows: rankingRows(latest, columns), missing: countryLinks(latest.missing) };
+}
 
 /** The countries at both ends of the ranking; null where there is none. */
 function endsOf({ figures }: YearFigures) {

@@ -56,6 +56,67 @@ describe('the ranking', () => {
   });
 });
 
+describe('the map', () => {
+  test('is of the latest year, and names the figure of each country', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy'), 'map');
+    expect(textOf(html)).toContain('Map, 2021');
+    expect(html).toContain('<title>Kenya: 63.5 years</title>');
+    expect(html).toContain('<title>Brazil: no figure</title>');
+  });
+
+  test('shows classes alone of another year that is chosen', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
+    expect(textOf(html)).toContain('Map, 2020');
+    expect(html).not.toMatch(/<title>Kenya|First of the list/);
+    expect(html).toContain('<option selected>2020</option>');
+    expect([...html.matchAll(/<option[^>]*>(\d+)/g)].map(([, year]) => year)).toEqual([
+      '2021',
+      '2020',
+      '2019',
+    ]);
+  });
+
+  test('stays at the latest year where the series does not reach', async () => {
+    expect(textOf(sectionOf(await page('alpha.life_expectancy?year=1500'), 'map'))).toContain('Map, 2021');
+  });
+});
+
+describe('the lines', () => {
+  const lines = async (query: string): Promise<string> =>
+    sectionOf(await page(`alpha.life_expectancy${query}`), 'lines');
+  const drawn = (html: string): string[] =>
+    linksOf(/<ul class="chips".*?<\/ul>/s.exec(html)?.[0] ?? '').filter((href) =>
+      href.startsWith('/countries/'),
+    );
+
+  test('are of well-known countries, or of those that are chosen', async () => {
+    expect(drawn(await lines(''))).toEqual(['/countries/KEN', '/countries/DEU', '/countries/USA']);
+    expect(drawn(await lines('?countries=usa,DE'))).toEqual(['/countries/USA', '/countries/DEU']);
+    expect(drawn(await lines('?countries=USA&add=KEN'))).toEqual(['/countries/USA', '/countries/KEN']);
+  });
+
+  test('are chosen and removed by links and a form', async () => {
+    const html = await lines('?countries=USA,KEN&year=2020');
+    expect(linksOf(html)).toContain('/indicators/alpha.life_expectancy?year=2020&countries=USA');
+    expect(html).toContain('<input type="hidden" name="countries" value="USA,KEN">');
+    expect(html).toContain('<option value="BRA">Brazil</option>');
+  });
+
+  test('are at most six, and a page says what it leaves out', async () => {
+    const html = await lines('?countries=AFG,ALB,BRA,DEU,KEN,USA,ZWE,QQ');
+    expect(drawn(html)).toHaveLength(6);
+    expect(textOf(html)).toContain('There is no country “QQ”.');
+    expect(textOf(html)).toContain('Only 6 countries are drawn');
+    expect(html).not.toContain('name="add"');
+  });
+
+  test('are a picture: no figure of earlier years stands in the page', async () => {
+    const html = await page('alpha.life_expectancy?countries=DEU,KEN');
+    expect(valuesOf(sectionOf(html, 'lines'))).toEqual([82, 63.5]);
+    expect(html).not.toMatch(/62\.5|\b61\b|\b81\b/);
+  });
+});
+
 describe('what it costs', () => {
   test('is what the API charges', async () => {
     const html = sectionOf(await page('alpha.life_expectancy'), 'use');
@@ -64,6 +125,7 @@ describe('what it costs', () => {
       '/v1/data?indicator=alpha.life_expectancy&countries=KEN,DEU,USA',
       '/v1/rankings/alpha.life_expectancy',
       '/v1/data?indicator=alpha.life_expectancy',
+      '/v1/files/alpha.life_expectancy.parquet',
     ];
     const charged: number[] = [];
     for (const call of calls) charged.push(Number((await priced(call))['x-credits-charged']));
@@ -122,6 +184,17 @@ describe('what is told beside the figures', () => {
     expect(ris).toContain('TY - DATA');
   });
 
+  test('are frames for other sites', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?countries=KEN,USA'), 'embed');
+    const sources = [...textOf(html).matchAll(/<iframe src="https:\/\/almanac\.test([^"]+)"/g)];
+    expect(sources).toHaveLength(2);
+    for (const [, source = ''] of sources) {
+      const { status, headers } = await service.get(source.replaceAll('&amp;', '&'));
+      expect([source, status]).toEqual([source, 200]);
+      expect(headers['content-security-policy']).toContain('frame-ancestors *');
+    }
+  });
+
   test('is a description for search engines', async () => {
     const described = structuredOf(await page('alpha.life_expectancy'));
     expect(described).toMatchObject({
@@ -137,7 +210,9 @@ describe('what is told beside the figures', () => {
 
   test('are links that lead somewhere', async () => {
     const html = await page('alpha.life_expectancy');
-    const own = linksOf(html).filter((href) => /^\/(v1|indicators|topics|providers)\b/.test(href));
+    const own = linksOf(html).filter((href) =>
+      /^\/(v1|indicators|topics|providers|countries|compare)\b/.test(href),
+    );
     for (const href of new Set(own)) expect([href, (await service.get(href)).status]).toEqual([href, 200]);
   });
 });
@@ -148,6 +223,18 @@ describe('an indicator that there is not', () => {
     expect(status).toBe(404);
     expect(text).not.toContain('<b>');
     expect(textOf(text)).toContain('alpha.nothing<b>');
+  });
+});
+
+describe('a series in no memory', () => {
+  test('is read once for a page', async () => {
+    const fresh = await Service.start();
+    try {
+      expect((await fresh.get('/indicators/beta.long_series?countries=KEN,BRA')).status).toBe(200);
+      expect(fresh.snapshots.current()?.observations.counts.misses).toBe(1);
+    } finally {
+      await fresh.stop();
+    }
   });
 });
 

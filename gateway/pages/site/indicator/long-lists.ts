@@ -1,0 +1,61 @@
+/**
+ * Parts of a page that hold every country, as HTML: a template takes several milliseconds for a few hundred rows, and
+ * these a tenth of that.
+ */
+import nunjucks from 'nunjucks';
+import type { CountryRecord } from '../../../../data/schema/records.ts';
+import { escapedXml } from '../../../encoders/xml.ts';
+import type { Edition } from '../../../snapshot/edition.ts';
+import { TEMPLATE_FILTERS } from '../../shared/template-filters.ts';
+import { figureHtml } from '../figures.ts';
+import type { CountryFigure, YearFigures } from '../series.ts';
+
+type Html = nunjucks.runtime.SafeString;
+
+const asHtml = (text: string): Html => new nunjucks.runtime.SafeString(text);
+
+const linkTo = ({ iso3, name }: CountryRecord): string =>
+  `<a href="/countries/${iso3}">${escapedXml(name)}</a>`;
+
+const figureCell = (content: string): string => `<td class="figure">${content}</td>`;
+
+export interface RankingColumns {
+  hasRanks: boolean;
+  hasBounds: boolean;
+}
+
+/** The rows of a table of all countries that have a figure. */
+export const rankingRows = ({ figures }: YearFigures, columns: RankingColumns): Html =>
+  asHtml(figures.map((figure) => rankingRow(figure, columns)).join('\n'));
+
+function rankingRow(figure: CountryFigure, { hasRanks, hasBounds }: RankingColumns): string {
+  const { country, value, ciLo, ciHi, rank, rankDelta, projected } = figure;
+  const mark = projected ? ' <span class="tag">projected</span>' : '';
+  const cells = [
+    hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '',
+    `<th scope="row">${linkTo(country)}${mark}</th>`,
+    figureCell(figureHtml(value)),
+    hasBounds ? figureCell(`${figureHtml(ciLo)} to ${figureHtml(ciHi)}`) : '',
+    hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '',
+  ];
+  return `<tr>${cells.join('')}</tr>`;
+}
+
+/** Links to countries, separated by commas. */
+export const countryLinks = (countries: readonly CountryRecord[]): Html =>
+  asHtml(countries.map(linkTo).join(', '));
+
+const options = new WeakMap<Edition, Html>();
+
+/** An `option` for each country of the edition. */
+export function countryOptions(edition: Edition): Html {
+  const known = options.get(edition);
+  if (known !== undefined) return known;
+  const made = asHtml(
+    edition.countries
+      .map(({ record: { iso3, name } }) => `<option value="${iso3}">${escapedXml(name)}</option>`)
+      .join(''),
+  );
+  options.set(edition, made);
+  return made;
+}
