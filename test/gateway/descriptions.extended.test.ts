@@ -71,9 +71,9 @@ async function readBy(documents: Documents): Promise<Reading> {
     asked,
     JSON.stringify({ packages: [], croissants: [], catalogues: [], ...documents, ...about }),
   );
-  const PYTHONPATH = [pythonPath(VALIDATORS), pythonPath(SHAPES, 'no-deps')].join(':');
-  const options = { maxBuffer: OUTPUT_BYTES, env: { ...process.env, PYTHONPATH } };
-  const { stdout } = await run('python3', [READER, asked], options);
+  const packages = [pythonPath(VALIDATORS), pythonPath(SHAPES, 'no-deps')].join(':');
+  const command = [`PYTHONPATH=${packages}`, 'python3', READER, asked];
+  const { stdout } = await run('env', command, { maxBuffer: OUTPUT_BYTES });
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }
 
