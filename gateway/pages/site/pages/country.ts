@@ -23,6 +23,7 @@ export const country = definePage({
       description: `${record.name} in figures: ${topics.map(({ topic }) => topic.name.toLowerCase()).join(', ')}. Latest values, ranks and histories with their sources.`,
       section: 'countries',
       canonical: `/countries/${record.iso3}`,
+      picture: `/countries/${record.iso3}/card.png`,
       structured: {
         '@context': 'https://schema.org',
         '@type': 'Country',

@@ -34,6 +34,17 @@ describe('a picture as PNG', () => {
     }
   });
 
+  test('stands in the link previews of pages', async () => {
+    for (const page of ['/', '/indicators/alpha.child_mortality', '/countries/KEN']) {
+      const { text } = await service.get(page);
+      const [, address = ''] = text.match(/<meta property="og:image" content="([^"]+)"/) ?? [];
+      const { status, bytes } = await service.get(new URL(address, service.url).pathname);
+      expect([page, status, sizeOf(bytes)]).toEqual([page, 200, [1200, 630]]);
+    }
+    const { text } = await service.get('/countries/KEN');
+    expect(text).toContain('/countries/KEN/card.png"');
+  });
+
   test('is the same whenever it is asked for', async () => {
     const url = '/indicators/alpha.child_mortality/bars.png';
     const answers = await Promise.all([service.get(url), service.get(url)]);
