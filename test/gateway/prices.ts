@@ -88,6 +88,14 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
     country.map((code) => `&country=${code}`),
     asOf,
   ),
+  joined(
+    fc.oneof(
+      indicator.map((id) => `/v1/files/${id}.parquet?`),
+      fc.constantFrom('alpha', 'beta', 'gamma', 'none').map((id) => `/v1/bundles/${id}.parquet?`),
+    ),
+    asOf,
+    wrong,
+  ),
 );
 
 /** @throws for an answer that was never charged or refused as a call of the account */
