@@ -57,7 +57,14 @@ export async function readExamples(snapshot: Snapshot | null, publicUrl?: string
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Of one operation. */
+/** Their answers take more time than a page may: a tree over all rows of an indicator, a record of every indicator. */
+const COSTLY: ReadonlySet<string> = new Set([
+  'getReceipt',
+  'getCatalog',
+  ...['getProviderDatapackage', 'getEditionDatapackage', 'getProviderCroissant', 'getEditionCroissant'],
+]);
+
+/** Of one operation, for a page: with its answer in JSON and one other format, where that costs little. */
 export async function readExamplesOf(
   name: string,
   snapshot: Snapshot | null,
@@ -66,7 +73,8 @@ export async function readExamplesOf(
   const calls = await readCalls(snapshot);
   const operation = OPERATIONS.find((one) => one.name === name);
   if (!snapshot || !calls || !operation) return { parameters: {}, answers: {} };
-  return examplesOf(operation, calls, { snapshot, publicUrl });
+  if (COSTLY.has(name)) return { parameters: calls[name] ?? {}, answers: {} };
+  return examplesOf(operation, calls, { snapshot, publicUrl }, 1);
 }
 
 type Calls = Record<string, Call>;
@@ -76,9 +84,15 @@ async function readCalls(snapshot: Snapshot | null): Promise<Calls | null> {
   return values && exampleCalls(values, snapshot.id);
 }
 
-async function examplesOf(operation: Operation, calls: Calls, served: Served): Promise<OperationExamples> {
+/** @param formats the most besides JSON */
+async function examplesOf(
+  operation: Operation,
+  calls: Calls,
+  served: Served,
+  formats = Number.POSITIVE_INFINITY,
+): Promise<OperationExamples> {
   const parameters = calls[operation.name] ?? {};
-  return { parameters, answers: await answersOf(operation, parameters, served) };
+  return { parameters, answers: await answersOf(operation, parameters, served, formats) };
 }
 
 type Call = Record<string, ParameterExample>;
@@ -118,15 +132,22 @@ const documentCalls = (subject: string, call: Call): Record<string, Call> =>
     ['Bibtex', 'Csl', 'Datapackage', 'Croissant'].map((form) => [`get${subject}${form}`, call]),
   );
 
-async function answersOf(operation: Operation, call: Call, served: Served): Promise<Record<string, unknown>> {
+async function answersOf(
+  operation: Operation,
+  call: Call,
+  served: Served,
+  formats: number,
+): Promise<Record<string, unknown>> {
   const content = operation.isFile ? null : await contentOf(operation, call, served);
   if (content === null) return {};
   const body = await bodyOf(content, served.snapshot);
   const json = JSON_TYPE.test(operation.mediaType ?? 'application/json') ? shortJson(body) : body.toString();
-  const others = otherTextFormats(operation).map(async (name) => {
-    const other = await contentOf(operation, { ...call, format: name }, served);
-    return other === null ? [] : [[name, shortText(await bodyOf(other, served.snapshot))] as const];
-  });
+  const others = otherTextFormats(operation)
+    .slice(0, formats)
+    .map(async (name) => {
+      const other = await contentOf(operation, { ...call, format: name }, served);
+      return other === null ? [] : [[name, shortText(await bodyOf(other, served.snapshot))] as const];
+    });
   return { json, ...Object.fromEntries((await Promise.all(others)).flat()) };
 }
 

@@ -36,10 +36,26 @@ const slug = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
+const WIDE_COLUMNS = 3;
+
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    // On narrow screens the rows of wide tables are cards, which repeat the labels.
+    table({ header, rows }) {
+      const isWide = header.length >= WIDE_COLUMNS;
+      const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`);
+      const body = rows.map((row) => {
+        const cells = row.map(({ tokens }, at) => {
+          const label = isWide ? ` data-label="${header[at]?.text ?? ''}"` : '';
+          return `<td${label}>${this.parser.parseInline(tokens)}</td>`;
+        });
+        return `<tr>${cells.join('')}</tr>\n`;
+      });
+      const open = isWide ? '<table class="cards">' : '<table>';
+      return `${open}\n<thead><tr>${head.join('')}</tr></thead>\n<tbody>${body.join('')}</tbody>\n</table>\n`;
     },
   },
 });

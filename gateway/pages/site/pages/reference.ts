@@ -86,6 +86,9 @@ const parametersOf = (
     example: [examples[name] ?? []].flat().map(String),
   }));
 
+/** For a URL; commas stay readable. */
+const encoded = (text: string): string => encodeURIComponent(text).replaceAll('%2C', ',');
+
 interface ExampleCall {
   url: string;
   path: string;
@@ -93,7 +96,7 @@ interface ExampleCall {
 
 function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, { parameters }: Examples): ExampleCall {
   const values = Object.entries(parameters).flatMap(([name, value]) =>
-    [value].flat().map((one) => [name, encodeURIComponent(one)] as const),
+    [value].flat().map((one) => [name, encoded(String(one))] as const),
   );
   const isInPath = ([name]: readonly [string, string]): boolean => name in operation.pathParameters;
   const resource = values

@@ -3,9 +3,9 @@
  * none grows with the number of indicators.
  */
 
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { escapedXml } from '../../../encoders/xml.ts';
 import type { Operation } from '../../../operations/operation.ts';
-import type { CatalogueItem } from '../../../snapshot/catalogue.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { type Asset, defineAsset, type PageInput } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -13,89 +13,90 @@ import type { ServiceFacts } from '../service-facts.ts';
 const PART = 1_000;
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
+/** Pages whose paths are a prefix and a label; labels need no encoding. */
 interface Kind {
   name: string;
-  paths(edition: Edition): Iterable<string> | Promise<Iterable<string>>;
+  prefix: string;
+  labels(edition: Edition): readonly string[] | Promise<readonly string[]>;
 }
 
 /** @param pages all of the site: those without parameters are listed, the others decide which kinds there are. */
 export function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
   const kinds = kindsOf(pages);
-  const addressOf = (path: string): string => escapedXml(baseUrl + path);
-  const index = defineAsset({
+  return [index(baseUrl, kinds), list(baseUrl, kinds)];
+}
+
+const index = (baseUrl: string, kinds: readonly Kind[]): Operation =>
+  defineAsset({
     path: '/sitemap.xml',
     async make({ edition }) {
-      const names = await Promise.all(
-        kinds.map(async ({ name, paths }) => {
-          const parts = Math.ceil([...(await paths(edition))].length / PART);
-          return Array.from({ length: parts }, (_none, part) => `${name}-${part + 1}`);
-        }),
-      );
       const day = edition.generatedAt.slice(0, 10);
-      const entries = names
+      const parts = kinds.map(async ({ name, labels }) => {
+        const count = Math.ceil((await labels(edition)).length / PART);
+        return Array.from({ length: count }, (_none, part) => `${name}-${part + 1}.xml`);
+      });
+      const entries = (await Promise.all(parts))
         .flat()
         .map(
-          (name) =>
-            `<sitemap><loc>${addressOf(`/sitemaps/${name}.xml`)}</loc><lastmod>${day}</lastmod></sitemap>`,
+          (file) =>
+            `<sitemap><loc>${escapedXml(`${baseUrl}/sitemaps/${file}`)}</loc><lastmod>${day}</lastmod></sitemap>`,
         );
       return xml('sitemapindex', entries);
     },
   });
-  const list = defineAsset({
+
+const list = (baseUrl: string, kinds: readonly Kind[]): Operation =>
+  defineAsset({
     path: '/sitemaps/{list}',
     pathParameters: { list: { description: 'Kind of page and number of the part' } },
     async make({ edition, path }: PageInput<unknown>) {
       const [, name, part] = /^([a-z]+)-([1-9]\d{0,3})\.xml$/.exec(path.list ?? '') ?? [];
       const kind = kinds.find((one) => one.name === name);
-      if (kind === undefined) return undefined;
       const start = (Number(part) - 1) * PART;
-      const paths = [...(await kind.paths(edition))].slice(start, start + PART);
-      if (paths.length === 0) return undefined;
-      return xml(
-        'urlset',
-        paths.map((one) => `<url><loc>${addressOf(one)}</loc></url>`),
+      const labels = (await kind?.labels(edition))?.slice(start, start + PART) ?? [];
+      if (kind === undefined || labels.length === 0) return undefined;
+      const entries = labels.map(
+        (label) => `<url><loc>${escapedXml(baseUrl + kind.prefix + label)}</loc></url>`,
       );
+      return xml('urlset', entries);
     },
   });
-  return [index, list];
-}
 
 function kindsOf(pages: readonly Operation[]): Kind[] {
-  const plain = pages
-    .map(({ path }) => path)
-    .filter((path) => !path.includes('{') && !HAS_EXTENSION.test(path));
+  const paths = pages.map(({ path }) => path);
+  const plain = paths.filter((path) => !path.includes('{') && !HAS_EXTENSION.test(path));
   const kinds: Kind[] = [
-    { name: 'pages', paths: () => plain },
-    { name: 'indicators', paths: indicatorPaths },
+    { name: 'indicators', prefix: '/indicators/', labels: indicatorIds },
     {
       name: 'countries',
-      paths: ({ countries }) => countries.map(({ record }) => `/countries/${record.iso3}`),
+      prefix: '/countries/',
+      labels: ({ countries }) => countries.map(({ record }) => record.iso3),
     },
-    { name: 'topics', paths: (edition) => labels(edition, 'topics', ({ record }) => record.topic) },
+    { name: 'topics', prefix: '/topics/', labels: (edition) => distinct(edition, ({ topic }) => topic) },
     {
       name: 'providers',
-      paths: (edition) => labels(edition, 'providers', ({ record }) => record.provider.id),
+      prefix: '/providers/',
+      labels: (edition) => distinct(edition, ({ provider }) => provider.id),
     },
   ];
-  const hasPages = ({ name }: Kind): boolean => pages.some(({ path }) => path.startsWith(`/${name}/{`));
-  return kinds.filter((kind) => kind.name === 'pages' || hasPages(kind));
+  return [
+    { name: 'pages', prefix: '', labels: () => plain },
+    ...kinds.filter(({ prefix }) => paths.some((path) => path.startsWith(`${prefix}{`))),
+  ];
 }
 
 /** Files, which are no pages. */
 const HAS_EXTENSION = /\.[a-z]+$/;
 
-async function indicatorPaths(edition: Edition): Promise<Iterable<string>> {
-  const { indicators } = await edition.wholeCatalogue();
-  return [...indicators.keys()].map((id) => `/indicators/${encodeURIComponent(id)}`);
-}
+const indicatorIds = async (edition: Edition): Promise<string[]> => [
+  ...(await edition.wholeCatalogue()).indicators.keys(),
+];
 
-async function labels(
-  edition: Edition,
-  kind: string,
-  labelOf: (item: CatalogueItem) => string,
-): Promise<Iterable<string>> {
+async function distinct(edition: Edition, labelOf: (record: IndicatorRecord) => string): Promise<string[]> {
   const { indicators } = await edition.wholeCatalogue();
-  return new Set([...indicators.values()].map((item) => `/${kind}/${encodeURIComponent(labelOf(item))}`));
+  const labels = new Set<string>();
+  for (const { record } of indicators.values()) labels.add(labelOf(record));
+  return [...labels];
 }
 
 function xml(root: string, entries: readonly string[]): Asset {

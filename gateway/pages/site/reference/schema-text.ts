@@ -24,7 +24,7 @@ export function typeText(schema: Schema, schemas: Schemas): string {
 export function boundsText({ enum: words, pattern, default: fallback, ...schema }: Schema): string {
   const { minimum, maximum, minLength, maxLength } = schema;
   const parts = [
-    rangeText(minimum, maximum, ''),
+    rangeText(bound(minimum), bound(maximum), ''),
     rangeText(minLength, maxLength, ' characters'),
     words ? `one of ${words.map((word) => `\`${word}\``).join(', ')}` : null,
     pattern !== undefined && pattern.length <= PATTERN_MAX ? `matches \`${pattern}\`` : null,
@@ -32,6 +32,10 @@ export function boundsText({ enum: words, pattern, default: fallback, ...schema 
   ];
   return parts.filter((part) => part !== null).join('; ');
 }
+
+/** That an integer is safe says nothing to people. */
+const bound = (limit: number | undefined): number | undefined =>
+  limit === undefined || Math.abs(limit) === Number.MAX_SAFE_INTEGER ? undefined : limit;
 
 /** A longer one says nothing to people that its description does not. */
 const PATTERN_MAX = 60;
