@@ -123,7 +123,7 @@ describe('reference', () => {
       const { parameters, responses } = paths[`/v1${path}`]?.get ?? { parameters: [], responses: {} };
       expect(parameters.length).toBeGreaterThan(0);
       const rows = within(
-        /<tr><th scope="row"><code>([^<]+)<\/code>/g,
+        /<tr><th scope="row" data-label="Name"><code>([^<]+)<\/code>/g,
         page.split('id="parameters"')[1]?.split('</section>')[0] ?? '',
       );
       expect(rows).toEqual(parameters.map((parameter) => parameter.name));
@@ -132,7 +132,9 @@ describe('reference', () => {
       for (const [status, { content }] of Object.entries(responses))
         for (const code of Object.keys(content?.['application/json']?.examples ?? {}))
           if (code in ERRORS)
-            expect(page).toContain(`<td>${status}</td><th scope="row"><code>${code}</code></th>`);
+            expect(page).toContain(
+              `>${status}</td><th scope="row" data-label="Code"><code>${code}</code></th>`,
+            );
       expect(page.includes('Open this call')).toBe(!needsKey);
     },
   );
