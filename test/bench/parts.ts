@@ -7,6 +7,7 @@ import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
 import { editionRows } from './editions.ts';
 import { formatRows } from './formats.ts';
+import { pageRows } from './pages.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
 import { memoryRows, startRows } from './start-and-memory.ts';
@@ -40,6 +41,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['workers', rowsOverStarts(workersRows)],
   ['formats', rowsOf(formatRows)],
   ['users', rowsOf(usersRows)],
+  ['pages', rowsOf(pageRows)],
   ['editions', rowsOf(editionRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);
