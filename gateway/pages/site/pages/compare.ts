@@ -135,7 +135,7 @@ async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
 }
 
 const nameWithUnit = ({ name, unit }: IndicatorRecord): string =>
-  unit === null ? name : `${name} (${unit})`;
+  unit === null || name.includes(unit) ? name : `${name} (${unit})`;
 
 /** Addresses without one of the choices. */
 function linksOf({ countries, indicators }: Asked) {
