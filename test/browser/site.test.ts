@@ -1,0 +1,140 @@
+/** The site in a real browser: a visitor's way from a question to the first call without a script, and what the script adds. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type Browser, openBrowser } from './browser.ts';
+
+const runProgram = promisify(execFile);
+const EMAIL = 'visitor@example.org';
+
+let harness: AccountPagesHarness;
+let browser: Browser;
+let page: Page;
+/** An indicator and countries of the fixture that can be compared and ranked. */
+let indicator: { id: string; name: string };
+let codes: string[];
+
+beforeAll(async () => {
+  harness = await startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } });
+  browser = await openBrowser();
+  page = await browser.context.newPage();
+  const read = async <Item>(path: string): Promise<Item[]> => {
+    const { data } = (await (await fetch(harness.url + path)).json()) as { data: Item[] };
+    return data;
+  };
+  const all = await read<{ id: string; name: string; access_tier: string; no_rank: boolean }>(
+    '/v1/indicators',
+  );
+  const ranked = all.find(({ access_tier, no_rank }) => access_tier === 'open' && !no_rank);
+  if (!ranked) throw new Error('the fixture has no ranked open indicator');
+  indicator = ranked;
+  codes = (await read<{ iso3: string }>('/v1/countries')).slice(0, 3).map(({ iso3 }) => iso3);
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await harness.stop();
+});
+
+/** Of a browser whose pages run no script. */
+async function withoutScripts(context: BrowserContext): Promise<Page> {
+  const opened = await context.newPage();
+  const session = await context.newCDPSession(opened);
+  await session.send('Emulation.setScriptExecutionDisabled', { value: true });
+  return opened;
+}
+
+describe('a visitor whose browser runs no script', () => {
+  let plain: Page;
+  const heading = (name: string | RegExp) => plain.getByRole('heading', { name }).first().waitFor();
+  beforeAll(async () => {
+    plain = await withoutScripts(browser.context);
+  });
+
+  it('finds an indicator from the home page', async () => {
+    await plain.goto(harness.url);
+    await plain.getByLabel('What do you want to know?').fill(indicator.name);
+    await plain.getByRole('button', { name: 'Search' }).click();
+    await plain.getByRole('link', { name: indicator.name, exact: true }).first().click();
+    await heading(indicator.name);
+    expect(new URL(plain.url()).pathname).toBe(`/indicators/${indicator.id}`);
+  });
+
+  it('reads its ranking and what its figures cost', async () => {
+    const text = await plain.locator('main').innerText();
+    expect(text).toMatch(/\d+ credits?/);
+    expect(await plain.locator('main table [value]').count()).toBeGreaterThan(0);
+    await plain.getByRole('link', { name: 'Pricing' }).first().click();
+    await plain.getByText('credits', { exact: false }).first().waitFor();
+  });
+
+  it('compares three countries', async () => {
+    await plain.goto(
+      `${harness.url}/compare?countries=${codes.slice(0, 2).join(',')}&indicators=${indicator.id}`,
+    );
+    await plain.getByLabel('Add a country').selectOption(codes[2] ?? '');
+    await plain.getByRole('button', { name: 'Add the country' }).click();
+    await plain
+      .getByRole('link', { name: /^Remove / })
+      .nth(2)
+      .waitFor();
+    expect(await plain.locator('svg.chart').count()).toBeGreaterThan(0);
+  });
+
+  it('signs up and makes the first call as the page shows it', async () => {
+    await plain.goto(harness.url);
+    await plain.getByRole('link', { name: 'Get a key' }).first().click();
+    await plain.getByLabel('E-mail address').fill(EMAIL);
+    const mail = harness.mailbox.next(EMAIL);
+    await plain.getByRole('button', { name: 'Create account' }).click();
+    await heading('Check your e-mail');
+    await plain.goto(String((await mail).link));
+    await plain.getByLabel('Password').fill(PASSWORD);
+    await plain.getByRole('button', { name: 'Create account' }).click();
+    await plain.getByRole('link', { name: 'Sign in' }).first().click();
+    await plain.getByLabel('E-mail address').fill(EMAIL);
+    await plain.getByLabel('Password').fill(PASSWORD);
+    await plain.getByRole('button', { name: 'Sign in' }).click();
+    await plain.goto(`${harness.url}/account/keys`);
+    await plain.getByRole('button', { name: 'Create' }).click();
+    const key = /alm_live_[A-Za-z0-9_]+/.exec(await plain.locator('main').innerText())?.[0];
+    await plain.goto(`${harness.url}/indicators/${indicator.id}`);
+    const shown = await plain.locator('pre code').first().innerText();
+    const address = new URL(/"(https?:\/\/[^"]+)"/.exec(shown)?.[1] ?? '');
+    const options = [
+      '-s',
+      '-H',
+      `Authorization: Bearer ${key}`,
+      harness.url + address.pathname + address.search,
+    ];
+    const { stdout } = await runProgram('curl', options);
+    expect(JSON.parse(stdout).data.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the script', () => {
+  it('offers indicators and countries while somebody types, by keyboard alone', async () => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(harness.url);
+    await page.getByLabel('What do you want to know?').pressSequentially(indicator.name.slice(0, 8));
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/(indicators|countries)\/./);
+  });
+
+  it('adds a country to a comparison without a reload', async () => {
+    await page.goto(
+      `${harness.url}/compare?countries=${codes.slice(0, 2).join(',')}&indicators=${indicator.id}`,
+    );
+    await page.evaluate('window.isSamePage = true');
+    await page.getByLabel('Add a country').selectOption(codes[2] ?? '');
+    await page
+      .getByRole('link', { name: /^Remove / })
+      .nth(2)
+      .waitFor();
+    expect(await page.evaluate('window.isSamePage')).toBe(true);
+    expect(page.url()).toContain(`add_country=${codes[2]}`);
+  });
+});
