@@ -47,9 +47,11 @@ data <- read.csv(url(
       id: 'javascript',
       name: 'JavaScript',
       note: 'Node.js, as a module.',
-      code: `const response = await fetch(
+      code: `import { env } from "node:process";
+
+const response = await fetch(
   "${json}",
-  { headers: { Authorization: \`Bearer \${process.env.${KEY}}\` } },
+  { headers: { Authorization: \`Bearer \${env.${KEY}}\` } },
 );
 const { data, meta } = await response.json();`,
     },

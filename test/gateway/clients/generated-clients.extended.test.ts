@@ -54,9 +54,11 @@ afterAll(async () => {
 });
 
 /** Runs a program in the folder. @returns what it printed @throws with all that it said, when it fails */
-async function run(program: string, args: string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
-  const options = { cwd: folder, env: { ...process.env, ...env } };
-  const { stdout } = await promisify(execFile)(program, args, options).catch((error) => {
+async function run(program: string, args: string[], more: Record<string, string> = {}): Promise<string> {
+  const variables = Object.entries(more).map(([name, value]) => `${name}=${value}`);
+  const { stdout } = await promisify(execFile)('env', [...variables, program, ...args], {
+    cwd: folder,
+  }).catch((error) => {
     throw new Error(`${args.join(' ')}\n${error.stdout}\n${error.stderr}`);
   });
   return stdout;
