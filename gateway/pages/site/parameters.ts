@@ -5,7 +5,7 @@ import { COUNTRY_CODE, fail, integer, text } from '../../operations/parameters.t
 export const PICTURED_MAX = 6;
 
 /** Distinct codes separated by commas, upper-cased, in the order sent. Blanks are passed over: forms send them. */
-export const countryCodes = (max = PICTURED_MAX) =>
+export const picturedCountries = (max = PICTURED_MAX) =>
   text().transform((sent, ctx): string[] => {
     const codes = [...new Set(sent.split(',').flatMap((part) => part.trim() || []))];
     const wrong = codes.find((code) => !COUNTRY_CODE.test(code));
@@ -16,4 +16,4 @@ export const countryCodes = (max = PICTURED_MAX) =>
     return codes.map((code) => code.toUpperCase());
   });
 
-export const year = () => integer({ min: 1, max: 9_999 });
+export const year = () => integer({ min: -10_000, max: 10_000 });

@@ -60,12 +60,19 @@ export async function barsPicture(
   };
 }
 
-/** Of the newest year that both indicators have. @param chosen countries that are named */
+interface ScatterPicture extends Picture {
+  /** The newest year that both indicators have. */
+  year: number;
+  /** Of countries that have both figures. */
+  count: number;
+}
+
+/** @param chosen countries that are named */
 export async function scatterPicture(
   edition: Edition,
   [across, up]: readonly [IndicatorRecord, IndicatorRecord],
   chosen: readonly CountryRecord[],
-): Promise<Picture | undefined> {
+): Promise<ScatterPicture | undefined> {
   const [first, second] = [latestYear(across), latestYear(up)];
   if (first === null || second === null) return undefined;
   const year = Math.min(first, second);
@@ -78,6 +85,8 @@ export async function scatterPicture(
   const codes = chosen.map(({ iso3 }) => iso3);
   const sources = new Set([across, up].map((each) => labelsOf(each, [year, year]).source));
   return {
+    year,
+    count: pairs.length,
     drawing: scatterChart(pairs, { across: axisTitle(across), up: axisTitle(up), chosen: codes }),
     labels: {
       title: `${up.name} and ${across.name}`,

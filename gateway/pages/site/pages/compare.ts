@@ -6,10 +6,10 @@ import type { Catalogue } from '../../../snapshot/catalogue.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { labelsOf, pageChart } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
-import { pairsOf, scatterChart } from '../charts/scatter.ts';
 import { findCountry } from '../country-profile.ts';
 import { definePage } from '../page.ts';
-import { type History, histories, latestYear, type Point, yearFigures } from '../series.ts';
+import { scatterPicture } from '../pictures.ts';
+import { type History, histories, type Point } from '../series.ts';
 
 const COUNTRIES_MAX = 5;
 const INDICATORS_MAX = 2;
@@ -118,24 +118,12 @@ const latestPoint = ({ points }: History): Point | null =>
 /** Both indicators over all countries, in the newest year that both have observed; null where they share no country. */
 async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
   const [x, y] = indicators;
-  const years = [x, y].map((record) => (record === undefined ? null : latestYear(record)));
-  if (x === undefined || y === undefined || years.includes(null)) return null;
-  const year = Math.min(...(years as number[]));
-  const [across, up] = await Promise.all([yearFigures(edition, x, year), yearFigures(edition, y, year)]);
-  const pairs = pairsOf(across, up);
-  if (pairs.length === 0) return null;
-  const chosen = countries.map(({ iso3 }) => iso3);
-  const drawing = scatterChart(pairs, { across: nameWithUnit(x), up: nameWithUnit(y), chosen });
-  const labels = {
-    title: `${y.name} by ${x.name}`,
-    subtitle: String(year),
-    source: `${x.attribution} (${x.licence}); ${y.attribution} (${y.licence})`,
-  };
-  return { year, count: pairs.length, chart: pageChart(drawing, labels, 'scatter') };
+  if (x === undefined || y === undefined) return null;
+  const found = await scatterPicture(edition, [x, y], countries);
+  if (found === undefined) return null;
+  const { year, count, drawing, labels } = found;
+  return { year, count, chart: pageChart(drawing, labels, 'scatter') };
 }
-
-const nameWithUnit = ({ name, unit }: IndicatorRecord): string =>
-  unit === null || name.includes(unit) ? name : `${name} (${unit})`;
 
 /** Addresses without one of the choices. */
 function linksOf({ countries, indicators }: Asked) {

@@ -7,7 +7,7 @@ import { type Labels, pageChart, pageMap } from '../charts/frame.ts';
 import type { LegendEntry } from '../charts/map.ts';
 import { missingPage } from '../missing.ts';
 import { definePage, type PageInput } from '../page.ts';
-import { countryCodes, year } from '../parameters.ts';
+import { picturedCountries, year } from '../parameters.ts';
 import { barsPicture, linesPicture, mapPicture } from '../pictures.ts';
 import { chosenCountries, shownIndicator } from '../subjects.ts';
 
@@ -16,8 +16,8 @@ const ID = 'picture';
 const query = z.object({
   picture: oneOf(['map', 'lines', 'bars']).optional(),
   year: year().optional(),
-  countries: countryCodes().optional(),
-  around: countryCodes(1).optional(),
+  countries: picturedCountries().optional(),
+  around: picturedCountries(1).optional(),
 });
 type Input = PageInput<z.output<typeof query>>;
 

@@ -4,7 +4,7 @@ import type { Operation, QuerySchema } from '../../../operations/operation.ts';
 import { oneOf, text } from '../../../operations/parameters.ts';
 import { type Picture, standAlone } from '../charts/frame.ts';
 import { type Asset, defineAsset, type PageInput } from '../page.ts';
-import { countryCodes, year } from '../parameters.ts';
+import { picturedCountries, year } from '../parameters.ts';
 import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
 import { pngAsset } from '../png-asset.ts';
 import { chosenCountries, shownIndicator } from '../subjects.ts';
@@ -61,7 +61,7 @@ const map = definePicture({
 const lines = definePicture({
   path: '/indicators/{indicator_id}/lines',
   pathParameters: ofIndicator,
-  query: z.object({ countries: countryCodes().optional(), size }),
+  query: z.object({ countries: picturedCountries().optional(), size }),
   async draw({ edition, path, query }) {
     const indicator = await shownIndicator(edition, path.indicator_id);
     if (indicator === undefined) return undefined;
@@ -72,7 +72,7 @@ const lines = definePicture({
 const bars = definePicture({
   path: '/indicators/{indicator_id}/bars',
   pathParameters: ofIndicator,
-  query: z.object({ around: countryCodes(1).optional(), size }),
+  query: z.object({ around: picturedCountries(1).optional(), size }),
   async draw({ edition, path, query }) {
     const indicator = await shownIndicator(edition, path.indicator_id);
     const around = edition.countriesByCode.get(query.around?.[0] ?? '');
@@ -82,7 +82,7 @@ const bars = definePicture({
 
 const scatter = definePicture({
   path: '/compare/scatter',
-  query: z.object({ indicators: text(), countries: countryCodes().optional(), size }),
+  query: z.object({ indicators: text(), countries: picturedCountries().optional(), size }),
   async draw({ edition, query }) {
     const [across = '', up = ''] = query.indicators.split(',');
     const both = await Promise.all([shownIndicator(edition, across), shownIndicator(edition, up)]);
