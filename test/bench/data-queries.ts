@@ -1,5 +1,7 @@
 /** The `/v1/data` queries of the bench. */
-import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CatalogueIndex, observationsFile } from '../../data/schema/snapshot.ts';
 
 const COLD_INDICATORS = 400;
 const COUNTRIES = ['BRA', 'IND', 'SWE'];
@@ -55,4 +57,14 @@ export function wholeIndicator(catalogue: CatalogueIndex): string {
   const [nearest] = exportable(catalogue).toSorted((a, b) => distance(a.coverage) - distance(b.coverage));
   if (!nearest) throw new Error('the snapshot has no open indicator');
   return nearest.id;
+}
+
+/** The indicator with the largest file. @param dir shows files under their names */
+export async function largestFile(catalogue: CatalogueIndex, dir: string): Promise<string> {
+  const sizes = await Promise.all(
+    exportable(catalogue).map(async ({ id }) => ({ id, ...(await stat(join(dir, observationsFile(id)))) })),
+  );
+  const [largest] = sizes.toSorted((a, b) => b.size - a.size);
+  if (!largest) throw new Error('the snapshot has no open indicator');
+  return largest.id;
 }

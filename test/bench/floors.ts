@@ -3,10 +3,11 @@
  *
  *   http     bare node:http that sends the same status, headers and body by path
  *   fastify  bare Fastify that calls the gateway's Lua script with equal arguments and sends the same bytes
+ *   file     bare node:http that streams part of a file from disk
  *   duckdb   one prepared query on the same Parquet file, in process, without HTTP
  */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
@@ -24,6 +25,13 @@ export interface FixedAnswer {
   rows: number;
 }
 
+/** Bytes of a file from `from` up to, not including, `to`. */
+export interface FileAnswer extends Pick<FixedAnswer, 'path' | 'status' | 'headers'> {
+  file: string;
+  from: number;
+  to: number;
+}
+
 export interface ParquetQuery {
   file: string;
   countries: string[];
@@ -34,6 +42,7 @@ export interface ParquetQuery {
 export type FloorQuestion =
   | { kind: 'http'; answers: FixedAnswer[] }
   | { kind: 'fastify'; answers: FixedAnswer[]; socket: string; account_id: string; key_id: string }
+  | { kind: 'file'; answer: FileAnswer }
   | { kind: 'duckdb'; queries: ParquetQuery[] };
 
 const ADMIT = join(import.meta.dirname, '../../gateway/metering/lua/admit.lua');
@@ -58,6 +67,14 @@ function bareHttp(answers: FixedAnswer[]): Promise<number> {
     const answer = known.get(request.url ?? '');
     response.writeHead(answer?.status ?? 404, answer?.headers);
     response.end(answer?.bytes);
+  };
+  return portOf(createServer(listener).listen(0, '127.0.0.1'));
+}
+
+function bareFile({ path, status, headers, file, from, to }: FileAnswer): Promise<number> {
+  const listener: RequestListener = (request, response) => {
+    response.writeHead(request.url === path ? status : 404, headers);
+    createReadStream(file, { start: from, end: to - 1 }).pipe(response);
   };
   return portOf(createServer(listener).listen(0, '127.0.0.1'));
 }
@@ -126,6 +143,7 @@ async function bareDuckDb(queries: ParquetQuery[]): Promise<number[]> {
 
 process.on('message', async (question: FloorQuestion) => {
   if (question.kind === 'http') process.send?.(await bareHttp(question.answers));
+  else if (question.kind === 'file') process.send?.(await bareFile(question.answer));
   else if (question.kind === 'fastify') process.send?.(await bareFastify(question));
   else process.send?.(await bareDuckDb(question.queries));
 });

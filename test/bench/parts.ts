@@ -6,6 +6,7 @@ import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
 import { editionRows } from './editions.ts';
+import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { pageRows } from './pages.ts';
 import type { Row, Skipped } from './report.ts';
@@ -35,6 +36,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['start', rowsOf(startRows)],
   ['cached', rowsOverStarts(cachedRows)],
   ['keyed', rowsOverStarts(keyedRows)],
+  ['files', rowsOverStarts(fileRows)],
   ['refusals', rowsOverStarts(refusalRows)],
   ['cold', rowsOf(coldRows)],
   ['memory', rowsOf(memoryRows)],
