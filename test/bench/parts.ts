@@ -9,6 +9,7 @@ import { editionRows } from './editions.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { pageRows } from './pages.ts';
+import { pictureRows } from './pictures.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
 import { memoryRows, startRows } from './start-and-memory.ts';
@@ -44,6 +45,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['formats', rowsOf(formatRows)],
   ['users', rowsOf(usersRows)],
   ['pages', rowsOf(pageRows)],
+  ['pictures', rowsOf(pictureRows)],
   ['editions', rowsOf(editionRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);
