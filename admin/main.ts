@@ -19,7 +19,7 @@ import { createRequestIds } from '../gateway/http/request.ts';
 import { requestObserver } from '../gateway/http/request-log.ts';
 import { createHttpServer } from '../gateway/http/server.ts';
 import { redisFault } from '../gateway/metering/redis-health.ts';
-import { installStylesheet } from '../gateway/pages/shared/stylesheet.ts';
+import { installAssets } from '../gateway/pages/site/assets.ts';
 import {
   resolveRedisUrl,
   runShutdownHooks,
@@ -61,7 +61,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   });
   installErrorHandlers(app, { files: [], templates: ['/healthz', '/readyz'], log });
   installHealth(app, snapshots, { fault: () => redisFault(redis) });
-  installStylesheet(app);
+  installAssets(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({ redis, now, random: randomBytes, packs: [], archive });

@@ -59,7 +59,7 @@ const NAV = [
   { path: '/admin/audit', label: 'Audit log' },
 ];
 
-/** Mounts the area. The caller serves the stylesheet; see `gateway/pages/shared/stylesheet.ts`. */
+/** Mounts the area. The caller serves what its pages load; see `gateway/pages/site/assets.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const sessions = new SessionStore(redis, now, 'operator');
@@ -68,6 +68,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const pages: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
+    navName: 'Operations',
+    isPublic: false,
     cookie: 'almanac_admin',
     sessions,
     browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'operator'),

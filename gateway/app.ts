@@ -19,7 +19,6 @@ import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
-import { installStylesheet } from './pages/shared/stylesheet.ts';
 import { installAssets } from './pages/site/assets.ts';
 import { serviceFacts } from './pages/site/service-facts.ts';
 import { renderErrorPage, sitePages } from './pages/site/site.ts';
@@ -85,7 +84,6 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
   installOpenApi(app, described);
-  installStylesheet(app);
   installAssets(app);
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);

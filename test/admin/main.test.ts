@@ -53,7 +53,7 @@ it('serves only the operator area, and the gateway serves everything else', asyn
   const dashboard = await operator.get('/admin/');
   expect(wordsOf(dashboard)).toContain('Snapshot');
   expect(dashboard.headers['x-request-id']).toBeTruthy();
-  const style = /href="(\/pages-[^"]+)"/.exec(dashboard.html)?.[1] ?? '';
+  const style = /href="(\/assets\/site-[^"]+\.css)"/.exec(dashboard.html)?.[1] ?? '';
   expect((await operator.get(style)).status).toBe(200);
   for (const path of ['/admin/indicators', '/admin/runs', '/admin/users', '/admin/reconcile', '/readyz'])
     expect([path, (await operator.get(path)).status]).toEqual([path, 200]);

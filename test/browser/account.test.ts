@@ -63,7 +63,7 @@ describe('a customer, from sign-up to erasure', () => {
   it('signs up, confirms the mailed link and signs in', async () => {
     await go('/account/');
     await inspect(page, 'account-sign-in');
-    await page.getByRole('link', { name: 'Create one' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Create one' }).click();
     await inspect(page, 'account-sign-up');
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Name').fill('Ann <Example>');
@@ -81,7 +81,7 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Create account').click();
     await heading('Your address is confirmed');
     await inspect(page, 'account-confirmed');
-    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Password').fill(PASSWORD);
     await button('Sign in').click();
@@ -90,7 +90,7 @@ describe('a customer, from sign-up to erasure', () => {
   });
 
   it('creates a key, which is shown on this page only, and a reload creates no second one', async () => {
-    await page.getByRole('link', { name: 'Create your first key' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Create your first key' }).click();
     await inspect(page, 'account-keys-none');
     await page.getByLabel('Label').fill('<i>my</i> notebook');
     await page.getByLabel('Last day').fill('2027-01-31');
@@ -125,11 +125,11 @@ describe('a customer, from sign-up to erasure', () => {
     await heading('Invoice');
     await inspect(page, 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
-    await page.getByRole('link', { name: 'Back to the order' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Back to the order' }).click();
     await inspect(page, 'account-order');
-    await page.getByRole('link', { name: 'Cancel order' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Cancel order' }).click();
     await inspect(page, 'account-order-cancel');
-    await page.getByRole('link', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Cancel', exact: true }).click();
     const [placed] = await harness.context.accounts.orders.list(
       (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
@@ -141,7 +141,7 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Place order').click();
     await heading(/^Pay /);
     await inspect(page, 'account-pay-elsewhere');
-    await page.getByRole('link', { name: 'Continue to Stripe' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Continue to Stripe' }).click();
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
     const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
@@ -168,7 +168,7 @@ describe('a customer, from sign-up to erasure', () => {
 
   it('revokes the key, and the next call is refused', async () => {
     await go('/account/keys');
-    await page.getByRole('link', { name: 'Revoke' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Revoke' }).click();
     await inspect(page, 'account-key-revoke');
     await button('Revoke key permanently').click();
     await page.getByText(/is revoked\./).waitFor();
@@ -183,7 +183,10 @@ describe('a customer, from sign-up to erasure', () => {
     await ready;
     await go('/account/data');
     const download = page.waitForEvent('download');
-    await page.getByRole('link', { name: /^Download/ }).click();
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /^Download/ })
+      .click();
     const file = await readExport(await readFile(await (await download).path()));
     expect(file.account).toMatchObject([{ account: { email: EMAIL, name: 'Ann <Example>' } }]);
     expect(file.ledger).toHaveLength(6);
@@ -196,7 +199,7 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-data-preparing');
     await requests.fail(request_id, { note: 'Closed by the test.', by: 'test' });
     await go('/account/data');
-    await page.getByRole('link', { name: 'Erase my data' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Erase my data' }).click();
     await inspect(page, 'account-erase');
     await page.getByLabel('Your password').fill(PASSWORD);
     await button('Erase my data permanently').click();
@@ -236,7 +239,7 @@ describe('a customer whom a stranger locked out', () => {
     await signIn();
     await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
     await inspect(page, 'account-sign-in-throttled');
-    await page.getByRole('link', { name: 'Get a link by e-mail' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Get a link by e-mail' }).click();
     await inspect(page, 'account-sign-in-link');
     await page.getByLabel('E-mail address').fill(email);
     const mail = harness.mailbox.next(email);
@@ -264,18 +267,17 @@ describe('a customer who closes the account', () => {
     await page.context().clearCookies();
     await go('/account/data');
     await signIn();
-    await page.getByRole('link', { name: 'Close account' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Close account' }).click();
     await inspect(page, 'account-close');
     await page.getByLabel('Your password').fill(PASSWORD);
     await button('Close account permanently').click();
     await heading('Your account is closed');
     await inspect(page, 'account-closed');
-    await page.getByRole('link', { name: 'sign in' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'sign in' }).click();
     await signIn();
     await page.getByText('This account is closed').waitFor();
-    expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents()).toEqual([
-      'Your data',
-    ]);
+    const navigation = page.getByRole('navigation', { name: 'Account' });
+    expect(await navigation.getByRole('link').allTextContents()).toEqual(['Your data']);
     await inspect(page, 'account-data-closed');
   });
 });

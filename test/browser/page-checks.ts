@@ -110,10 +110,10 @@ export async function inspect(page: Page, name: string): Promise<void> {
   }
 }
 
-/** Follows a link of the main navigation. */
+/** Follows a link of the area's navigation. */
 export async function follow(page: Page, label: string, path: string): Promise<void> {
   await page
-    .getByRole('navigation', { name: 'Main' })
+    .getByRole('navigation', { name: /^(Account|Operations)$/ })
     .getByRole('link', { name: label, exact: true })
     .click();
   await page.waitForURL(`**${path}`);

@@ -40,6 +40,8 @@ export function createAccountContext(service: AccountService): AccountContext {
   const site: ProtectedArea = {
     root: ACCOUNT_ROOT,
     name: 'Almanac',
+    navName: 'Account',
+    isPublic: true,
     cookie: 'almanac_account',
     sessions,
     browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'account'),
@@ -77,7 +79,7 @@ const ROUTES = [
   leavingRoutes,
 ];
 
-/** Mounts the pages. The app installs their stylesheet; see `gateway/pages/shared/stylesheet.ts`. */
+/** Mounts the pages. The app serves what they load; see `gateway/pages/site/assets.ts`. */
 export function registerAccountPages(app: FastifyInstance, service: AccountService): void {
   const context = createAccountContext(service);
   app.register(

@@ -28,9 +28,9 @@ import {
   type SignedInUser,
 } from '../../accounts/sign-in/sessions.ts';
 import { parseQueryString } from '../../operations/parameters.ts';
+import { ASSET_PATHS } from '../site/assets.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import { PageError } from './forms.ts';
-import { STYLESHEET_PATH } from './stylesheet.ts';
 import { TEMPLATE_FILTERS } from './template-filters.ts';
 
 declare module 'fastify' {
@@ -54,6 +54,10 @@ export interface ProtectedArea {
   /** Such as `/admin`. */
   root: string;
   name: string;
+  /** Of its navigation, for screen readers. */
+  navName: string;
+  /** Whether it is served beside the public site, whose header and footer it then has. */
+  isPublic: boolean;
   cookie: string;
   sessions: SessionStore;
   submissions: FormSubmissions;
@@ -113,6 +117,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
       onConfigure: (environment: nunjucks.Environment) => {
         for (const [name, filter] of Object.entries(TEMPLATE_FILTERS)) environment.addFilter(name, filter);
         environment.addGlobal('createFormToken', createFormToken);
+        environment.addGlobal('assets', ASSET_PATHS);
       },
     },
     production: true,
@@ -226,7 +231,7 @@ function layoutData(
   return {
     title,
     csrf: token,
-    site: { name: area.name, root: area.root, stylesheet: STYLESHEET_PATH },
+    site: { name: area.name, root: area.root, navName: area.navName, isPublic: area.isPublic },
     nav: area.nav
       .filter((entry) => user?.restrictedTo === undefined || entry.path === user.restrictedTo)
       .map((entry) => ({ ...entry, isCurrent: isBelow(path, entry.path, area.root) })),

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { STYLES } from '../shared/stylesheet.ts';
 import { outlinesFile } from './charts/map.ts';
 
 interface StaticFile {
@@ -22,25 +21,27 @@ function staticFile(name: string, extension: string, type: string, plain: Buffer
   return { path, type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) };
 }
 
+/** One stylesheet for the site and for the areas that people sign in to. */
+const STYLES = [
+  '../shared/styles/base',
+  '../shared/styles/forms',
+  '../shared/styles/components',
+  '../shared/styles/tables',
+  '../shared/styles/account',
+  'styles/site',
+  'styles/charts',
+  'styles/countries',
+  'styles/compare',
+  'styles/docs',
+  'styles/indicators',
+];
+
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 
 const FILES = {
-  stylesheet: staticFile(
-    'site',
-    'css',
-    CSS,
-    Buffer.concat([
-      STYLES,
-      read('styles/site.css'),
-      read('styles/charts.css'),
-      read('styles/countries.css'),
-      read('styles/compare.css'),
-      read('styles/docs.css'),
-      read('styles/indicators.css'),
-    ]),
-  ),
+  stylesheet: staticFile('site', 'css', CSS, Buffer.concat(STYLES.map((name) => read(`${name}.css`)))),
   script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
   outlines: staticFile('world', 'svg', SVG, Buffer.from(outlinesFile())),

@@ -29,6 +29,14 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('sign-up', () => {
+    it('says what is free, and leads to prices, terms and privacy', async () => {
+      const page = await harness.visitor().get('/account/sign-up');
+      const { FREE_PER_MINUTE, FREE_PER_DAY } = harness.settings;
+      for (const count of [1234, FREE_PER_MINUTE, FREE_PER_DAY])
+        expect(wordsOf(page)).toContain(count.toLocaleString('en'));
+      for (const path of ['/pricing', '/terms', '/privacy']) expect(page.html).toContain(`href="${path}"`);
+    });
+
     it('creates the account with free grant and the password that is chosen when the mailed link is opened', async () => {
       const { account_id, visitor } = await harness.register('Ann Example');
       expect(await harness.accounts.get(account_id)).toMatchObject({

@@ -28,6 +28,8 @@ const CHECK_MAIL = 'Check your e-mail';
 const REAUTHENTICATION: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
 
 interface SignUpPage {
+  /** What a new account gets without paying. */
+  free: { credits: number; perMinute: number; perDay: number };
   form: { email: string; name: string; problem: string };
 }
 
@@ -64,14 +66,16 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
   const view = context.view<SignUpPage>('sign-up.njk');
   const mailSent = context.view<{ email: string }>('mail-sent.njk');
   const title = 'Create an account';
+  const { FREE_GRANT, FREE_PER_MINUTE, FREE_PER_DAY } = context.settings;
+  const free = { credits: FREE_GRANT, perMinute: FREE_PER_MINUTE, perDay: FREE_PER_DAY };
 
   scope.get('/sign-up', ANONYMOUS, async (_request, reply) =>
-    view(reply, title, { form: { email: '', name: '', problem: '' } }),
+    view(reply, title, { free, form: { email: '', name: '', problem: '' } }),
   );
 
   scope.post('/sign-up', ANONYMOUS, async (request, reply) => {
     const { email, name } = parseFields(signUpForm, request.body);
-    const showAgain = (problem: string) => view(reply, title, { form: { email, name, problem } });
+    const showAgain = (problem: string) => view(reply, title, { free, form: { email, name, problem } });
     const problem = emailProblem(email);
     if (problem !== null) {
       reply.code(422);
