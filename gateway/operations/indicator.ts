@@ -1,6 +1,5 @@
 /** GET /indicators/{indicator_id}: one indicator with the related ones. */
 import { z } from 'zod';
-import type { AdditionWord } from '../../data/schema/additions.ts';
 import { indicatorFile } from '../../data/schema/snapshot.ts';
 import { truncateInput } from '../errors.ts';
 import type { CatalogueEntry } from '../snapshot/catalogue.ts';
@@ -8,7 +7,7 @@ import type { Edition } from '../snapshot/edition.ts';
 import { asOf, asOfEcho } from './as-of.ts';
 import { describedBy } from './described-by.ts';
 import { credit, envelope } from './envelope.ts';
-import { addTo, detailWithAdditions, includeEcho, includeWords } from './include.ts';
+import { additionsOf, detailWithAdditions, type IncludeWord, includeEcho, includeWords } from './include.ts';
 import {
   type AsOf,
   type Content,
@@ -57,7 +56,7 @@ export const indicator = defineOperation({
 });
 
 interface Sent {
-  include?: AdditionWord[] | undefined;
+  include?: IncludeWord[] | undefined;
   as_of?: AsOf | undefined;
 }
 
@@ -79,10 +78,11 @@ async function extendedDetail(
   snapshot: Edition,
   id: string,
   body: Buffer,
-  include: readonly AdditionWord[],
+  include: readonly IncludeWord[],
   sent: Record<string, unknown>,
 ): Promise<Content> {
   const { data, meta } = JSON.parse(body.toString());
-  const record = addTo(JSON.stringify(data), id, include, await snapshot.additions(include, [id]));
+  const add = await additionsOf(snapshot, include, [id]);
+  const record = add(JSON.stringify(data), id);
   return document(`{"data":${record},"meta":${JSON.stringify({ ...meta, ...sent })}}`);
 }

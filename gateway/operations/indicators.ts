@@ -1,6 +1,5 @@
 /** GET /indicators: the catalogue, filtered, searched, sorted and paged. */
 import { z } from 'zod';
-import type { AdditionWord } from '../../data/schema/additions.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { type Catalogue, DIRECTIONS, type Direction, SORTS, type Sort } from '../snapshot/catalogue.ts';
 import type { Edition } from '../snapshot/edition.ts';
@@ -8,7 +7,13 @@ import { type IndicatorQuery, searchIndicators } from '../snapshot/search.ts';
 import { asOf, asOfEcho } from './as-of.ts';
 import { ofCatalogue } from './described-by.ts';
 import { count } from './envelope.ts';
-import { addTo, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
+import {
+  additionsOf,
+  type IncludeWord,
+  includeEcho,
+  includeWords,
+  indicatorWithAdditions,
+} from './include.ts';
 import { defineList } from './list-formats.ts';
 import { type Content, free, listDocument, type Planned, refused, sentOnly } from './operation.ts';
 import { fail, flag, integer, text } from './parameters.ts';
@@ -107,7 +112,7 @@ const isDirection = (word: string): word is Direction => DIRECTIONS.some((direct
 interface Page {
   limit: number | undefined;
   offset: number | undefined;
-  include: readonly AdditionWord[] | undefined;
+  include: readonly IncludeWord[] | undefined;
   /** As sent. */
   as_of: string | undefined;
 }
@@ -136,8 +141,8 @@ function planPage(
   }
   const produce = async (): Promise<Content> => {
     const ids = page.map(({ record }) => record.id);
-    const lists = await snapshot.additions(include, ids);
-    const extended = page.map(({ json, record }) => addTo(json, record.id, include, lists));
+    const add = await additionsOf(snapshot, include, ids);
+    const extended = page.map(({ json, record }) => add(json, record.id));
     return ofCatalogue(listDocument(extended, meta), as_of);
   };
   return { kind: 'plan', price: 0, rows: 0, produce };

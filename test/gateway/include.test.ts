@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADDITION_WORDS } from '../../data/schema/additions.ts';
 import { indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { INCLUDE_WORDS } from '../../gateway/operations/include.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
 import { fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
@@ -36,9 +37,9 @@ describe('one indicator', () => {
   });
 
   test('words may be repeated and stand between blanks', async () => {
-    const all = ADDITION_WORDS.join(',');
+    const all = INCLUDE_WORDS.join(',');
     const { json } = await service.get(`${DETAIL}?include=%20sources%20,sources,${all}`);
-    expect(json.meta.include.toSorted()).toEqual(ADDITION_WORDS.toSorted());
+    expect(json.meta.include.toSorted()).toEqual(INCLUDE_WORDS.toSorted());
     expect(json.data.sources).toEqual(ADDED_LISTS.sources?.[ID]);
   });
 
@@ -83,7 +84,7 @@ describe.each([DETAIL, '/v1/indicators'])('%s', (path) => {
   ])('include=%s is 422 and names the known words', async (sent, input, at) => {
     const answer = await service.get(`${path}?include=${sent}`);
     expect(answer.status).toBe(422);
-    const expected = ADDITION_WORDS.map((word) => `'${word}'`).join(' or ');
+    const expected = INCLUDE_WORDS.map((word) => `'${word}'`).join(' or ');
     expect(answer.json.detail).toEqual([
       {
         loc: ['query', 'include', at],

@@ -5,6 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
+import type { ChangeEntry } from '../../gateway/operations/change-entry.ts';
 import { tellStory } from './edition-story.ts';
 import { sectionOf, textOf } from './pages/site/page-text.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
@@ -211,6 +212,44 @@ describe('the page of an indicator', () => {
   test('is not there for what may not be shown today', async () => {
     for (const id of ['atlas.secret', 'atlas.lamas', 'atlas.kids'])
       expect([id, (await service.get(`/indicators/${id}`)).status]).toEqual([id, 404]);
+  });
+});
+
+/** Former ids of the story. */
+const FORMER: Record<string, string> = { 'atlas.cattle': 'atlas.cows', 'atlas.ewes': 'atlas.sheep' };
+
+/** What an entry of the list of changes says of an indicator; null for nothing. */
+function toldOf({ edition, published_at, added, withdrawn, renamed, revised }: ChangeEntry, id: string) {
+  const isOne = (name: string): boolean => name === id || name === FORMER[id];
+  const event = renamed.some(({ to }) => isOne(to))
+    ? 'renamed'
+    : added.some(isOne)
+      ? 'added'
+      : withdrawn.some(isOne)
+        ? 'withdrawn'
+        : null;
+  const { indicator: _, ...counts } = revised.find(({ indicator }) => isOne(indicator)) ?? {};
+  const figures = Object.keys(counts).length === 0 ? null : counts;
+  return event === null && figures === null ? [] : [{ edition, published_at, event, revised: figures }];
+}
+
+describe('include=editions', () => {
+  test('lists of every indicator the editions that changed it, as the list of changes tells', async () => {
+    const { data: entries }: { data: ChangeEntry[] } = (await service.get('/v1/changes')).json;
+    const { data: records } = (await service.get('/v1/indicators?include=editions')).json;
+    expect(records.length).toBeGreaterThan(2);
+    expect(records.some(({ editions }: { editions: unknown[] }) => editions.length > 2)).toBe(true);
+    for (const { id, editions } of records) {
+      expect([id, editions]).toEqual([id, entries.flatMap((entry) => toldOf(entry, id))]);
+    }
+  });
+
+  test('ends with the edition that answers', async () => {
+    const [first, second] = story.served;
+    const path = `/v1/indicators/atlas.cattle?include=editions&as_of=${second}`;
+    const { editions } = (await service.get(path)).json.data;
+    expect(editions.length).toBeGreaterThan(0);
+    for (const { edition } of editions) expect([first, second]).toContain(edition);
   });
 });
 

@@ -1,10 +1,10 @@
 /** Tables of the documentation that are generated from code: settings, errors, commands, build steps. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
-import { ADDITION_WORDS, ADDITIONS } from '../../data/schema/additions.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality.ts';
 import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
+import { INCLUDE_WORDS, INCLUDED } from '../../gateway/operations/include.ts';
 import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -35,7 +35,7 @@ const errorsMarkdown = (): string =>
 const additionsMarkdown = (): string =>
   table(
     ['word', 'what it adds'],
-    ADDITION_WORDS.map((word) => [`\`${word}\``, ADDITIONS[word].description ?? '']),
+    INCLUDE_WORDS.map((word) => [`\`${word}\``, INCLUDED[word].description ?? '']),
   );
 
 const accountMarkdown = (): string =>
