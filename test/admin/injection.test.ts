@@ -9,6 +9,10 @@ import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts'
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
 
+/** A page without the one picture that it has: the mark of the service in its header. */
+const withoutMark = (html: string): string =>
+  html.replace(/<img src="\/assets\/icon-[0-9a-f]{12}\.svg" alt="" width="28" height="28">/, '');
+
 describe('markup and formulas in stored text', () => {
   let service: AdminService;
   let operator: Visitor;
@@ -99,7 +103,10 @@ describe('markup and formulas in stored text', () => {
     for (const path of pages()) {
       const { html, status } = await operator.get(path);
       expect([path, [200, 404].includes(status)]).toEqual([path, true]);
-      expect([path, html.match(/<img|<script|onerror=alert\(1\)>|49\{%/g)]).toEqual([path, null]);
+      expect([path, withoutMark(html).match(/<img|<script|onerror=alert\(1\)>|49\{%/g)]).toEqual([
+        path,
+        null,
+      ]);
       if (html.includes('&lt;img src=x onerror=alert(1)&gt;{{ 7*7 }}')) shown += 1;
     }
     expect(shown).toBeGreaterThanOrEqual(10);
@@ -111,11 +118,11 @@ describe('markup and formulas in stored text', () => {
       reason: EVIL,
     });
     expect(answer.status).toBe(422);
-    expect(answer.html).not.toMatch(/<img|<script/);
+    expect(withoutMark(answer.html)).not.toMatch(/<img|<script/);
     const stranger = service.visitor();
     const refused = await stranger.signIn(EVIL, EVIL, EVIL);
     expect(refused.html).toContain('&lt;img');
-    expect(refused.html).not.toMatch(/<img|<script/);
+    expect(withoutMark(refused.html)).not.toMatch(/<img|<script/);
   });
 
   it('are disarmed in every CSV export', async () => {
