@@ -17,6 +17,7 @@ export function startupBanner(
   { demoKey, operator, mail }: TrialAccess,
 ): string {
   const table = [
+    ['Site', `${url}/`],
     ['Documentation', `${url}/docs`],
     ['Sign up', `${url}/account/sign-up`],
     ...(operator
