@@ -56,7 +56,9 @@ export async function readPart(
   if ('held' in file) return file.held.subarray(from, to);
   if (file.bytes <= KEPT_FILE_MAX) {
     const read = async () => readPiece(await file.path(), 0, file.bytes);
-    return (await kept.getOrMake(file.sha256, read)).subarray(from, to);
+    const whole = await kept.getOrMake(file.sha256, read);
+    // A copy: a slow client that waits for a few bytes must not hold a whole file that the cache has dropped.
+    return to - from === file.bytes ? whole : Buffer.from(whole.subarray(from, to));
   }
   if (reads >= READS_MAX) throw new QueueFull(`${READS_MAX} files are being sent`);
   const path = await file.path();
