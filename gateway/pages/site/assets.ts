@@ -1,7 +1,8 @@
 /** Static files of the site. A path holds a digest of its content, so that browsers may keep it for ever. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { outlinesFile } from './charts/map.ts';
 
@@ -9,8 +10,20 @@ interface StaticFile {
   path: string;
   type: string;
   plain: Buffer;
-  br: Buffer;
-  gzip: Buffer;
+  /** Compressed at the first request, off the main thread: at the start it would take every process a tenth of a second. */
+  br: () => Promise<Buffer>;
+  gzip: () => Promise<Buffer>;
+}
+
+const brotliOf = promisify(brotliCompress);
+const gzipOf = promisify(gzip);
+
+function once(make: () => Promise<Buffer>): () => Promise<Buffer> {
+  let made: Promise<Buffer> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
@@ -18,7 +31,7 @@ const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.ur
 function staticFile(name: string, extension: string, type: string, plain: Buffer): StaticFile {
   const digest = createHash('sha256').update(plain).digest('hex').slice(0, 12);
   const path = `/assets/${name}-${digest}.${extension}`;
-  return { path, type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) };
+  return { path, type, plain, br: once(() => brotliOf(plain)), gzip: once(() => gzipOf(plain)) };
 }
 
 /** One stylesheet for the site and for the areas that people sign in to. */
@@ -56,13 +69,13 @@ export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
 };
 
 export function installAssets(app: FastifyInstance): void {
-  for (const { path, type, plain, br, gzip } of Object.values(FILES)) {
-    app.get(path, ({ headers }, reply) => {
+  for (const { path, type, plain, br, gzip: gz } of Object.values(FILES)) {
+    app.get(path, async ({ headers }, reply) => {
       const accepted = headers['accept-encoding'] ?? '';
       reply.headers({ 'Cache-Control': 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' });
       reply.type(type);
-      if (/\bbr\b/.test(accepted)) return reply.header('Content-Encoding', 'br').send(br);
-      if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(gzip);
+      if (/\bbr\b/.test(accepted)) return reply.header('Content-Encoding', 'br').send(await br());
+      if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(await gz());
       return reply.send(plain);
     });
   }
