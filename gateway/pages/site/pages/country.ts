@@ -2,6 +2,7 @@
 import type { CountryRecord } from '../../../../data/schema/records.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
 import { findCountry, readProfile, readTopic } from '../country-profile.ts';
+import { missingPage } from '../missing.ts';
 import { definePage, type Shown } from '../page.ts';
 import { topicsOf } from '../topics.ts';
 
@@ -15,7 +16,7 @@ export const country = definePage({
   pathParameters: { iso3: ISO3 },
   async show({ edition, path }) {
     const record = findCountry(edition, path.iso3 ?? '');
-    if (record === undefined) return unknownCountry(path.iso3 ?? '');
+    if (record === undefined) return unknownCountry(path.iso3);
     const topics = await readProfile(edition, record.iso3, ITEMS_PER_TOPIC);
     return {
       template: 'country.njk',
@@ -40,9 +41,13 @@ export const countryTopic = definePage({
   pathParameters: { iso3: ISO3, topic: { description: 'Slug of a topic' } },
   async show({ edition, path }) {
     const record = findCountry(edition, path.iso3 ?? '');
-    if (record === undefined) return unknownCountry(path.iso3 ?? '');
+    if (record === undefined) return unknownCountry(path.iso3);
     const found = await readTopic(edition, record.iso3, path.topic ?? '');
-    if (found === undefined) return unknownTopic(record);
+    if (found === undefined)
+      return missingPage('topic', path.topic ?? '', {
+        path: `/countries/${record.iso3}`,
+        label: record.name,
+      });
     return {
       template: 'country-topic.njk',
       title: `${record.name}: ${found.topic.name}`,
@@ -54,33 +59,8 @@ export const countryTopic = definePage({
   },
 });
 
-function unknownCountry(sent: string): Shown {
-  return {
-    template: 'not-found.njk',
-    title: 'No such country',
-    description: 'There is no country with this code.',
-    section: 'countries',
-    status: 404,
-    data: {
-      message: `No country has the code “${sent.slice(0, 40)}”. Codes have three letters, such as KEN, or two, such as KE.`,
-      links: [{ path: '/countries', label: 'All countries' }],
-    },
-  };
-}
-
-function unknownTopic({ iso3, name }: CountryRecord): Shown {
-  return {
-    template: 'not-found.njk',
-    title: 'No such topic',
-    description: 'There is no topic at this address.',
-    section: 'countries',
-    status: 404,
-    data: {
-      message: 'There is no topic at this address.',
-      links: [{ path: `/countries/${iso3}`, label: name }],
-    },
-  };
-}
+const unknownCountry = (sent = ''): Shown =>
+  missingPage('country', sent, { path: '/countries', label: 'All countries' });
 
 /** Countries to compare with: the next ones by name in the same subregion. */
 function neighboursOf(edition: Edition, { iso3, subregion }: CountryRecord): CountryRecord[] {
