@@ -59,7 +59,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     randomId: createRequestIds(),
     observe: requestObserver(log, null),
   });
-  installErrorHandlers(app, { files: [], templates: ['/healthz', '/readyz'], log });
+  installErrorHandlers(app, { headTemplates: [], templates: ['/healthz', '/readyz'], log });
   installHealth(app, snapshots, { fault: () => redisFault(redis) });
   installAssets(app);
   const archive = new Archive(settings.ARCHIVE_DIR);

@@ -10,7 +10,7 @@ import { installHealth } from './http/health.ts';
 import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
 import { apiReference, installOpenApi, OPENAPI_PATHS } from './http/openapi-routes.ts';
-import { PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
+import { answersHead, PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
 import { installPublishedLog } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
@@ -79,8 +79,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     '/healthz',
     '/readyz',
   ];
-  const files = prefixed(OPERATIONS.filter(({ isFile }) => isFile));
-  installErrorHandlers(app, { templates: paths, files, errorPage: renderErrorPage, log });
+  const headTemplates = [...prefixed(OPERATIONS.filter(answersHead)), ...pages.map(({ path }) => path)];
+  installErrorHandlers(app, { templates: paths, headTemplates, errorPage: renderErrorPage, log });
   installHealth(app, snapshots, metering);
   installPublishedLog(app, snapshots);
   installOpenApi(app, described);

@@ -51,7 +51,7 @@ interface HandlerOptions {
   /** Paths that answer GET: another method on them is 405, not 404, but for a preflight. */
   templates: readonly string[];
   /** Those of them that answer HEAD, too. */
-  files: readonly string[];
+  headTemplates: readonly string[];
   /** For browsers at an unknown path outside the API; without it they get JSON, too. */
   errorPage?: ErrorPage;
   log: Logger;
@@ -63,10 +63,10 @@ const wantsHtml = ({ headers, url }: FastifyRequest): boolean =>
 
 export function installErrorHandlers(
   app: FastifyInstance,
-  { templates, files, errorPage, log }: HandlerOptions,
+  { templates, headTemplates, errorPage, log }: HandlerOptions,
 ): void {
   const hasGet = pathMatcher(templates);
-  const hasHead = pathMatcher(files);
+  const hasHead = pathMatcher(headTemplates);
   const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
     const wrongMethod = request.method !== 'GET' && hasGet(request.url);
     if (wrongMethod && isPreflight(request)) {

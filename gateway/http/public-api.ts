@@ -94,7 +94,7 @@ export class PublicApi {
       reply.facts = facts;
       this.#answer(raw, reply.raw, id, matched, facts);
     };
-    app.route({ method: route.operation.isFile ? ['GET', 'HEAD'] : 'GET', url, handler });
+    app.route({ method: answersHead(route.operation) ? ['GET', 'HEAD'] : 'GET', url, handler });
   }
 
   get publicUrl(): string | undefined {
@@ -347,6 +347,9 @@ class HttpCall implements Call<Representation>, Preferences {
     return made instanceof Promise ? made.then(store) : store(made);
   }
 }
+
+/** Files, whose size is asked for before parts of them, and pages, which browsers and link checkers look at. */
+export const answersHead = ({ isFile, tag }: Operation): boolean => isFile || tag === 'Page';
 
 /** `/rankings/{indicator}` in the router's notation. */
 const routerPattern = ({ path }: Operation): string => path.replaceAll(/\{([^}]+)\}/g, ':$1');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { outlinesFile } from './charts/map.ts';
 
 interface StaticFile {
@@ -70,13 +70,14 @@ export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
 
 export function installAssets(app: FastifyInstance): void {
   for (const { path, type, plain, br, gzip: gz } of Object.values(FILES)) {
-    app.get(path, async ({ headers }, reply) => {
+    const handler = async ({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const accepted = headers['accept-encoding'] ?? '';
       reply.headers({ 'Cache-Control': 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' });
       reply.type(type);
       if (/\bbr\b/.test(accepted)) return reply.header('Content-Encoding', 'br').send(await br());
       if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(await gz());
       return reply.send(plain);
-    });
+    };
+    app.route({ method: ['GET', 'HEAD'], url: path, handler });
   }
 }

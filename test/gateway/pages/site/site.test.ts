@@ -57,6 +57,34 @@ describe('a page of the site', () => {
   });
 });
 
+describe('HEAD', () => {
+  /** The last two are of the connection, which the client of the tests closes after a HEAD. */
+  const VARYING = ['x-request-id', 'date', 'connection', 'keep-alive'];
+  const fixed = (headers: object) =>
+    Object.fromEntries(Object.entries(headers).filter(([name]) => !VARYING.includes(name)));
+
+  test('of a page, a picture or an asset has the status and headers of GET, and no body', async () => {
+    const { text } = await service.get('/');
+    const assets = [...text.matchAll(/(?:src|<link rel="(?:icon|stylesheet)" href)="(\/[^"]+)"/g)];
+    const pages = ['/', '/indicators/alpha.child_mortality', '/countries/KEN', '/robots.txt', '/sitemap.xml'];
+    const pictures = ['/indicators/alpha.child_mortality/map.svg', '/indicators/alpha.nothing'];
+    for (const path of [...pages, ...pictures, ...assets.map(([, path]) => String(path))]) {
+      const whole = await service.get(path);
+      const head = await service.get(path, { method: 'HEAD' });
+      expect([path, head.status, head.text]).toEqual([path, whole.status, '']);
+      expect([path, fixed(head.headers)]).toEqual([path, fixed(whole.headers)]);
+      expect(Number(head.headers['content-length'])).toBe(Buffer.byteLength(whole.text));
+    }
+  });
+
+  test('is allowed beside GET alone', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers } = await service.get('/indicators', { method });
+      expect([method, status, headers.allow]).toEqual([method, 405, 'GET, HEAD']);
+    }
+  });
+});
+
 describe('an unknown path', () => {
   test('is a page for those who ask for HTML', async () => {
     const { status, headers, text } = await service.get('/nowhere', { headers: HTML });
