@@ -12,6 +12,8 @@ import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
+import { PendingSignIns } from '../gateway/accounts/sign-in/pending-sign-ins.ts';
+import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
@@ -62,6 +64,7 @@ const NAV = [
 /** Mounts the area. The caller serves what its pages load; see `gateway/pages/site/assets.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
+  const store = { redis, now, random: randomBytes };
   const sessions = new SessionStore(redis, now, 'operator');
   const passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator });
   const operators = new OperatorStore(redis, now, passwords);
@@ -72,7 +75,9 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     isPublic: false,
     cookie: 'almanac_admin',
     sessions,
-    browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'operator'),
+    browsers: new KnownBrowsers(store, 'operator'),
+    secondFactor: new SecondFactorStore(store, 'operator'),
+    pendingSignIns: new PendingSignIns(store, 'operator'),
     submissions: new FormSubmissions(redis, log),
     findUser: (session) => operators.findUser(session),
     nav: NAV,

@@ -22,7 +22,7 @@ interface Dependencies {
 
 export async function recordSignIn(
   { audit, operators, now }: Dependencies,
-  { email, result, request }: SignInAttempt,
+  { email, result, step, request }: SignInAttempt,
 ): Promise<void> {
   const by = (await operators.findLogin(email)) === null ? UNKNOWN : email;
   const entry = {
@@ -30,7 +30,11 @@ export async function recordSignIn(
     action: result === 'signed_in' ? 'operator.sign_in' : 'operator.sign_in_failed',
     subject: `operator ${by}`,
     before: {},
-    after: { address: request.ip, ...(result === 'throttled' && { throttled: true }) },
+    after: {
+      address: request.ip,
+      ...(step === 'second factor' && { second_factor: true }),
+      ...(result === 'throttled' && { throttled: true }),
+    },
     reason: '',
     request_id: request.id,
   };

@@ -35,6 +35,8 @@
  *   operator:SHA256           hash    email, role, password, epoch (raised to end every session), created_at_ms
  *   operators                 zset    digests of the operators' addresses by creation
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
+ *   sign-in:REALM:SHA256      string  JSON: a sign-in that waits for the second factor, by the digest of its secret id
+ *   second-factor:REALM:SHA256  hash  secret, since_ms, last_step, last_use, recovery:SHA256: by the digest of the user
  *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
  *   form:MAC:page             string  encrypted page that answered it; expires after minutes
  *   throttle:SCOPE:WHO        hash    failures, last_ms, since_ms (of the decay): delay of the next attempt
@@ -118,6 +120,8 @@ export const redisKeys = {
   operatorOf: (digest: string) => `operator:${digest}`,
   operators: 'operators',
   session: (digest: string) => `session:${digest}`,
+  pendingSignIn: (realm: string, digest: string) => `sign-in:${realm}:${digest}`,
+  secondFactor: (realm: string, digest: string) => `second-factor:${realm}:${digest}`,
   form: (mac: string) => `form:${mac}`,
   formPage: (mac: string) => `form:${mac}:page`,
   throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../gateway/accounts/cli/main.ts';
+import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { readExport } from '../gateway/pages/read-export.ts';
@@ -253,6 +254,56 @@ describe('a customer whom a stranger locked out', () => {
     await button('Sign out').first().click();
     await signIn();
     await heading('Dora');
+  });
+});
+
+describe('a customer with a second factor', () => {
+  it('sets it up, signs in with a code and with a recovery code, and turns it off', async () => {
+    const { email } = await harness.customer('Fay');
+    await page.context().clearCookies();
+    const code = () => {
+      harness.clock.ms += STEP_MS;
+      return codeAt(secret, harness.clock.ms);
+    };
+    const signIn = async (typed: string): Promise<void> => {
+      await go('/account/sign-in');
+      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await button('Sign in').click();
+      if (typed === '') return;
+      await heading('Enter your code');
+      await page.getByRole('textbox', { name: 'Code' }).fill(typed);
+      await button('Sign in').click();
+    };
+    await signIn('');
+    await page.getByRole('main').getByRole('link', { name: 'Second factor' }).click();
+    await inspect(page, 'account-second-factor-off');
+    await page.getByRole('main').getByRole('link', { name: 'Set it up' }).click();
+    await inspect(page, 'account-second-factor-set-up');
+    const secret = String(await page.locator('code.take').textContent());
+    await page.getByRole('textbox', { name: 'Code' }).fill(code());
+    await page.getByLabel('Your password').fill(PASSWORD);
+    await button('Turn on').click();
+    await heading('Your second factor is on');
+    await inspect(page, 'account-recovery-codes');
+    const [recovery = ''] = await page.locator('.recovery-codes code').allTextContents();
+    await page.getByRole('main').getByRole('link', { name: 'I have kept them' }).click();
+    await inspect(page, 'account-second-factor-on');
+    await page.context().clearCookies();
+    await signIn(code());
+    await heading('Fay');
+    await page.context().clearCookies();
+    await signIn('000000');
+    await page.getByText('This code is not right').waitFor();
+    await inspect(page, 'account-sign-in-code');
+    await page.getByRole('textbox', { name: 'Code' }).fill(recovery);
+    await button('Sign in').click();
+    await heading('Fay');
+    await go('/account/second-factor');
+    await page.getByText('9 recovery codes left').waitFor();
+    await page.getByRole('textbox', { name: 'Code' }).last().fill(code());
+    await button('Turn off').click();
+    await page.getByText('Your second factor is off.').waitFor();
   });
 });
 

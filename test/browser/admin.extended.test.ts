@@ -49,6 +49,8 @@ describe('the operator area', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     await inspect(page, 'admin-sign-in-refused');
+    await page.goto(`${service.url}/admin/sign-in/code`);
+    await inspect(page, 'admin-sign-in-code');
     consoleErrors.length = 0; // browsers report a 401 as an error
     await signIn(page, service.url, 'operator@example.org');
   });

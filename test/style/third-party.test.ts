@@ -15,6 +15,7 @@ const PERMISSIVE = new Set([
   'BlueOak-1.0.0',
   'MIT OR Apache-2.0',
   'Apache-2.0 AND MIT',
+  '(MIT OR Apache-2.0)',
 ]);
 /** Fonts that pictures are set in: free to be used and passed on, not to be sold by themselves. */
 const FONTS = /^@expo-google-fonts\//;

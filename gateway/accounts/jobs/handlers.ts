@@ -30,6 +30,8 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     'sign-up': (signUp) => onboarding.sendSignUpMail(signUp),
     'sign-in-link': ({ email }) => onboarding.sendSignInLink(email),
     reset: ({ email }) => onboarding.sendResetMail(email),
+    'security-notice': ({ email, event }) =>
+      mailer.send(templates.securityNotice(email, `${publicUrl()}/account/forgot`, event)),
     'low-balance': async ({ account_id }) => {
       // Another worker may have sent the mail since this job was queued.
       const crossings = await alerts.pendingCrossings(account_id);

@@ -9,6 +9,7 @@ import { type Job, type Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { SecurityEvent } from '../mail/templates.ts';
 import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
 import { removePersonalData, withoutAddresses } from './given-up.ts';
 
@@ -16,6 +17,7 @@ export interface JobData {
   'sign-up': { email: string; name: string };
   reset: { email: string };
   'sign-in-link': { email: string };
+  'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
   prepare: { request_id: string };
   /** Carries out one erasure. */

@@ -49,6 +49,37 @@ export const signInLink = (to: string, link: string): Mail => ({
   ),
 });
 
+/** What a security notice tells the holder of an address. */
+const SECURITY_EVENTS = {
+  second_factor_turned_on: {
+    subject: 'Your second factor is on',
+    text: 'Signing in to your Almanac account now asks for a code of your authenticator app.',
+  },
+  second_factor_turned_off: {
+    subject: 'Your second factor is off',
+    text: 'Signing in to your Almanac account no longer asks for a code of your authenticator app.',
+  },
+  second_factor_codes_renewed: {
+    subject: 'You have new recovery codes',
+    text: 'New recovery codes were made for your Almanac account. The earlier ones no longer work.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    text: 'Somebody, probably you, signed in to your Almanac account with a recovery code. It works only once.',
+  },
+} as const;
+export type SecurityEvent = keyof typeof SECURITY_EVENTS;
+
+export const securityNotice = (to: string, link: string, event: SecurityEvent): Mail => ({
+  to,
+  subject: SECURITY_EVENTS[event].subject,
+  link,
+  text: signed(
+    SECURITY_EVENTS[event].text,
+    `If it was not you, choose a new password at once, which ends all sessions:\n\n${link}`,
+  ),
+});
+
 export const lowBalance = (to: string, link: string, balance: number, low_at: number): Mail => ({
   to,
   subject: `Your balance is below ${count.format(low_at)} credits`,

@@ -8,6 +8,8 @@ import type { FastifyInstance } from 'fastify';
 import { invoicePayment } from '../../accounts/orders/payment.ts';
 import type { AccountService } from '../../accounts/service.ts';
 import { KnownBrowsers } from '../../accounts/sign-in/known-browsers.ts';
+import { PendingSignIns } from '../../accounts/sign-in/pending-sign-ins.ts';
+import { SecondFactorStore } from '../../accounts/sign-in/second-factor.ts';
 import { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../shared/form-submissions.ts';
@@ -18,6 +20,7 @@ import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
+import { secondFactorRoutes } from './routes/second-factor.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { signInLinkRoutes } from './routes/sign-in-link.ts';
 import { summaryRoutes } from './routes/summary.ts';
@@ -36,6 +39,7 @@ const NAV = [
 
 export function createAccountContext(service: AccountService): AccountContext {
   const { redis, now, log, identities, stripe } = service;
+  const store = { redis, now, random: randomBytes };
   const sessions = new SessionStore(redis, now, 'account');
   const site: ProtectedArea = {
     root: ACCOUNT_ROOT,
@@ -44,7 +48,9 @@ export function createAccountContext(service: AccountService): AccountContext {
     isPublic: true,
     cookie: 'almanac_account',
     sessions,
-    browsers: new KnownBrowsers({ redis, now, random: randomBytes }, 'account'),
+    browsers: new KnownBrowsers(store, 'account'),
+    secondFactor: new SecondFactorStore(store, 'account'),
+    pendingSignIns: new PendingSignIns(store, 'account'),
     submissions: new FormSubmissions(redis, log),
     findUser: (session) => identities.findUser(session),
     nav: NAV,
@@ -66,6 +72,7 @@ const ROUTES = [
   confirmRoutes,
   passwordResetRoutes,
   signInLinkRoutes,
+  secondFactorRoutes,
   homeRoutes,
   keysRoutes,
   revokeKeyRoutes,

@@ -21,6 +21,8 @@ import nunjucks from 'nunjucks';
 import type { Logger } from 'pino';
 import { AccountError, type AccountErrorCode } from '../../accounts/records.ts';
 import type { KnownBrowsers } from '../../accounts/sign-in/known-browsers.ts';
+import type { PendingSignIns } from '../../accounts/sign-in/pending-sign-ins.ts';
+import type { SecondFactorStore } from '../../accounts/sign-in/second-factor.ts';
 import {
   SESSION_LIFETIME,
   type Session,
@@ -62,6 +64,8 @@ export interface ProtectedArea {
   sessions: SessionStore;
   submissions: FormSubmissions;
   browsers: KnownBrowsers;
+  secondFactor: SecondFactorStore;
+  pendingSignIns: PendingSignIns;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
   nav: readonly { path: string; label: string }[];

@@ -1,9 +1,15 @@
-/** Signing in and out, the same in every protected area, and the cookies by which a browser is known. */
+/**
+ * Signing in and out, the same in every protected area, and the cookies by which a browser is known.
+ *
+ * Signing in has one step, or two for users with a second factor: the password (or a mailed link), then a code. No session
+ * begins before the last step.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../data/schema/redis-keys.ts';
 import { KNOWN_FOR_MS } from '../../accounts/sign-in/known-browsers.ts';
 import type { PasswordHasher } from '../../accounts/sign-in/passwords.ts';
+import { PENDING_SIGN_IN_TTL_MS, type PendingSignIn } from '../../accounts/sign-in/pending-sign-ins.ts';
 import {
   type LoginRecord,
   normaliseEmail,
@@ -15,6 +21,7 @@ import { parseFields, textField, untrimmedField } from './forms.ts';
 import {
   clearSessionCookie,
   cookieOptions,
+  createPageViews,
   type ProtectedArea,
   safeRedirectPath,
   sendSignInPage,
@@ -38,9 +45,42 @@ export async function rememberBrowser(
   reply.setCookie(browserCookie(area, email), value, options);
 }
 
+const pendingCookie = (area: ProtectedArea): string => `${area.cookie}_pending`;
+
+/**
+ * After the password or a mailed link: begins the session and goes to `next`, or asks for the second factor first.
+ * @returns whether the session began
+ */
+export async function completeFirstStep(
+  reply: FastifyReply,
+  area: ProtectedArea,
+  step: PendingSignIn,
+): Promise<boolean> {
+  if (!(await area.secondFactor.isOn(step.subject))) {
+    await beginSession(reply, area, step);
+    reply.redirect(step.next, 303);
+    return true;
+  }
+  const id = await area.pendingSignIns.begin(step);
+  const options = { ...cookieOptions(reply.request, area), maxAge: PENDING_SIGN_IN_TTL_MS / 1000 };
+  reply.setCookie(pendingCookie(area), id, options);
+  reply.redirect(`${area.root}/sign-in/code`, 303);
+  return false;
+}
+
+async function beginSession(reply: FastifyReply, area: ProtectedArea, step: PendingSignIn): Promise<void> {
+  const { webSession } = reply.request;
+  if (webSession) await area.sessions.end(webSession);
+  const { subject, epoch, email, browser } = step;
+  setSessionCookie(reply, area, await area.sessions.begin(subject, epoch));
+  await rememberBrowser(reply, area, { email, epoch, browser });
+}
+
 export interface SignInAttempt {
   email: string;
+  /** `signed_in` only when no step is left. */
   result: SignInResult['kind'];
+  step: 'password' | 'second factor';
   request: FastifyRequest;
 }
 
@@ -55,6 +95,8 @@ export interface SignInOptions {
   throttledHint?: string;
   /** Called after each attempt, before its answer. */
   onAttempt?(attempt: SignInAttempt): Promise<void>;
+  /** Called when a recovery code was used in place of the app. */
+  onRecoveryCode?(request: FastifyRequest, signedIn: { subject: string; email: string }): Promise<void>;
   /** Where to go after signing out. */
   signedOutPath: string;
 }
@@ -64,6 +106,7 @@ const signInFields = z.object({
   password: untrimmedField(200),
   next: textField(2_000),
 });
+const codeFields = z.object({ code: textField(40) });
 const SIGN_OUT = { config: { allowsReadOnly: true, allowsRestricted: true } };
 
 /** The routes that sign in and out, the same in every area. */
@@ -75,24 +118,26 @@ export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, option
     const { email: typed, password, next: requested } = parseFields(signInFields, request.body);
     const email = normaliseEmail(typed);
     const next = safeRedirectPath(requested, area.root);
-    const browser = request.cookies[browserCookie(area, email)];
-    const credentials = { email, password, address: request.ip, browser };
+    const cookie = request.cookies[browserCookie(area, email)];
+    const credentials = { email, password, address: request.ip, browser: cookie };
     const result = await signIn({ ...options, browsers }, credentials);
-    await onAttempt?.({ email, result: result.kind, request });
+    if (result.kind === 'signed_in') {
+      const { login, browser } = result;
+      const { subject, epoch } = login;
+      const hasBegun = await completeFirstStep(reply, area, { subject, epoch, email, next, browser });
+      if (hasBegun) await onAttempt?.({ email, result: 'signed_in', step: 'password', request });
+      return reply;
+    }
+    await onAttempt?.({ email, result: result.kind, step: 'password', request });
     if (result.kind === 'throttled') {
       const problem = `${tooManyAttempts(reply, result.wait_s)} ${throttledHint}`.trim();
       return sendSignInPage(reply, area, { next, email: typed, problem });
     }
-    if (result.kind === 'rejected') {
-      const problem = 'The e-mail address or the password is not right.';
-      return sendSignInPage(reply.code(401), area, { next, email: typed, problem });
-    }
-    if (request.webSession) await sessions.end(request.webSession);
-    const { subject, epoch } = result.login;
-    setSessionCookie(reply, area, await sessions.begin(subject, epoch));
-    await rememberBrowser(reply, area, { email, epoch, browser: result.browser });
-    return reply.redirect(next, 303);
+    const problem = 'The e-mail address or the password is not right.';
+    return sendSignInPage(reply.code(401), area, { next, email: typed, problem });
   });
+
+  codeRoutes(scope, area, options);
 
   const leave = (reply: FastifyReply): FastifyReply => {
     clearSessionCookie(reply, area);
@@ -107,6 +152,53 @@ export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, option
   scope.post('/sign-out-everywhere', SIGN_OUT, async (request, reply) => {
     if (request.user) await endSessions(request.user.subject);
     return leave(reply);
+  });
+}
+
+const ANONYMOUS = { config: { allowsAnonymous: true } };
+
+/** The second step: a code of the authenticator app, or a recovery code. */
+function codeRoutes(
+  scope: FastifyInstance,
+  area: ProtectedArea,
+  { onAttempt, onRecoveryCode }: Pick<SignInOptions, 'onAttempt' | 'onRecoveryCode'>,
+): void {
+  const view = createPageViews(area)<{ problem: string }>('sign-in-code.njk');
+  const title = 'Enter your code';
+  const { pendingSignIns, secondFactor } = area;
+  const cookie = pendingCookie(area);
+
+  const startAgain = (reply: FastifyReply): FastifyReply => {
+    reply.clearCookie(cookie, cookieOptions(reply.request, area));
+    const hasBegun = reply.request.cookies[cookie] !== undefined;
+    const problem = hasBegun ? 'This sign-in took too long. Sign in again.' : '';
+    return sendSignInPage(reply.code(401), area, { next: safeRedirectPath(null, area.root), problem });
+  };
+
+  scope.get('/sign-in/code', ANONYMOUS, async (request, reply) =>
+    (await pendingSignIns.find(request.cookies[cookie])) === null
+      ? startAgain(reply)
+      : view(reply, title, { problem: '' }),
+  );
+
+  scope.post('/sign-in/code', ANONYMOUS, async (request, reply) => {
+    const id = request.cookies[cookie];
+    const pending = await pendingSignIns.find(id);
+    if (id === undefined || pending === null) return startAgain(reply);
+    const { code } = parseFields(codeFields, request.body);
+    const { subject, email } = pending;
+    const check = await secondFactor.check(subject, code);
+    const result = check.kind === 'accepted' ? 'signed_in' : check.kind;
+    await onAttempt?.({ email, result, step: 'second factor', request });
+    if (check.kind === 'throttled')
+      return view(reply, title, { problem: tooManyAttempts(reply, check.wait_s) });
+    if (check.kind === 'rejected')
+      return view(reply.code(401), title, { problem: 'This code is not right, or it was used before.' });
+    await pendingSignIns.end(id);
+    await beginSession(reply, area, pending);
+    reply.clearCookie(cookie, cookieOptions(request, area));
+    if (check.recovery_codes_left !== null) await onRecoveryCode?.(request, pending);
+    return reply.redirect(pending.next, 303);
   });
 }
 

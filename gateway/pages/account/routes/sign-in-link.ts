@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../shared/forms.ts';
-import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
-import { rememberBrowser, tooManyAttempts } from '../../shared/sign-in-routes.ts';
+import { completeFirstStep, tooManyAttempts } from '../../shared/sign-in-routes.ts';
 import type { AccountContext } from '../context.ts';
 import { throttleSignInLink } from '../throttles.ts';
 
@@ -52,10 +51,10 @@ export function signInLinkRoutes(scope: FastifyInstance, context: AccountContext
     const redeemed = await context.onboarding.redeemSignInLink(tokenOf(request));
     if (redeemed === null) return invalidLink(reply.code(410), invalid, { again });
     const { login, email } = redeemed;
-    if (request.webSession) await context.sessions.end(request.webSession);
-    setSessionCookie(reply, context.site, await context.sessions.begin(login.subject, login.epoch));
-    await rememberBrowser(reply, context.site, { email, epoch: login.epoch });
-    return redirectWithFlash(context, reply, `${context.site.root}/`);
+    const { subject, epoch } = login;
+    const next = `${context.site.root}/`;
+    await completeFirstStep(reply, context.site, { subject, epoch, email, next, browser: null });
+    return reply;
   });
 }
 

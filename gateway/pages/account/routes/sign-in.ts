@@ -59,6 +59,8 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     findLogin: (email) => identities.findLogin(email),
     endSessions: (account_id) => identities.endSessions(account_id),
     signedOutPath,
+    onRecoveryCode: (_request, { email }) =>
+      context.jobs.add('security-notice', { email, event: 'recovery_code_used' }),
   });
 }
 
