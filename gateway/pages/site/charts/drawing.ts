@@ -28,7 +28,7 @@ export const INK = '#1f2428';
 export const FAINT = '#575f66';
 export const RULE = '#d9dad5';
 /** Of series, in their order: told apart by colour-blind people, and dark enough for text on white. */
-export const SERIES_COLOURS = ['#0072b2', '#bd5200', '#007a57', '#b0528a', '#8a6d00', '#3d4a52'] as const;
+export const SERIES_COLOURS = ['#0072b2', '#b85000', '#007a57', '#ab4f86', '#8a6d00', '#3d4a52'] as const;
 export const SERIES_MAX = SERIES_COLOURS.length;
 
 /** Marks of one colour. The stylesheet of pages knows the class. */

@@ -103,7 +103,7 @@ function draw(
     left === 0 && scale === 1 ? '' : ` transform="translate(${left} 0) scale(${scale.toFixed(4)})"`;
   return (
     hatching(box.id) +
-    `<g class="world" stroke="#fff" stroke-width="0.5"${transform}>${shown.join('')}` +
+    `<g class="world" color="${FAINT}" stroke="currentColor" stroke-width="0.4"${transform}>${shown.join('')}` +
     `<g class="none" color="${MISSING.colour}" fill="url(#${box.id}-hatch)" stroke="currentColor" stroke-width="0.4">${hatched}</g></g>`
   );
 }

@@ -37,6 +37,8 @@ type Scale = ScaleContinuousNumeric<number, number>;
 /** The largest value is so many times the median: most countries would lie in a corner. */
 const SKEWED_FROM = 10;
 const RADIUS = 3.5;
+/** Dots that overlap stay apart, and one alone still stands out from the page. */
+export const OTHERS_OPACITY = 0.7;
 
 /** The countries that have both, in the order of the first. */
 export function pairsOf(across: YearFigures, up: YearFigures): Pair[] {
@@ -78,7 +80,7 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
     axis.marks({ from: axis.width, to: right }) +
     valueAxisBelow(x, { bottom, font, width }) +
     coloured('ink', INK, titles) +
-    coloured('others', FAINT, others.map((pair) => dot(pair, x, y, 0.45)).join('')) +
+    coloured('others', FAINT, others.map((pair) => dot(pair, x, y, OTHERS_OPACITY)).join('')) +
     namedDots(named.slice(0, SERIES_MAX), { x, y, width, font })
   );
 }
