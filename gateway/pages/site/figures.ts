@@ -12,25 +12,42 @@ const BIG = [
   [1e6, 'million'],
 ] as const;
 
-/** `34.05 million`, `12,345`, `0.0321`; an en dash where there is none. */
-export function figureText(value: number | null): string {
+/**
+ * `34.05 million`, `12,345`, `0.0321`; an en dash where there is none.
+ * @param decimals digits after the point that a figure between -1,000 and 1,000 has at least
+ */
+export function figureText(value: number | null, decimals = 0): string {
   if (value === null) return '–';
   const size = Math.abs(value);
   const big = BIG.find(([unit]) => size >= unit);
   if (big) return `${significant.format(value / big[0])} ${big[1]}`;
   if (size >= 1_000) return grouped.format(value);
-  return size < PLAIN_FROM
-    ? significant.format(value)
-    : String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
+  if (size < PLAIN_FROM && !Object.is(value, 0)) return significant.format(value);
+  const plain = String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
+  return decimalsOf(plain) < decimals ? Number(plain).toFixed(decimals) : plain;
+}
+
+const decimalsOf = (plain: string): number => plain.split('.')[1]?.length ?? 0;
+
+/**
+ * Digits after the point that all figures of a column share, so that their points stand below each other: as many as the
+ * largest needs. None where the largest has none.
+ */
+export function columnDecimals(values: readonly (number | null)[]): number {
+  const held = values.filter((value) => value !== null);
+  const largest = Math.max(0, ...held.map(Math.abs));
+  if (largest >= 1_000 || largest < PLAIN_FROM) return 0;
+  const room = SIGNIFICANT_DIGITS - Math.max(0, Math.floor(Math.log10(largest)) + 1);
+  return Math.min(room, Math.max(...held.map((value) => decimalsOf(figureText(value)))));
 }
 
 /** The text in an element that holds the exact value. */
-export const figureHtml = (value: number | null): string =>
-  value === null ? '–' : `<data value="${value}">${figureText(value)}</data>`;
+export const figureHtml = (value: number | null, decimals = 0): string =>
+  value === null ? '–' : `<data value="${value}">${figureText(value, decimals)}</data>`;
 
 /** The same for templates. */
-export const figureElement = (value: number | null): nunjucks.runtime.SafeString =>
-  new nunjucks.runtime.SafeString(figureHtml(value));
+export const figureElement = (value: number | null, decimals = 0): nunjucks.runtime.SafeString =>
+  new nunjucks.runtime.SafeString(figureHtml(value, decimals));
 
 const percent = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
 

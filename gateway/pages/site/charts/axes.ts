@@ -21,7 +21,7 @@ interface Axis {
 /** Labels on the left of horizontal rules. The rule at zero is darker. */
 export function valueAxis(y: Scale, { height, font }: Box): Axis {
   const at = valueTicks(y, Math.max(2, Math.round(height / font / LINES_PER_TICK)));
-  const labels = at.map(figureText);
+  const labels = at.map((value) => figureText(value));
   const width = Math.ceil(Math.max(0, ...labels.map((label) => textWidth(label, font))) + font / 2);
   return {
     width,

@@ -22,20 +22,22 @@ const figureCell = (content: string): string => `<td class="figure">${content}</
 export interface RankingColumns {
   hasRanks: boolean;
   hasBounds: boolean;
+  /** Digits after the point that figures have at least. */
+  decimals: number;
 }
 
 /** The rows of a table of all countries that have a figure. */
 export const rankingRows = ({ figures }: YearFigures, columns: RankingColumns): Html =>
   asHtml(figures.map((figure) => rankingRow(figure, columns)).join('\n'));
 
-function rankingRow(figure: CountryFigure, { hasRanks, hasBounds }: RankingColumns): string {
+function rankingRow(figure: CountryFigure, { hasRanks, hasBounds, decimals }: RankingColumns): string {
   const { country, value, ciLo, ciHi, rank, rankDelta, projected } = figure;
   const mark = projected ? ' <span class="tag">projected</span>' : '';
   const cells = [
     hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '',
     `<th scope="row">${linkTo(country)}${mark}</th>`,
-    figureCell(figureHtml(value)),
-    hasBounds ? figureCell(`${figureHtml(ciLo)} to ${figureHtml(ciHi)}`) : '',
+    figureCell(figureHtml(value, decimals)),
+    hasBounds ? figureCell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`) : '',
     hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '',
   ];
   return `<tr>${cells.join('')}</tr>`;

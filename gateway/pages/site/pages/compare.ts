@@ -7,6 +7,7 @@ import type { Edition } from '../../../snapshot/edition.ts';
 import { labelsOf, pageChart } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
 import { findCountry } from '../country-profile.ts';
+import { columnDecimals } from '../figures.ts';
 import { definePage } from '../page.ts';
 import { scatterPicture } from '../pictures.ts';
 import { type History, histories, type Point } from '../series.ts';
@@ -103,11 +104,13 @@ async function compareOn(
   at: number,
 ) {
   const found = await histories(edition, record, countries);
+  const rows = found.map((history) => ({ country: history.country, latest: latestPoint(history) }));
   const labels = labelsOf(record, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
   return {
     record,
     chart: pageChart(lineChart(found, record.unit), labels, `lines-${at}`),
-    rows: found.map((history) => ({ country: history.country, latest: latestPoint(history) })),
+    rows,
+    decimals: columnDecimals(rows.map(({ latest }) => latest?.value ?? null)),
   };
 }
 

@@ -7,6 +7,7 @@ import { wellKnownFirst } from '../../../snapshot/example-values.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { labelsOf, pageMap } from '../charts/frame.ts';
 import { worldMap } from '../charts/map.ts';
+import { columnDecimals } from '../figures.ts';
 import { definePage } from '../page.ts';
 import { latestYear, yearFigures } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -46,13 +47,15 @@ async function featuredFigures(edition: Edition, catalogue: Catalogue) {
   if (record === undefined || year === null) return null;
   const latest = await yearFigures(edition, record, year);
   const map = worldMap(latest, { unit: record.unit, outlines: ASSET_PATHS.outlines, hasTitles: true });
+  const top = latest.figures.slice(0, TOP);
   const examples = wellKnownFirst(latest.figures.map(({ country }) => country.iso3));
   return {
     record,
     year,
     map: pageMap(map, labelsOf(record, [year, year]), 'home-map'),
     legend: map.legend,
-    top: latest.figures.slice(0, TOP),
+    top,
+    decimals: columnDecimals(top.map(({ value }) => value)),
     query: `indicator=${record.id}&countries=${examples.join(',')}&from=${year - 4}`,
   };
 }

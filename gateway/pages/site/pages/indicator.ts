@@ -5,6 +5,7 @@ import { describedBy } from '../../../operations/described-by.ts';
 import type { CatalogueEntry } from '../../../snapshot/catalogue.ts';
 import type { Edition, IndicatorChanges } from '../../../snapshot/edition.ts';
 import { callExamples } from '../call-examples.ts';
+import { columnDecimals } from '../figures.ts';
 import { excerptOf } from '../hits.ts';
 import { chooseCountries, countryCodeList } from '../indicator/choice.ts';
 import { citationsOf } from '../indicator/citations.ts';
@@ -117,7 +118,8 @@ const shownChanges = ({ changes, since }: IndicatorChanges) => ({
 
 function shownRanking(latest: YearFigures, { no_rank }: IndicatorRecord) {
   const hasBounds = latest.figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null);
-  const columns = { hasRanks: !no_rank, hasBounds };
+  const decimals = columnDecimals(latest.figures.map(({ value }) => value));
+  const columns = { hasRanks: !no_rank, hasBounds, decimals };
   return { ...columns, rows: rankingRows(latest, columns), missing: countryLinks(latest.missing) };
 }
 
