@@ -11,8 +11,9 @@ export const status = (facts: ServiceFacts): Operation =>
     async show({ edition }) {
       const { editions, generatedAt, id, countries } = edition;
       const body = await editions.servedBody(ROUTE_FILES.freshness);
-      const { data: providers } = JSON.parse(body.toString()) as { data: FreshnessRecord[] };
+      const { data: freshness } = JSON.parse(body.toString()) as { data: FreshnessRecord[] };
       const { indicators } = await edition.wholeCatalogue();
+      const served = new Set([...indicators.values()].map(({ record }) => record.provider.id));
       const entry = editions.chain.find(({ edition: published }) => published === id);
       return {
         template: 'status.njk',
@@ -22,7 +23,7 @@ export const status = (facts: ServiceFacts): Operation =>
         canonical: '/status',
         data: {
           facts,
-          providers,
+          providers: freshness.map((each) => ({ ...each, isServed: served.has(each.provider_id) })),
           served: {
             id,
             publishedAt: generatedAt,
