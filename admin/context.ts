@@ -8,6 +8,7 @@ import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
 import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/audit/audit-log.ts';
 import type { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
+import type { Mailer } from '../gateway/accounts/mail/mailer.ts';
 import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
@@ -16,9 +17,17 @@ import type { Archive } from '../gateway/archive/archive.ts';
 import type { PageView } from '../gateway/pages/shared/protected-area.ts';
 import type { AccountIndex } from './account-index.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
+import type { OperatorLinks } from './operator-links.ts';
 import type { OperatorStore } from './operators.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import type { ServedSnapshot } from './snapshots.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route answers owners only. */
+    ownersOnly?: boolean;
+  }
+}
 
 export interface AdminDependencies {
   /** Not shared with the gateway: long reads must not delay paid requests. */
@@ -32,6 +41,9 @@ export interface AdminDependencies {
   curatedDir: string;
   archive: Archive;
   erasures: Erasures;
+  mailer: Mailer;
+  /** Public URL of the area, without a trailing slash. */
+  areaUrl: () => string;
   /** Keeps the reconciler's summaries of the archive. */
   reconcileDir: string;
 }
@@ -39,6 +51,7 @@ export interface AdminDependencies {
 export interface AdminArea extends AdminDependencies {
   sessions: SessionStore;
   operators: OperatorStore;
+  operatorLinks: OperatorLinks;
   throttle: Throttle;
   audit: AuditLog;
   index: AccountIndex;

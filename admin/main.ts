@@ -11,6 +11,7 @@ import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { createMailer } from '../gateway/accounts/mail/mailer.ts';
 import { openErasures } from '../gateway/accounts/privacy/erasures.ts';
 import { Archive } from '../gateway/archive/archive.ts';
 import { installErrorHandlers } from '../gateway/http/error-handlers.ts';
@@ -29,8 +30,9 @@ import {
 } from '../gateway/process/lifecycle.ts';
 import { StartTasks } from '../gateway/process/start-tasks.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
-import { ensureFirstOperator, OperatorStore } from './operators.ts';
-import { registerAdmin } from './plugin.ts';
+import { ensureFirstOperator } from './first-operator.ts';
+import { OperatorStore } from './operators.ts';
+import { ADMIN_ROOT, registerAdmin } from './plugin.ts';
 
 const REDIS_WAIT_MS = 3_000;
 
@@ -65,6 +67,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({ redis, now, random: randomBytes, packs: [], archive });
+  let areaUrl = settings.ADMIN_URL?.replace(/\/+$/, '') ?? '';
   registerAdmin(app, {
     redis,
     accounts,
@@ -76,6 +79,8 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     archive,
     erasures: openErasures({ settings, redis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
+    mailer: createMailer(settings, { now, log }),
+    areaUrl: () => areaUrl,
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });
   shutdownHooks.push(() => app.close());
@@ -86,7 +91,9 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     ensureFirstOperator(operators, new AuditLog(redis, now), settings, false),
   );
   const { port } = app.server.address() as AddressInfo;
-  return `Operator area: http://${settings.HOST}:${port}/admin/\n`;
+  const url = `http://${settings.HOST}:${port}${ADMIN_ROOT}`;
+  areaUrl ||= url;
+  return `Operator area: ${url}/\n`;
 }
 
 try {

@@ -4,8 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
+import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import {
   auditedChange,
+  BY,
   type Command,
   type CommandContext,
   formatTime,
@@ -14,25 +16,36 @@ import {
   UsageError,
 } from '../gateway/accounts/cli/command.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
-import { isRole, OperatorStore, ROLES, type Role } from './operators.ts';
+import { ensureOwner } from './first-operator.ts';
+import { isRole, OperatorStore, type Role } from './operators.ts';
 
 const PASSWORD_BYTES = 15;
 
 type OperatorCommand = Command<Pick<CommandContext, 'redis'>>;
 
 const email = { type: 'string', value: 'ADDRESS', help: 'which operator' } as const;
-const role = { type: 'string', value: 'ROLE', help: `${ROLES.join(' or ')}; default operator` } as const;
+const ROLE_WORDS = 'viewer, operator or owner';
+const role = {
+  type: 'string',
+  value: 'ROLE',
+  help: `${ROLE_WORDS}; default operator, and owner for the first`,
+} as const;
 
 const emailOf = (values: OptionValues): string => requiredText(values, 'email').toLowerCase();
 
 function roleOf({ role: word }: OptionValues, fallback: Role): Role {
   if (word === undefined) return fallback;
   if (typeof word === 'string' && isRole(word)) return word;
-  throw new UsageError(`--role takes ${ROLES.join(' or ')}, not "${String(word)}".`);
+  throw new UsageError(`--role takes ${ROLE_WORDS}, not "${String(word)}".`);
 }
 
-const find = async (operators: OperatorStore, address: string) =>
-  (await operators.list()).find((operator) => operator.email === address) ?? null;
+/** The operators, one of them owner. */
+async function openOperators(redis: RedisClient) {
+  const operators = new OperatorStore(redis, Date.now);
+  await ensureOwner(operators, new AuditLog(redis, Date.now), BY);
+  const all = await operators.list();
+  return { operators, all, find: (address: string) => all.find(({ email }) => email === address) ?? null };
+}
 
 /** Creates or changes an operator and returns the new password. */
 async function setPassword(redis: RedisClient, address: string, newRole: Role, before: Role | null) {
@@ -54,35 +67,37 @@ const create: OperatorCommand = {
   options: { email, role },
   async run({ redis }, values) {
     const address = emailOf(values);
-    if (await find(new OperatorStore(redis, Date.now), address))
+    const { all, find } = await openOperators(redis);
+    if (find(address))
       throw new AccountError(
         'account_exists',
         `There is already an operator ${address}; use operator-reset to set a new password.`,
       );
-    return setPassword(redis, address, roleOf(values, 'operator'), null);
+    return setPassword(redis, address, roleOf(values, all.length === 0 ? 'owner' : 'operator'), null);
   },
 };
 
 const reset: OperatorCommand = {
   help: 'set a new password, and optionally another role; ends all sessions',
-  options: { email, role: { ...role, help: `${ROLES.join(' or ')}; default unchanged` } },
+  options: { email, role: { ...role, help: `${ROLE_WORDS}; default unchanged` } },
   async run({ redis }, values) {
     const address = emailOf(values);
-    const known = await find(new OperatorStore(redis, Date.now), address);
+    const known = (await openOperators(redis)).find(address);
     if (!known) throw new AccountError('account_unknown', `There is no operator ${address}.`);
     return setPassword(redis, address, roleOf(values, known.role), known.role);
   },
 };
 
 const remove: OperatorCommand = {
-  help: 'remove an operator',
+  help: 'remove an operator; the last owner stays',
   options: { email },
   async run({ redis }, values) {
-    const known = await find(new OperatorStore(redis, Date.now), emailOf(values));
+    const { operators, find } = await openOperators(redis);
+    const known = find(emailOf(values));
     if (!known) throw new AccountError('account_unknown', `There is no operator ${emailOf(values)}.`);
     const { email: address, role } = known;
     const change = { action: 'operator.remove', subject: `operator ${address}`, before: { role } };
-    await auditedChange(redis, change, () => new OperatorStore(redis, Date.now).remove(address));
+    await auditedChange(redis, change, () => operators.remove(address));
     return { email: address, removed: true };
   },
 };
@@ -91,10 +106,10 @@ const list: OperatorCommand = {
   help: 'list the operators',
   options: {},
   async run({ redis }) {
-    const operators = await new OperatorStore(redis, Date.now).list();
+    const { all } = await openOperators(redis);
     return {
-      operators: operators.map(({ created_at_ms, ...rest }) => ({
-        ...rest,
+      operators: all.map(({ email: address, role, created_at_ms, hasPassword }) => ({
+        ...{ email: address, role, state: hasPassword ? 'active' : 'invited' },
         created_at: formatTime(created_at_ms),
       })),
     };

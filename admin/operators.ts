@@ -1,17 +1,16 @@
 /**
- * Stores operators: who may sign in to the operator area, as `viewer` (reads) or `operator` (changes).
+ * Stores operators: who may sign in to the operator area, as `viewer` (reads), `operator` (changes) or `owner` (also
+ * manages operators).
  *
- * Only the command line and the service's start create operators. A password reset, a role change and a global sign-out
- * raise the operator's epoch, which ends all sessions of that operator.
+ * Roles are in one hash, so that one script can refuse to take the role of the last owner. An operator's epoch is random
+ * and renewed by a new password, a global sign-out and by ending its sessions, which ends all sessions of that operator;
+ * also those of an earlier operator with the same address. Roles are read with each request.
  */
 
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import type { Settings } from '../data/runtime/settings.ts';
+import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
-import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
 import { passwordProblem } from '../gateway/accounts/sign-in/password-policy.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
@@ -19,17 +18,33 @@ import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions
 import type { LoginRecord } from '../gateway/accounts/sign-in/sign-in.ts';
 import { validateEmail } from '../gateway/accounts/validation.ts';
 
-export const ROLES = ['viewer', 'operator'] as const;
+const SET_ROLE = readScript(import.meta.url, 'lua/set-operator-role.lua', 1);
+const ADOPT_ROLES = readScript(import.meta.url, 'lua/adopt-operator-roles.lua', 1);
+const SET_PASSWORD = readScript(import.meta.url, 'lua/set-operator-password.lua', 1);
+const EPOCH_BYTES = 12;
+
+/** Each may do what those before it may. */
+export const ROLES = ['viewer', 'operator', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
 export interface OperatorRecord {
+  /** Digest of the address, which names the operator in paths. */
+  id: string;
   email: string;
   role: Role;
   created_at_ms: number;
+  /** False for an invited one who has not chosen a password. */
+  hasPassword: boolean;
+}
+
+export interface SignIn {
+  email: string;
+  password: string;
 }
 
 export class OperatorStore {
   readonly #redis: RedisClient;
+  readonly #runner: ScriptRunner;
   readonly #now: () => number;
   readonly #passwords: PasswordHasher;
 
@@ -39,44 +54,93 @@ export class OperatorStore {
     passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator }),
   ) {
     this.#redis = redis;
+    this.#runner = new ScriptRunner(redis);
     this.#now = now;
     this.#passwords = passwords;
   }
 
-  /** Creates an operator, or sets role and password of an existing one and ends its sessions. */
+  /**
+   * Creates an operator, or sets role and password of an existing one and ends its sessions.
+   * @throws {AccountError} `bad_input`; `account_state` when it would leave no owner
+   */
   async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
     const address = validateEmail(email);
     const problem = await passwordProblem(password, address);
     if (problem !== null) throw new AccountError('bad_input', problem);
-    const key = redisKeys.operator(address);
     const hashed = await this.#passwords.hash(password);
-    const now_ms = this.#now();
-    await this.#redis.hset(key, { email: address, role, password: hashed });
-    await this.#redis.hsetnx(key, 'created_at_ms', now_ms);
-    await this.#redis.hincrby(key, 'epoch', 1);
-    await this.#redis.zadd(redisKeys.operators, 'NX', now_ms, addressDigest(address));
-    return { email: address, role, created_at_ms: Number(await this.#redis.hget(key, 'created_at_ms')) };
+    await this.setRole(address, role);
+    return this.#write(address, role, { password: hashed });
   }
 
-  /** Returns false when there was no such operator. */
+  /**
+   * Creates an operator without a password. @throws {AccountError} `bad_input`, `account_exists`
+   */
+  async invite(email: string, role: Role): Promise<OperatorRecord> {
+    const address = validateEmail(email);
+    await this.#adoptRoles();
+    const isNew = await this.#redis.hsetnx(redisKeys.operatorRoles, addressDigest(address), role);
+    if (isNew === 0 && (await this.#redis.hexists(redisKeys.operator(address), 'email')))
+      throw new AccountError('account_exists', `There is already an operator ${address}.`);
+    // An invitation that was interrupted here before is completed.
+    if (isNew === 0) await this.setRole(address, role);
+    return this.#write(address, role, {});
+  }
+
+  async #write(address: string, role: Role, login: { password?: string }): Promise<OperatorRecord> {
+    const key = redisKeys.operator(address);
+    const id = addressDigest(address);
+    const now_ms = this.#now();
+    await this.#redis.hset(key, { email: address, epoch: newEpoch(), ...login });
+    await this.#redis.hsetnx(key, 'created_at_ms', now_ms);
+    await this.#redis.zadd(redisKeys.operators, 'NX', now_ms, id);
+    const [password, created_at_ms] = await this.#redis.hmget(key, 'password', 'created_at_ms');
+    return { id, email: address, role, created_at_ms: Number(created_at_ms), hasPassword: Boolean(password) };
+  }
+
+  /**
+   * From the next request on. @returns false when it had that role
+   * @throws {AccountError} `account_state` when it would leave no owner
+   */
+  async setRole(email: string, role: Role): Promise<boolean> {
+    return this.#changeRole(email, role);
+  }
+
+  /**
+   * From the next request on. @returns false when there was no such operator
+   * @throws {AccountError} `account_state` for the last owner
+   */
   async remove(email: string): Promise<boolean> {
     const address = validateEmail(email);
+    await this.#changeRole(address, '');
     await this.#redis.zrem(redisKeys.operators, addressDigest(address));
     return (await this.#redis.del(redisKeys.operator(address))) > 0;
   }
 
-  /** Oldest first. */
-  async list(): Promise<OperatorRecord[]> {
-    const digests = await this.#redis.zrange(redisKeys.operators, '0', '-1');
-    const hashes = await Promise.all(
-      digests.map((digest) => this.#redis.hgetall(redisKeys.operatorOf(digest))),
-    );
-    return hashes.flatMap(({ email, role, created_at_ms }) =>
-      email && isRole(role) ? [{ email, role, created_at_ms: Number(created_at_ms) }] : [],
-    );
+  async #changeRole(email: string, role: Role | ''): Promise<boolean> {
+    await this.#adoptRoles();
+    const result = await this.#runner.run(SET_ROLE, [redisKeys.operatorRoles, addressDigest(email), role]);
+    if (result === 'last-owner')
+      throw new AccountError('account_state', `${email} is the last owner. Make somebody else owner first.`);
+    return result === 'changed';
   }
 
-  /** Returns the credentials to check at sign-in; null for an unknown address. */
+  /** Oldest first. */
+  async list(): Promise<OperatorRecord[]> {
+    await this.#adoptRoles();
+    const [ids, roles] = await Promise.all([
+      this.#redis.zrange(redisKeys.operators, '0', '-1'),
+      this.#redis.hgetall(redisKeys.operatorRoles),
+    ]);
+    const hashes = await Promise.all(ids.map((id) => this.#redis.hgetall(redisKeys.operatorOf(id))));
+    return ids.flatMap((id, index) => {
+      const { email, password, created_at_ms } = hashes[index] ?? {};
+      const role = roles[id];
+      if (!email || !isRole(role)) return [];
+      return [{ id, email, role, created_at_ms: Number(created_at_ms), hasPassword: Boolean(password) }];
+    });
+  }
+
+  /** Returns the credentials to check at sign-in; null for an unknown address, and before a password is chosen. */
   async findLogin(email: string): Promise<LoginRecord | null> {
     const { email: subject, password, epoch = '' } = await this.#redis.hgetall(redisKeys.operator(email));
     return subject && password ? { subject, password, epoch } : null;
@@ -84,14 +148,12 @@ export class OperatorStore {
 
   /** The operator of a session; null after the session has been ended. */
   async findUser({ subject, epoch }: Session): Promise<SignedInUser | null> {
-    const operator = await this.#redis.hgetall(redisKeys.operator(subject));
-    if (!operator.email || operator.epoch !== epoch || !isRole(operator.role)) return null;
-    return {
-      subject,
-      email: operator.email,
-      role: operator.role,
-      canWrite: operator.role === 'operator',
-    };
+    const [operator, role] = await Promise.all([
+      this.#redis.hgetall(redisKeys.operator(subject)),
+      this.#roleOf(subject),
+    ]);
+    if (!operator.email || operator.epoch !== epoch || role === null) return null;
+    return { subject, email: operator.email, role, canWrite: role !== 'viewer' };
   }
 
   /** Whether the credentials are right. */
@@ -100,56 +162,43 @@ export class OperatorStore {
     return this.#passwords.verify(password, login?.password ?? null);
   }
 
+  /** Null for an unknown address. */
+  async epochOf(email: string): Promise<string | null> {
+    return this.#redis.hget(redisKeys.operator(email), 'epoch');
+  }
+
+  /**
+   * Sets the password that an operator chose, and ends its sessions.
+   * @param epoch of the operator when it was asked to choose
+   * @returns false when the operator has been changed or removed since
+   */
+  async choosePassword(email: string, epoch: string, password: string): Promise<boolean> {
+    const hashed = await this.#passwords.hash(password);
+    const values = [redisKeys.operator(email), epoch, hashed, newEpoch()];
+    return (await this.#runner.run(SET_PASSWORD, values)) === 1;
+  }
+
   async endSessions(subject: string): Promise<void> {
-    await this.#redis.hincrby(redisKeys.operator(subject), 'epoch', 1);
+    const key = redisKeys.operator(subject);
+    if (await this.#redis.hexists(key, 'email')) await this.#redis.hset(key, 'epoch', newEpoch());
+  }
+
+  async #roleOf(email: string): Promise<Role | null> {
+    const read = () => this.#redis.hget(redisKeys.operatorRoles, addressDigest(email));
+    const role = (await read()) ?? ((await this.#adoptRoles()) ? await read() : null);
+    return role !== null && isRole(role) ? role : null;
+  }
+
+  /** Takes over the roles of a store that an earlier version wrote. @returns whether it did */
+  async #adoptRoles(): Promise<boolean> {
+    if ((await this.#redis.exists(redisKeys.operatorRoles)) === 1) return false;
+    const ids = await this.#redis.zrange(redisKeys.operators, '0', '-1');
+    const roles = await Promise.all(ids.map((id) => this.#redis.hget(redisKeys.operatorOf(id), 'role')));
+    const stored = ids.flatMap((id, index) => (isRole(roles[index]) ? [id, roles[index]] : []));
+    return (await this.#runner.run(ADOPT_ROLES, [redisKeys.operatorRoles, ...stored])) === 1;
   }
 }
 
-export const isRole = (word: string | undefined): word is Role => ROLES.some((role) => role === word);
+const newEpoch = (): string => randomBytes(EPOCH_BYTES).toString('base64url');
 
-const TRIAL_EMAIL = 'operator@almanac.example';
-const PASSWORD_FILE = 'operator';
-
-export interface SignIn {
-  email: string;
-  password: string;
-}
-
-/**
- * @param trial whether to create an operator without settings
- * @returns the trial operator's credentials, to show at the terminal; null otherwise
- */
-export async function ensureFirstOperator(
-  operators: OperatorStore,
-  audit: AuditLog,
-  settings: Pick<Settings, 'ADMIN_EMAIL' | 'ADMIN_PASSWORD' | 'VAR_DIR'>,
-  trial: boolean,
-): Promise<SignIn | null> {
-  const existing = await operators.list();
-  const put = ({ email, password }: SignIn) =>
-    audit.attempt(
-      {
-        ...{ by: 'start of the service', action: 'operator.create', subject: `operator ${email}` },
-        ...{ before: {}, after: { role: 'operator' }, reason: '', request_id: '' },
-      },
-      () => operators.put(email, 'operator', password),
-      () => ({}),
-    );
-  const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = settings;
-  if (email !== undefined && password !== undefined) {
-    if (existing.length === 0) await put({ email, password });
-    return null;
-  }
-  if (!trial) return null;
-  const file = join(settings.VAR_DIR, PASSWORD_FILE);
-  if (existing.length > 0) {
-    // The file is outdated once the password has been changed.
-    const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
-    const known = { email: TRIAL_EMAIL, password: stored };
-    return stored !== '' && (await operators.accepts(known)) ? known : null;
-  }
-  const created = { email: TRIAL_EMAIL, password: randomBytes(12).toString('base64url') };
-  await writeFile(file, `${created.password}\n`, { mode: 0o600 });
-  await put(created);
-  return created;
-}
+export const isRole = (word: string | null | undefined): word is Role => ROLES.some((role) => role === word);

@@ -9,6 +9,7 @@ import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
+import { SignedLinks } from '../gateway/accounts/mail/signed-links.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
@@ -17,6 +18,7 @@ import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts'
 import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
+import { PageError } from '../gateway/pages/shared/forms.ts';
 import {
   createPageViews,
   installProtectedArea,
@@ -26,6 +28,7 @@ import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
+import { OperatorLinks } from './operator-links.ts';
 import { OperatorStore } from './operators.ts';
 import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
@@ -36,6 +39,8 @@ import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
+import { operatorPasswordRoutes } from './routes/operator-password.ts';
+import { operatorRoutes } from './routes/operators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { qualityRoutes } from './routes/quality.ts';
@@ -58,6 +63,7 @@ const NAV = [
   { path: '/admin/usage', label: 'Usage' },
   { path: '/admin/reconcile', label: 'Reconciliation' },
   { path: '/admin/gdpr', label: 'Privacy requests' },
+  { path: '/admin/operators', label: 'Operators' },
   { path: '/admin/audit', label: 'Audit log' },
 ];
 
@@ -68,6 +74,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const sessions = new SessionStore(redis, now, 'operator');
   const passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator });
   const operators = new OperatorStore(redis, now, passwords);
+  const links = new SignedLinks({ redis, now, random: randomBytes });
   const pages: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
@@ -88,6 +95,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     ...dependencies,
     sessions,
     operators,
+    operatorLinks: new OperatorLinks({ ...dependencies, operators, links }),
     throttle: new Throttle(redis, now),
     audit: new AuditLog(redis, now, archive),
     index: new AccountIndex(redis, now),
@@ -111,6 +119,10 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
         endSessions: (subject) => operators.endSessions(subject),
         onAttempt: (attempt) => recordSignIn(area, attempt),
         signedOutPath: `${ADMIN_ROOT}/`,
+      });
+      scope.addHook('preHandler', async ({ user, routeOptions }) => {
+        if (routeOptions.config.ownersOnly && user?.role !== 'owner')
+          throw new PageError(403, 'Only an owner may do this.');
       });
       for (const install of ROUTES) install(scope, area);
     },
@@ -142,5 +154,7 @@ const ROUTES = [
   usageRoutes,
   reconcileRoutes,
   privacyRequestRoutes,
+  operatorRoutes,
+  operatorPasswordRoutes,
   auditRoutes,
 ];

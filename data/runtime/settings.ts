@@ -44,6 +44,12 @@ const schema = z.object({
   ADMIN_PORT: port
     .optional()
     .describe('Separate port of the operator area (`npm run admin`); with it the gateway serves no `/admin`'),
+  ADMIN_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Public URL of the operator area, for links in its mails; default `/admin` below PUBLIC_URL, or where ADMIN_PORT listens',
+    ),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
   HEALTH_PORT: port.optional().describe("Port of the worker's `/healthz`; without it there is none"),
   REDIS_URL: z

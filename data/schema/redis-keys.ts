@@ -32,8 +32,10 @@
  *
  * Sign-in, audit, privacy requests, jobs and runs:
  *
- *   operator:SHA256           hash    email, role, password, epoch (raised to end every session), created_at_ms
+ *   operator:SHA256           hash    email, password (absent while invited), epoch (renewed to end every session), created_at_ms;
+ *                                     of earlier versions also role
  *   operators                 zset    digests of the operators' addresses by creation
+ *   operators:roles           hash    digest of an operator's address -> viewer, operator or owner
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
  *   sign-in:REALM:SHA256      string  JSON: a sign-in that waits for the second factor, by the digest of its secret id
  *   second-factor:REALM:SHA256  hash  secret, since_ms, last_step, last_use, recovery:SHA256: by the digest of the user
@@ -119,6 +121,7 @@ export const redisKeys = {
   operator: (address: string) => `operator:${addressDigest(address)}`,
   operatorOf: (digest: string) => `operator:${digest}`,
   operators: 'operators',
+  operatorRoles: 'operators:roles',
   session: (digest: string) => `session:${digest}`,
   pendingSignIn: (realm: string, digest: string) => `sign-in:${realm}:${digest}`,
   secondFactor: (realm: string, digest: string) => `second-factor:${realm}:${digest}`,

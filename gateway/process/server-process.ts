@@ -7,7 +7,9 @@ import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../../admin/context.ts';
-import { ensureFirstOperator, OperatorStore, type SignIn } from '../../admin/operators.ts';
+import { ensureFirstOperator } from '../../admin/first-operator.ts';
+import { OperatorStore, type SignIn } from '../../admin/operators.ts';
+import { ADMIN_ROOT } from '../../admin/plugin.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../accounts/account-store.ts';
@@ -99,6 +101,16 @@ export async function startServerProcess(
     packs: [],
     archive,
   });
+  let publicUrl = settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+  const account = await openAccountService({
+    settings: { ...settings, REDIS_URL: redisUrl },
+    redis: adminRedis,
+    now,
+    log,
+    archive,
+    publicUrl: () => publicUrl,
+  });
+  shutdownHooks.push(() => account.stop());
   const admin: AdminDependencies = {
     redis: adminRedis,
     accounts,
@@ -110,17 +122,9 @@ export async function startServerProcess(
     archive,
     erasures: openErasures({ settings, redis: adminRedis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
+    mailer: account.mailer,
+    areaUrl: () => settings.ADMIN_URL?.replace(/\/+$/, '') ?? `${publicUrl}${ADMIN_ROOT}`,
   };
-  let publicUrl = settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-  const account = await openAccountService({
-    settings: { ...settings, REDIS_URL: redisUrl },
-    redis: adminRedis,
-    now,
-    log,
-    archive,
-    publicUrl: () => publicUrl,
-  });
-  shutdownHooks.push(() => account.stop());
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics({ snapshots, metering, now });
   const app = buildApp({
     settings,

@@ -13,6 +13,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { createMailer, type Mailer } from '../../gateway/accounts/mail/mailer.ts';
 import { openErasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
 import { PasswordHasher } from '../../gateway/accounts/sign-in/passwords.ts';
@@ -64,19 +65,25 @@ export interface AnyAdminService {
 /** Its hashes have the stored form, with parameters that cost a test no time. */
 const QUICK_HASHER = new PasswordHasher({ concurrency: 1, cost: 16 });
 
+interface AdminOptions {
+  /** Default: from the settings. */
+  mailer?: Mailer;
+}
+
 /** The area on one Redis. */
 export async function startAdmin(
   settings: Record<string, string> = {},
-  options: RedisOptions = {},
+  options: RedisOptions & AdminOptions = {},
 ): Promise<AdminService> {
   const redis = await startRedis(options);
-  return { ...(await startAdminOn(redis, settings)), redis };
+  return { ...(await startAdminOn(redis, settings, options)), redis };
 }
 
 /** The area on any Redis, which `stop` also stops. Serves the fixture unless `SNAPSHOT_DIR` is set. */
 export async function startAdminOn(
   redis: Pick<TestRedis, 'url' | 'connect' | 'stop'>,
   settings: Record<string, string> = {},
+  options: AdminOptions = {},
 ): Promise<AnyAdminService> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-admin-'));
   const snapshotDir = settings.SNAPSHOT_DIR ?? directory;
@@ -102,6 +109,7 @@ export async function startAdminOn(
     packs: PACKS,
     archive,
   });
+  const mailer = options.mailer ?? createMailer(known, { now, log: silentLog });
   let requests = 0;
   const routes: { method: string; url: string }[] = [];
   const app = buildApp({
@@ -122,6 +130,8 @@ export async function startAdminOn(
       archive,
       erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
       reconcileDir: join(directory, 'reconcile'),
+      mailer,
+      areaUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/admin`,
     },
     onRoute: (route) => routes.push(route),
   });

@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ensureFirstOperator } from '../../admin/first-operator.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
-import { ensureFirstOperator, OperatorStore } from '../../admin/operators.ts';
+import { OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
@@ -65,7 +66,7 @@ describe('operators', () => {
   it.each([
     ['operator-create', {}, '--email is required'],
     ['operator-create', { email: 'no address' }, 'is not an e-mail address'],
-    ['operator-create', { email: 'a@example.org', role: 'king' }, '--role takes viewer or operator'],
+    ['operator-create', { email: 'a@example.org', role: 'king' }, '--role takes viewer, operator or owner'],
     ['operator-reset', { email: 'a@example.org' }, 'There is no operator'],
     ['operator-remove', { email: 'a@example.org' }, 'There is no operator'],
   ])('%s %j is refused with a message', async (name, values, sentence) => {
@@ -88,7 +89,7 @@ describe('operators', () => {
     expect(await audit.list()).toMatchObject([
       { action: 'operator.create', by: 'start of the service', subject: 'operator boss@example.org' },
     ]);
-    await operators.put('boss@example.org', 'viewer', 'changed since then');
+    await operators.put('boss@example.org', 'owner', 'changed since then');
     await ensureFirstOperator(operators, audit, { ...settings, VAR_DIR: directory }, true);
     expect(await opens('boss@example.org', 'changed since then')).toBe(true);
   });

@@ -22,6 +22,8 @@ export interface Mail {
 export interface Mailer {
   /** One sentence for the start-up banner: where mails go. */
   readonly description: string;
+  /** False when mails are only written to files. */
+  readonly delivers: boolean;
   /** Rejects if the server did not accept the mail. */
   send(mail: Mail): Promise<void>;
   /** Deletes stored mails to an address. */
@@ -50,6 +52,7 @@ function smtpMailer(url: string, from: string): Mailer {
   });
   return {
     description: `Mail is sent through ${new URL(url).host}`,
+    delivers: true,
     async send({ to, subject, text }) {
       await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
     },
@@ -65,6 +68,7 @@ function fileMailer(
   const transport = createTransport({ streamTransport: true, buffer: true });
   return {
     description: `SMTP_URL is not set: mails are written to ${directory}${logsLinks ? ' and their links are logged' : ''}`,
+    delivers: false,
     async send({ to, subject, text, link }) {
       const date = new Date(now());
       const { message } = await transport.sendMail({

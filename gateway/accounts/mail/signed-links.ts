@@ -18,6 +18,7 @@ const PAYLOADS = {
   'sign-up': z.object({ email: z.string(), name: z.string() }),
   reset: z.object({ account_id: z.string(), epoch: z.string() }),
   'sign-in': z.object({ account_id: z.string(), epoch: z.string() }),
+  'operator-password': z.object({ email: z.string(), epoch: z.string() }),
 } as const;
 
 export type LinkPurpose = keyof typeof PAYLOADS;

@@ -99,3 +99,25 @@ export const exportReady = (to: string, link: string): Mail => ({
     link,
   ),
 });
+
+export const operatorInvitation = (to: string, link: string, by: string): Mail => ({
+  to,
+  subject: 'You are invited to the operator area',
+  link,
+  text: signed(
+    `${by} invites you to the operator area of Almanac. To choose a password, open:`,
+    link,
+    'The link works once, within seven days. If you did not expect it, do nothing, and give the link to nobody.',
+  ),
+});
+
+export const operatorPassword = (to: string, link: string, by: string): Mail => ({
+  to,
+  subject: 'Choose a new password for the operator area',
+  link,
+  text: signed(
+    `${by} asks you to choose a new password for the operator area of Almanac. To do so, open:`,
+    link,
+    'The link works once, within one day. Until then your password stays unchanged.',
+  ),
+});

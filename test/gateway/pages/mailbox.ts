@@ -5,6 +5,7 @@ const MAIL_TIMEOUT_MS = 60_000;
 
 export class Mailbox implements Mailer {
   readonly description = 'Mail goes to the test';
+  readonly delivers = true;
   readonly all: Mail[] = [];
   readonly forgotten: string[] = [];
   readonly #waiting: { to: string; take: (mail: Mail) => void }[] = [];

@@ -1,0 +1,242 @@
+/** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
+import { AccountError } from '../../gateway/accounts/records.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  OPTIONAL_REASON,
+} from '../../gateway/pages/shared/confirmation.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { formatField, PageError, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
+
+const PATH = '/admin/operators';
+const HISTORY = 20;
+const OWNERS = { config: { ownersOnly: true } };
+
+const roleField = z.enum(ROLES, { error: `one of ${ROLES.join(', ')}` });
+const roleFields = z.object({ role: roleField });
+const inviteForm = z.object({ email: textField(254), role: roleField });
+const listQuery = z.object({ format: formatField });
+
+const ROLE_TEXTS: Readonly<Record<Role, string>> = {
+  viewer: 'reads everything and changes nothing',
+  operator: 'changes everything but operators',
+  owner: 'also manages operators',
+};
+
+interface ListedOperator extends OperatorRecord {
+  path: string;
+  state: 'active' | 'invited';
+}
+
+interface OperatorsPage {
+  operators: ListedOperator[];
+  isOwner: boolean;
+  roles: readonly Role[];
+  form: { email: string; role: Role; problem: string };
+  csv: string;
+}
+
+interface OperatorPage {
+  operator: ListedOperator;
+  isOwner: boolean;
+  roles: readonly Role[];
+  audit: AuditEntry[];
+  auditGap: string | null;
+}
+
+interface LinkPage {
+  email: string;
+  link: string;
+  back: string;
+}
+
+export const operatorSubject = (email: string): string => `operator ${email}`;
+
+const listed = (operator: OperatorRecord): ListedOperator => ({
+  ...operator,
+  path: `${PATH}/${operator.id}`,
+  state: operator.hasPassword ? 'active' : 'invited',
+});
+
+const isOwner = ({ user }: FastifyRequest): boolean => user?.role === 'owner';
+
+export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const { operators, operatorLinks } = area;
+  const listView = area.view<OperatorsPage>('operators.njk');
+  const operatorView = area.view<OperatorPage>('operator.njk');
+  const linkView = area.view<LinkPage>('operator-link.njk');
+
+  async function find(request: FastifyRequest): Promise<OperatorRecord> {
+    const { id } = request.params as { id: string };
+    const operator = (await operators.list()).find((one) => one.id === id);
+    if (!operator) throw new PageError(404, 'There is no such operator.');
+    return operator;
+  }
+
+  async function showList(reply: FastifyReply, form: OperatorsPage['form']): Promise<FastifyReply> {
+    return listView(reply, 'Operators', {
+      operators: (await operators.list()).map(listed),
+      isOwner: isOwner(reply.request),
+      roles: ROLES,
+      form,
+      csv: `${PATH}?format=csv`,
+    });
+  }
+
+  scope.get('/operators', async (request, reply) => {
+    const { format } = parseFields(listQuery, request.query);
+    if (format === 'csv') return sendCsv(reply, 'operators', COLUMNS, (await operators.list()).map(row));
+    return showList(reply, { email: '', role: 'operator', problem: '' });
+  });
+
+  scope.get('/operators/:id', async (request, reply) => {
+    const operator = await find(request);
+    const subject = operatorSubject(operator.email);
+    const { entries, gap } = await area.audit.page({ subject, limit: HISTORY });
+    return operatorView(reply, operator.email, {
+      operator: listed(operator),
+      isOwner: isOwner(request),
+      roles: ROLES,
+      audit: entries,
+      auditGap: gap?.message ?? null,
+    });
+  });
+
+  /** Mails a link for choosing a password, or shows it where there is no mail server. */
+  async function sendLink(reply: FastifyReply, operator: OperatorRecord): Promise<FastifyReply> {
+    const { email } = operator;
+    const { path: back } = listed(operator);
+    const link = await operatorLinks.send(operator, actorOf(reply.request));
+    if (link === null) return redirectWithFlash(area, reply, back, `A link was mailed to ${email}.`);
+    return linkView(reply, `Link for ${email}`, { email, link, back });
+  }
+
+  scope.post('/operators/invite', OWNERS, async (request, reply) => {
+    const { email: typed, role } = parseFields(inviteForm, request.body);
+    const change = {
+      action: 'operator.invite',
+      subject: operatorSubject(typed.toLowerCase()),
+      after: { role },
+    };
+    try {
+      const invited = await auditedChange(area, request, change, () => operators.invite(typed, role));
+      return await sendLink(reply, invited);
+    } catch (error) {
+      if (!(error instanceof AccountError) || !['bad_input', 'account_exists'].includes(error.code))
+        throw error;
+      const status = error.code === 'bad_input' ? 422 : 409;
+      return showList(reply.code(status), { email: typed, role, problem: error.message });
+    }
+  });
+
+  scope.post('/operators/:id/link', OWNERS, async (request, reply) => {
+    const operator = await find(request);
+    const change = { action: 'operator.link', subject: operatorSubject(operator.email) };
+    return auditedChange(area, request, change, () => sendLink(reply, operator));
+  });
+
+  confirmedAction(scope, area, {
+    path: '/operators/:id/role',
+    fields: roleFields,
+    options: OWNERS,
+    reason: () => OPTIONAL_REASON,
+    ask: async (request, { role }) => roleChange(await find(request), role),
+    async act(request, _reply, { fields: { role }, reason }) {
+      const { path, email, role: before } = listed(await find(request));
+      await auditedChange(
+        area,
+        request,
+        {
+          ...{ action: 'operator.role', subject: operatorSubject(email) },
+          ...{ before: { role: before }, after: { role }, reason },
+        },
+        () => operators.setRole(email, role),
+        (isChanged) => (isChanged ? {} : null),
+      );
+      return { path, notice: `${email} is ${role}.` };
+    },
+  });
+
+  confirmedAction(scope, area, {
+    path: '/operators/:id/end-sessions',
+    fields: z.object({}),
+    options: OWNERS,
+    reason: () => OPTIONAL_REASON,
+    ask: async (request) => endOfSessions(await find(request)),
+    async act(request, _reply, { reason }) {
+      const { path, email } = listed(await find(request));
+      const change = { action: 'operator.end_sessions', subject: operatorSubject(email), reason };
+      await auditedChange(area, request, change, () => operators.endSessions(email));
+      return { path, notice: `All sessions of ${email} have ended.` };
+    },
+  });
+
+  confirmedAction(scope, area, {
+    path: '/operators/:id/remove',
+    fields: z.object({}),
+    options: OWNERS,
+    reason: () => OPTIONAL_REASON,
+    ask: async (request) => removal(await find(request)),
+    async act(request, _reply, { reason }) {
+      const { email, role } = await find(request);
+      const change = { action: 'operator.remove', subject: operatorSubject(email), before: { role }, reason };
+      await auditedChange(area, request, change, () => operators.remove(email));
+      return { path: PATH, notice: `${email} is removed.` };
+    },
+  });
+}
+
+const factsOf = ({ email, role }: OperatorRecord) => [
+  { label: 'Operator', value: email },
+  { label: 'Role', value: role },
+];
+
+const roleChange = (operator: OperatorRecord, role: Role): Confirmation => ({
+  title: `Make ${operator.email} ${role}`,
+  effects: [`From the next request on, ${operator.email} ${ROLE_TEXTS[role]}.`],
+  figures: [
+    { label: 'Operator', value: operator.email },
+    { label: 'Role', value: `${operator.role} → ${role}` },
+  ],
+  button: 'Change role',
+  isDestructive: false,
+  values: { role },
+  back: listed(operator).path,
+});
+
+const endOfSessions = (operator: OperatorRecord): Confirmation => ({
+  title: `End all sessions of ${operator.email}`,
+  effects: [
+    'Every browser that is signed in as this operator is signed out with its next request.',
+    'Links for choosing a password that were sent before no longer work.',
+  ],
+  figures: factsOf(operator),
+  button: 'End sessions',
+  isDestructive: true,
+  back: listed(operator).path,
+});
+
+const removal = (operator: OperatorRecord): Confirmation => ({
+  title: `Remove ${operator.email}`,
+  effects: [
+    'From the next request on, this operator can do nothing here. Open sessions and links end.',
+    'The audit log keeps what this operator did.',
+  ],
+  figures: factsOf(operator),
+  button: 'Remove operator',
+  isDestructive: true,
+  back: listed(operator).path,
+});
+
+const COLUMNS = ['email', 'role', 'state', 'created_at'];
+
+const row = (operator: OperatorRecord): Cell[] => [
+  ...[operator.email, operator.role, listed(operator).state],
+  new Date(operator.created_at_ms).toISOString(),
+];

@@ -1,0 +1,78 @@
+/** What owners and operators decide in the operator area, in a real browser; `admin.extended.test.ts` walks the rest. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AdminService, startAdmin } from '../admin/harness.ts';
+import { Mailbox } from '../gateway/pages/mailbox.ts';
+import { type Browser, openBrowser } from './browser.ts';
+import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
+
+const PASSWORD = 'another horse battery staple';
+
+describe('decisions in the operator area', () => {
+  let service: AdminService;
+  let browser: Browser;
+  let page: Page;
+  const mailbox = new Mailbox();
+
+  beforeAll(async () => {
+    service = await startAdmin({}, { mailer: mailbox });
+    await service.signedIn('owner');
+    browser = await openBrowser();
+    page = await browser.context.newPage();
+    await page.goto(`${service.url}/admin/`);
+    await signIn(page, service.url, 'owner@example.org');
+  });
+  afterAll(async () => {
+    await browser[Symbol.asyncDispose]();
+    await service.stop();
+  });
+
+  it('an owner invites an operator, who chooses a password and signs in', async () => {
+    await follow(page, 'Operators', '/admin/operators');
+    await inspect(page, 'admin-operators');
+    await page.getByLabel('E-mail address').fill('ann@example.org');
+    await page.getByLabel('Role').selectOption('viewer');
+    const mail = mailbox.next('ann@example.org');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByText('A link was mailed to ann@example.org.').waitFor();
+    await inspect(page, 'admin-operator');
+    await using second = await openBrowser();
+    const other = await second.context.newPage();
+    await other.goto((await mail).link ?? '');
+    await inspect(other, 'admin-password');
+    await other.getByLabel('New password').fill(PASSWORD);
+    await other.getByRole('button', { name: 'Set password' }).click();
+    await inspect(other, 'admin-password-set');
+    await other.getByRole('link', { name: 'Sign in' }).click();
+    await other.getByLabel('E-mail address').fill('ann@example.org');
+    await other.getByLabel('Password').fill(PASSWORD);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
+    await follow(other, 'Operators', '/admin/operators');
+    expect(await other.getByRole('button', { name: 'Invite' }).count()).toBe(0);
+  });
+
+  it('an owner changes a role, ends sessions, and removes the operator', async () => {
+    await page.reload();
+    await page.getByLabel('Role').selectOption('operator');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await inspect(page, 'admin-operator-role');
+    await page.getByRole('button', { name: 'Change role' }).click();
+    await page.getByText('ann@example.org is operator.').waitFor();
+    await page.getByRole('link', { name: 'End all sessions' }).click();
+    await inspect(page, 'admin-operator-end-sessions');
+    await page.getByRole('button', { name: 'End sessions' }).click();
+    await page.getByText('All sessions of ann@example.org have ended.').waitFor();
+    await page.getByRole('link', { name: 'Remove operator' }).click();
+    await inspect(page, 'admin-operator-remove');
+    await page.getByRole('button', { name: 'Remove operator' }).click();
+    await page.getByText('ann@example.org is removed.').waitFor();
+  });
+
+  it('was inspected page by page', () => {
+    expect([
+      ...unseenPages(service.routes, '/admin/operators'),
+      ...unseenPages(service.routes, '/admin/password'),
+    ]).toEqual([]);
+  });
+});
