@@ -48,24 +48,22 @@ export async function rememberBrowser(
 const pendingCookie = (area: ProtectedArea): string => `${area.cookie}_pending`;
 
 /**
- * After the password or a mailed link: begins the session and goes to `next`, or asks for the second factor first.
- * @returns whether the session began
+ * After the password or a mailed link: begins the session, or notes that the second factor is still missing.
+ * @returns whether the session began, and where to go: to `next`, or where the code is asked for
  */
 export async function completeFirstStep(
   reply: FastifyReply,
   area: ProtectedArea,
   step: PendingSignIn,
-): Promise<boolean> {
+): Promise<{ hasBegun: boolean; path: string }> {
   if (!(await area.secondFactor.isOn(step.subject))) {
     await beginSession(reply, area, step);
-    reply.redirect(step.next, 303);
-    return true;
+    return { hasBegun: true, path: step.next };
   }
   const id = await area.pendingSignIns.begin(step);
   const options = { ...cookieOptions(reply.request, area), maxAge: PENDING_SIGN_IN_TTL_MS / 1000 };
   reply.setCookie(pendingCookie(area), id, options);
-  reply.redirect(`${area.root}/sign-in/code`, 303);
-  return false;
+  return { hasBegun: false, path: `${area.root}/sign-in/code` };
 }
 
 async function beginSession(reply: FastifyReply, area: ProtectedArea, step: PendingSignIn): Promise<void> {
@@ -124,9 +122,10 @@ export function signInRoutes(scope: FastifyInstance, area: ProtectedArea, option
     if (result.kind === 'signed_in') {
       const { login, browser } = result;
       const { subject, epoch } = login;
-      const hasBegun = await completeFirstStep(reply, area, { subject, epoch, email, next, browser });
+      const step = { subject, epoch, email, next, browser };
+      const { hasBegun, path } = await completeFirstStep(reply, area, step);
       if (hasBegun) await onAttempt?.({ email, result: 'signed_in', step: 'password', request });
-      return reply;
+      return reply.redirect(path, 303);
     }
     await onAttempt?.({ email, result: result.kind, step: 'password', request });
     if (result.kind === 'throttled') {

@@ -53,8 +53,9 @@ export function signInLinkRoutes(scope: FastifyInstance, context: AccountContext
     const { login, email } = redeemed;
     const { subject, epoch } = login;
     const next = `${context.site.root}/`;
-    await completeFirstStep(reply, context.site, { subject, epoch, email, next, browser: null });
-    return reply;
+    const step = { subject, epoch, email, next, browser: null };
+    const { path: to } = await completeFirstStep(reply, context.site, step);
+    return reply.redirect(to, 303);
   });
 }
 
