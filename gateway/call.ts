@@ -14,8 +14,10 @@ export interface Call<Rendered> {
   authorization: string | undefined;
   /** Path parameters, decoded. */
   path: Readonly<Record<string, string>>;
-  /** The caller's network address, for the anonymous rate window. */
+  /** The caller's network address, for the anonymous rate window and for keys that are bound to address ranges. */
   address(): string;
+  /** The `Origin` header that a browser sends, or its equivalent; for keys that are bound to origins. */
+  origin(): string | undefined;
   readQuery(): ParameterReading<unknown>;
   /** Where callers reach the service, where it is known. */
   readonly publicUrl?: string | undefined;

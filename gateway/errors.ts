@@ -9,8 +9,12 @@ export const ERRORS = {
   bad_request: { status: 400, message: 'The request could not be read as HTTP.' },
   unauthorized: { status: 401, message: 'Authentication is required: send Authorization: Bearer <API key>.' },
   invalid_key: { status: 401, message: 'The API key is not valid.' },
-  insufficient_credits: { status: 402, message: 'The balance is below the price of this request.' },
+  insufficient_credits: {
+    status: 402,
+    message: "The balance, or the rest of the key's monthly limit, is below the price.",
+  },
   max_credits_exceeded: { status: 402, message: 'The answer costs more than max_credits allows.' },
+  key_restricted: { status: 403, message: 'The key may not be used from here.' },
   key_scope: { status: 403, message: 'The key lacks the scope that this route needs.' },
   export_restricted: {
     status: 403,

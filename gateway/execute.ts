@@ -1,8 +1,8 @@
 /**
  * Entry point for all operations, whatever the adapter. The order of checks is fixed:
  *
- *   key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
- *     → Idempotency-Key 422 → balance 402; for a part of an answer, 416 follows after the parameters
+ *   key 401 → rules of the key 403 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
+ *     → Idempotency-Key 422 → limit of the key and balance 402; for a part of an answer, 416 follows after the parameters
  *
  * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
  * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
@@ -27,7 +27,15 @@ import {
 } from './metering/metering.ts';
 import { type Caller, isPriced } from './operations/operation.ts';
 import { type CallPlan, planCall, type Unplanned } from './plan-call.ts';
-import { type Admitted, anonymous, quotaOf, type Result, type ResultContext, refusal } from './result.ts';
+import {
+  type Admitted,
+  anonymous,
+  isKeyRefused,
+  quotaOf,
+  type Result,
+  type ResultContext,
+  refusal,
+} from './result.ts';
 import type { Edition } from './snapshot/edition.ts';
 import { SnapshotUnreadable } from './snapshot/objects.ts';
 import { QueryTimeout } from './snapshot/query-runner.ts';
@@ -106,8 +114,9 @@ export class Executor {
     const { metering } = this.#dependencies;
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
-    const standing = metering.standingOf(key);
-    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, NO_CHARGE, key, snapshot);
+    const used = { key, source: call };
+    const standing = metering.standingOf(key, call);
+    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, NO_CHARGE, used, snapshot);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
     // A key that may not work, or was limited recently, is checked before any work is done for it.
     const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
@@ -117,20 +126,21 @@ export class Executor {
     let repeatOf: string | undefined;
     if (isDoubtful || repeatable !== null) {
       const peeked = await this.#admit(call, key, { ...PEEK, idempotency: idempotency(repeatable, '') });
-      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, key, snapshot);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
       repeatOf = peeked.repeatOf;
     }
     const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
-    const { price, rows } = 'price' in planned ? planned : NO_CHARGE;
+    const { price, rows, indicators } = planned.kind === 'plan' ? planned : FREE;
     const edition = editionOf(planned, snapshot);
     const verdict = await this.#admit(call, key, {
       price,
       rows,
+      indicators,
       status: statusOf(planned),
       peek: false,
       idempotency: idempotency(repeatable, edition.id),
     });
-    if (verdict.kind !== 'admitted') return refusal(verdict, { price }, key, edition);
+    if (verdict.kind !== 'admitted') return refusal(verdict, { price }, used, edition);
     const { repeatOf: first = edition.id } = verdict;
     // A repeat may have been recognised only now, after a plan of another edition.
     const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
@@ -154,26 +164,28 @@ export class Executor {
     if (isDoubtful || repeatable !== null || pin !== null) {
       const peek = { ...PEEK, idempotency: idempotency(repeatable, ''), file: { pin } };
       const peeked = await this.#admit(call, key, peek);
-      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, key, snapshot);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, { key, source: call }, snapshot);
       repeatOf = peeked.repeatOf;
       if (peeked.pinned !== snapshot.id && repeatOf === undefined) pinned = peeked.pinned;
     }
     for (; ; pinned = undefined) {
       const planned = await this.#planSafely(call, snapshot, repeatOf ?? pinned);
       if (pinned !== undefined && isGone(planned)) continue;
-      const { price, rows, lease } = planned.kind === 'plan' ? planned : NO_FILE;
+      const { price, rows, indicators, lease } = planned.kind === 'plan' ? planned : NO_FILE;
       const edition = editionOf(planned, snapshot);
       const follows = pinned !== undefined;
       const verdict = await this.#admit(call, key, {
         price,
         rows,
+        indicators,
         status: statusOf(planned),
         peek: false,
         idempotency: idempotency(repeatable, edition.id),
         file: lease && fileAdmission(pin, lease, { edition: edition.id, follows }),
       });
       if (verdict.kind === 'lease_over') continue;
-      if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, key, edition);
+      if (verdict.kind !== 'admitted')
+        return refusal(verdict, { price, lease }, { key, source: call }, edition);
       return this.#answer(call, snapshot, key, planned, verdict);
     }
   }
@@ -206,17 +218,18 @@ export class Executor {
       status: ERRORS.key_scope.status,
       peek: false,
     });
-    if (verdict.kind === 'invalid_key') return refusal(verdict, NO_CHARGE, key, snapshot);
+    if (isKeyRefused(verdict)) return refusal(verdict, NO_CHARGE, { key, source: call }, snapshot);
     const error: ApiError = { code: 'key_scope' };
     return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
   }
 
   #admit(
-    { route, requestId }: Call<unknown>,
+    call: Call<unknown>,
     key: ApiKey,
-    decided: Omit<Admission, 'key' | 'route' | 'request_id'>,
+    decided: Omit<Admission, 'key' | 'source' | 'route' | 'request_id'>,
   ): Promise<Verdict> {
-    return this.#dependencies.metering.admit({ key, route, request_id: requestId, ...decided });
+    const { route, requestId: request_id } = call;
+    return this.#dependencies.metering.admit({ key, source: call, route, request_id, ...decided });
   }
 
   /** A fault becomes an error of the call, so that it is counted and carries quota headers. */
@@ -281,7 +294,8 @@ export class Executor {
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
 const NO_CHARGE = { price: 0, rows: 0 } as const;
-const NO_FILE = { ...NO_CHARGE, lease: undefined } as const;
+const FREE = { ...NO_CHARGE, indicators: undefined } as const;
+const NO_FILE = { ...FREE, lease: undefined } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
 /** Null for calls that cost nothing: they can be repeated anyway. */

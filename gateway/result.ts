@@ -1,7 +1,14 @@
 /** How a call ends: what every adapter tells its caller. */
-import type { ApiError } from './errors.ts';
+import { type ApiError, truncateInput } from './errors.ts';
 import type { PlannedLease } from './leases.ts';
-import type { ApiKey, RateWindow, RateWindows, Verdict } from './metering/metering.ts';
+import type {
+  ApiKey,
+  CallSource,
+  KeyRestriction,
+  RateWindow,
+  RateWindows,
+  Verdict,
+} from './metering/metering.ts';
 import { toDetail, type ValidationDetail } from './operations/validation.ts';
 import { tooDear } from './plan-call.ts';
 import type { Edition } from './snapshot/edition.ts';
@@ -42,7 +49,14 @@ export const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext =
   snapshot,
 });
 
-export function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): QuotaStatus {
+/** A verdict that tells quota and balance: the key may be used. */
+type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' }>;
+
+/** Whether the key is refused as such, whatever is asked for. */
+export const isKeyRefused = (verdict: Verdict): verdict is Exclude<Verdict, KnownCaller> =>
+  verdict.kind === 'invalid_key' || verdict.kind === 'restricted';
+
+export function quotaOf(verdict: KnownCaller): QuotaStatus {
   const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
   const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
   const { balance, window, windows } = verdict;
@@ -53,11 +67,13 @@ export function quotaOf(verdict: Exclude<Verdict, { kind: 'invalid_key' }>): Quo
 export function refusal<Rendered>(
   verdict: Exclude<Verdict, Admitted>,
   { price, lease }: { price: number; lease?: PlannedLease | undefined },
-  { key_id }: ApiKey,
+  { key: { key_id }, source }: { key: ApiKey; source: CallSource },
   snapshot: Pick<Edition, 'id'>,
 ): Result<Rendered> {
-  if (verdict.kind === 'invalid_key') {
-    return { kind: 'error', error: { code: 'invalid_key' }, key_id, quota: null, snapshot };
+  if (isKeyRefused(verdict)) {
+    const error: ApiError =
+      verdict.kind === 'restricted' ? restricted(verdict.by, source) : { code: 'invalid_key' };
+    return { kind: 'error', error, key_id, quota: null, snapshot };
   }
   const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
   if (verdict.kind === 'idempotency_conflict') {
@@ -67,10 +83,37 @@ export function refusal<Rendered>(
   if (verdict.kind === 'lease_over') throw new Error('without its lease, a file is planned anew');
   if (verdict.kind === 'max_credits_exceeded')
     return { kind: 'error', error: tooDear(price, lease?.max_credits ?? 0), ...context };
-  const message = `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
   const error: ApiError =
     verdict.kind === 'rate_limited'
       ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
-      : { code: 'insufficient_credits', message };
+      : { code: 'insufficient_credits', message: shortage(verdict, price) };
   return { kind: 'error', error, ...context };
+}
+
+function shortage(
+  verdict: KnownCaller & { kind: 'insufficient_credits' | 'key_limit_reached' },
+  price: number,
+): string {
+  if (verdict.kind === 'insufficient_credits')
+    return `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
+  const { limit, used } = verdict;
+  return (
+    `This answer costs ${price} credits; this key may spend ${limit} in a calendar month (UTC) and has spent ${used}. ` +
+    'The account holder can raise its limit.'
+  );
+}
+
+/** Says what was sent, never what is allowed: whoever found a key learns nothing about its owner. */
+function restricted(by: KeyRestriction, source: CallSource): ApiError {
+  const code = 'key_restricted';
+  if (by === 'address') {
+    const address = truncateInput(source.address());
+    return {
+      code,
+      message: `The key may be used from certain addresses only, and ${address} is none of them.`,
+    };
+  }
+  const origin = source.origin();
+  const sent = origin === undefined ? 'no Origin was sent' : `${truncateInput(origin)} is none of them`;
+  return { code, message: `The key may be used from certain web origins only, and ${sent}.` };
 }

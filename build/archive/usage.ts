@@ -86,19 +86,18 @@ async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: numb
   log.info({ date, rows: table.added }, 'a day of usage is written');
 }
 
-/** One row a route, in the order of USAGE_COLUMNS, from fields `<route>|<count>`. */
+/** One row a route, in the order of USAGE_COLUMNS, from fields `<route>|<key id>|<count>` and `<route>|<count>`. */
 function usageRows(account_id: string, hash: Readonly<Record<string, string>>): Cell[][] {
-  const routes = new Map<string, Map<string, string>>();
+  const routes = new Map<string, Map<string, bigint>>();
   for (const [field, count] of Object.entries(hash)) {
-    const bar = field.lastIndexOf('|');
-    const route = field.slice(0, bar);
-    const counts = routes.get(route) ?? new Map<string, string>();
-    counts.set(field.slice(bar + 1), count);
-    routes.set(route, counts);
+    const [route = '', ...names] = field.split('|');
+    const name = names.at(-1) ?? '';
+    const counts = routes.get(route) ?? new Map<string, bigint>();
+    routes.set(route, counts.set(name, (counts.get(name) ?? 0n) + BigInt(count)));
   }
   return [...routes].map(([route, counts]) => [
     account_id,
     route,
-    ...COUNTS.map((name) => BigInt(counts.get(name) ?? '0')),
+    ...COUNTS.map((name) => counts.get(name) ?? 0n),
   ]);
 }

@@ -5,11 +5,15 @@
  * them atomically:
  *
  *   {a:ID}:account            hash    state, verified, paid, balance, granted, spent, created_at_ms, email, name
- *   {a:ID}:keys               hash    <key id>:state | expires_at_ms | last_used_ms | label | last4 | environment | created_at_ms
+ *   {a:ID}:keys               hash    <key id>:state | expires_at_ms | last_used_ms | label | last4 | environment | created_at_ms | by
+ *                                     (who made it) | revoked_at_ms | limit (credits a month) | month (the latest, UTC) |
+ *                                     month_credits (of that) | ranges (see address-ranges.ts) | origins (separated by spaces) |
+ *                                     replaces, replaced_by (key ids) | counted_with (id of the key for whose limit it counts)
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
  *   {a:ID}:ledger             stream  changes of the balance that are not archived yet
  *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts
- *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|requests, |errors, |rows, |credits
+ *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|<key id>|requests, |errors, |rows, |credits; earlier versions left out the
+ *                                     key id
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
  *   {a:ID}:repeatable:KEY     hash    fingerprint, edition, debit, repeats: of a call with that Idempotency-Key; kept for minutes
  *   {a:ID}:lease:SHA256       hash    left (bytes), debit, uses: what was paid of a file with that content; kept for a day
@@ -81,6 +85,8 @@ export const DAY_MS = 86_400_000;
 export const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS);
 /** Number of the UTC day of a moment. */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+/** `2026-11` for the UTC month of a moment. */
+export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 /** `2026-11-20` for the number of a UTC day. */
 export const dateOfDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 

@@ -20,18 +20,38 @@ export interface AccountRecord {
   credits: Wallet;
 }
 
+/** What a key is bound to. */
+export interface KeyRules {
+  /** Credits that it may spend in a UTC calendar month; null for no limit. */
+  monthly_limit: number | null;
+  /** CIDR ranges of the addresses that may use it; empty for all. */
+  ranges: readonly string[];
+  /** Web origins from whose pages it may be used; empty for a key that is not for browsers. */
+  origins: readonly string[];
+}
+
 /** Contains no secret. */
-export interface KeyRecord {
+export interface KeyRecord extends KeyRules {
   key_id: string;
   environment: string;
   label: string;
   last4: string;
   state: KeyState;
   created_at_ms: number;
+  /** Who made it; empty for keys of earlier versions. */
+  by: string;
+  /** For a key that was replaced, the end of its grace period at the latest. */
   expires_at_ms: number | null;
   revoked_at_ms: number | null;
   /** Precise to one second. */
   last_used_at_ms: number | null;
+  /** Credits charged to it in the current UTC month. */
+  month_credits: number;
+  /** Ids of the keys before and after it in a rotation. */
+  replaces: string | null;
+  replaced_by: string | null;
+  /** Id of the key whose month and limit its calls count for, after it was replaced. */
+  counted_with: string | null;
 }
 
 /** `invoice`: an operator or the command line marks the order as paid; `stripe`: the webhook does. */
@@ -68,6 +88,10 @@ export interface LedgerEntry {
         route: string;
         key_id: string;
         rows: number;
+        /** Ids of the first few indicators; absent where there were none, and in entries of earlier versions. */
+        indicators?: string[];
+        /** Number of indicators beyond those; absent with them. */
+        more_indicators?: number;
         /** For a reversed debit: when it was made. */
         of_ms?: number;
       }
@@ -93,6 +117,7 @@ export type AccountErrorCode =
   | 'bad_input'
   | 'busy'
   | 'idem_conflict'
+  | 'key_state'
   | 'key_unknown'
   | 'order_state'
   | 'order_unknown'

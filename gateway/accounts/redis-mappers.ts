@@ -1,6 +1,9 @@
 /** Maps Redis hashes and stream entries to records. */
 import { fieldsToRecord } from '../../data/runtime/redis.ts';
+import { monthOf } from '../../data/schema/redis-keys.ts';
+import { parseIndicators } from '../metering/ledger-indicators.ts';
 import type { Tier } from '../metering/metering.ts';
+import { rulesFrom } from './keys/key-rules.ts';
 import type {
   AccountRecord,
   AccountState,
@@ -64,6 +67,13 @@ function keyFrom(key_id: string, hash: Hash, now_ms: number): KeyRecord {
     expires_at_ms,
     revoked_at_ms: numberOr(field('revoked_at_ms'), null),
     last_used_at_ms: numberOr(field('last_used_ms'), null),
+    by: field('by') ?? '',
+    ...rulesFrom(field),
+    // The month of a key can lie ahead: see admit.lua.
+    month_credits: (field('month') ?? '') >= monthOf(now_ms) ? numberOr(field('month_credits'), 0) : 0,
+    replaces: field('replaces') ?? null,
+    replaced_by: field('replaced_by') ?? null,
+    counted_with: field('counted_with') ?? null,
   };
 }
 
@@ -113,6 +123,7 @@ function causeFrom(hash: Hash): LedgerEntry['cause'] {
     route: hash.route,
     key_id: hash.key ?? '',
     rows: numberOr(hash.rows, 0),
+    ...(hash.indicators && parseIndicators(hash.indicators)),
     ...(hash.of_ms && { of_ms: Number(hash.of_ms) }),
   };
 }

@@ -245,7 +245,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
 export function errorsOf(operation: Operation): ErrorCode[] {
   const codes: ErrorCode[] = [...operation.errors];
   if (operation.needsKey) codes.push('unauthorized');
-  codes.push('invalid_key', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
+  codes.push('invalid_key', 'key_restricted', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
   if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
   if (isPriced(operation) || operation.isFile) codes.push('range_not_satisfiable');
   return codes;

@@ -289,6 +289,10 @@ class HttpCall implements Call<Representation>, Preferences {
     return this.addressOf(this.request);
   }
 
+  origin(): string | undefined {
+    return this.request.headers.origin;
+  }
+
   get url(): string {
     const { matched, request } = this;
     matched.effectiveUrl ??= effectiveUrl(request.url ?? '', matched.route.readQuery.known);

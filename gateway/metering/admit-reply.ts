@@ -2,6 +2,7 @@
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf } from '../../data/schema/redis-keys.ts';
 import {
   type Debit,
+  type KeyRestriction,
   MeteringUnavailable,
   type RateWindow,
   type RateWindows,
@@ -16,11 +17,10 @@ type Reply = [
     | 'admitted'
     | 'rate_limited'
     | 'insufficient_credits'
+    | 'key_limit_reached'
     | 'max_credits_exceeded'
     | 'idempotency_conflict'
-    | 'lease_over'
-    | 'invalid_key'
-    | 'reversed',
+    | 'lease_over',
   charged: number,
   balance: number,
   tier: Tier,
@@ -28,10 +28,17 @@ type Reply = [
   minute_used: number,
   day_limit: number,
   day_used: number,
-  repeated: string,
-  /** For a peek the edition of the pin, otherwise 1 when a lease covers the call. */
+  /** The edition of the first call; for `key_limit_reached` the key's limit. */
+  repeated: string | number,
+  /** For a peek the edition of the pin, otherwise 1 when a lease covers the call; for `key_limit_reached` what was used. */
   of_file?: string | number,
 ];
+
+/** What it returns where no window is told. */
+type BareReply = [outcome: 'invalid_key' | 'source_needed' | 'reversed' | 'restricted', by?: KeyRestriction];
+
+/** The key is bound to address ranges or origins, and the gateway did not say where the call comes from. */
+export const isSourceNeeded = (raw: unknown): boolean => (raw as BareReply)[0] === 'source_needed';
 
 function windowsOf(reply: Reply, now_ms: number): RateWindows {
   const [, , , , minute_limit, minute_used, day_limit, day_used] = reply;
@@ -52,10 +59,13 @@ const endOf = (index: number, length_ms: number): number => (index + 1) * length
 
 /** @throws {MeteringUnavailable} when the debit was reversed before it arrived. */
 export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null, isPeek: boolean): Verdict {
+  const [kind, by] = raw as BareReply;
+  if (kind === 'invalid_key') return { kind };
+  if (kind === 'restricted') return { kind, by: by ?? 'address' };
+  if (kind === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
+  if (kind === 'source_needed') throw new Error('the script was told where the call comes from');
   const reply = raw as Reply;
   const [outcome, charged, balance, tier] = reply;
-  if (outcome === 'invalid_key') return { kind: outcome };
-  if (outcome === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
   const windows = windowsOf(reply, now_ms);
   const window = windows.minute.remaining < windows.day.remaining ? windows.minute : windows.day;
   switch (outcome) {
@@ -63,10 +73,20 @@ export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null,
       const due = charged === 0 ? null : debit;
       const verdict: Verdict = { kind: outcome, charged, balance, tier, window, windows, debit: due };
       const [repeatOf, ofFile] = [reply[8], reply[9]];
-      if (repeatOf !== '') verdict.repeatOf = repeatOf;
+      if (repeatOf !== '') verdict.repeatOf = String(repeatOf);
       if (ofFile === undefined) return verdict;
       return isPeek ? { ...verdict, pinned: String(ofFile) } : { ...verdict, isLeased: true };
     }
+    case 'key_limit_reached':
+      return {
+        kind: outcome,
+        limit: Number(reply[8]),
+        used: Number(reply[9]),
+        balance,
+        tier,
+        window,
+        windows,
+      };
     case 'insufficient_credits':
     case 'max_credits_exceeded':
     case 'idempotency_conflict':

@@ -10,10 +10,10 @@
 import type { Logger } from 'pino';
 import { fieldsToRecord, type RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../data/runtime/redis-scripts.ts';
-import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { dayOf, minuteOf, monthOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Debit } from './metering.ts';
 
-const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 6);
+const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 7);
 const QUEUED_AT_MOST = 50_000;
 /** After this Redis may have forgotten a debit, and a delayed debit can no longer arrive. */
 const REMEMBERED_MS = 110_000;
@@ -112,7 +112,8 @@ export class DebitReversals {
   }
 
   async #reverse(debit: Debit, isCharged: boolean): Promise<void> {
-    const { debit_id, price, at_ms, account_id, key_id, route, request_id, idempotency_key, leased } = debit;
+    const { debit_id, price, at_ms, account_id, key_id, route, request_id } = debit;
+    const { indicators, idempotency_key, leased } = debit;
     const { runner, now, log } = this.#dependencies;
     const account = redisKeys.account(account_id);
     const keys = [
@@ -122,10 +123,12 @@ export class DebitReversals {
       redisKeys.debits(account_id, minuteOf(at_ms)),
       idempotency_key === undefined ? account : redisKeys.repeatable(account_id, idempotency_key),
       leased === undefined ? account : redisKeys.lease(account_id, leased),
+      redisKeys.keys(account_id),
     ];
     const values = [now(), debit_id, price, route, request_id, key_id, isCharged ? '1' : '', at_ms];
+    const more = [monthOf(at_ms), indicators];
     try {
-      const given_back = await runner.run(REVERSE, [...keys, ...values], true);
+      const given_back = await runner.run(REVERSE, [...keys, ...values, ...more], true);
       log.warn({ request_id, given_back }, 'debit reversed');
     } catch {
       this.#enqueue(debit);

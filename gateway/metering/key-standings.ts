@@ -3,11 +3,13 @@
  *
  * - A key is confirmed once Redis has admitted it: its calls are prepared first, then admitted and charged in one step.
  * - Any other key is unconfirmed: Redis is asked before any work is done.
+ * - A key that is bound to address ranges or origins has a standing for each place that it is used from; where it is not
+ *   allowed, it stays unconfirmed.
  * - A key refused often within a second is refused without Redis for the rest of it. Fewer refusals are confirmed by
  *   Redis each time, so that a restored account works from the next request on.
  */
 import { BoundedCache } from '../bounded-cache.ts';
-import type { ApiKey, KeyStanding } from './metering.ts';
+import type { ApiKey, KeyStanding, Verdict } from './metering.ts';
 
 const REMEMBERED_MS = 1_000;
 /** Refusals within that time that Redis confirms. */
@@ -21,22 +23,24 @@ interface Refusals {
 }
 
 export class KeyStandings {
-  /** By key id: null when last admitted. */
+  /** By key, or by key and place: null when last admitted. */
   readonly #last = new BoundedCache<Refusals | null>(REMEMBERED_KEYS);
 
-  of({ key_id, expires_at_ms }: ApiKey, now_ms: number): KeyStanding {
-    const last = this.#last.get(key_id);
+  /** @param user names the key, and the place of one that is bound */
+  of({ expires_at_ms }: ApiKey, user: string, now_ms: number): KeyStanding {
+    const last = this.#last.get(user);
     if (last === undefined) return 'unconfirmed';
     if (last === null) return expires_at_ms !== null && now_ms >= expires_at_ms ? 'unconfirmed' : 'confirmed';
     return last.count >= CONFIRMED_REFUSALS && isRecent(last, now_ms) ? 'refused' : 'unconfirmed';
   }
 
-  note({ key_id }: ApiKey, isRefused: boolean, now_ms: number): void {
-    const last = this.#last.get(key_id);
-    if (!isRefused) {
-      if (last !== null) this.#last.set(key_id, null);
+  note(user: string, verdict: Verdict['kind'], now_ms: number): void {
+    const last = this.#last.get(user);
+    if (verdict === 'restricted') this.#last.delete(user);
+    else if (verdict !== 'invalid_key') {
+      if (last !== null) this.#last.set(user, null);
     } else if (last && isRecent(last, now_ms)) last.count += 1;
-    else this.#last.set(key_id, { since_ms: now_ms, count: 1 });
+    else this.#last.set(user, { since_ms: now_ms, count: 1 });
   }
 }
 

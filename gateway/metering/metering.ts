@@ -2,8 +2,8 @@
  * The interface of metering: API keys, rate windows, credits and usage. `redis-metering.ts` implements it.
  *
  * Guarantees: an admitted request is charged exactly its price, exactly once, even when a reply of Redis is lost; a
- * rejected request costs nothing; a revocation or suspension takes effect with the next request; no balance drops below
- * zero.
+ * rejected request costs nothing; a revocation, a suspension or a changed rule of a key takes effect with the next request; no
+ * balance drops below zero, and no key passes its monthly limit.
  */
 
 export type Tier = 'anonymous' | 'free' | 'paid';
@@ -35,9 +35,18 @@ export interface RateWindows {
   day: RateWindow;
 }
 
+/** Where a call comes from. Read only for keys that are bound to address ranges or origins. */
+export interface CallSource {
+  /** The caller's network address. */
+  address(): string;
+  /** The `Origin` header that a browser sends; undefined without one. */
+  origin(): string | undefined;
+}
+
 /** A keyed request that is ready to be charged. */
 export interface Admission {
   key: ApiKey;
+  source: CallSource;
   /** Route template for usage and ledger: `/v1/rankings/{indicator}`. */
   route: string;
   /** Credits; 0 for free routes and for requests that will be rejected anyway. */
@@ -47,6 +56,8 @@ export interface Admission {
   /** The status that is sent when admitted: 200, or an error (422, 404, 403) that costs nothing and is counted. */
   status: number;
   request_id: string;
+  /** Whose figures are served, for the ledger. */
+  indicators?: readonly string[] | undefined;
   /** Of a call with an Idempotency-Key. */
   idempotency?:
     | { key: string; fingerprint: string /** Id of the one that answers. */; edition: string }
@@ -96,6 +107,8 @@ export interface Debit {
   readonly key_id: string;
   readonly route: string;
   readonly request_id: string;
+  /** As the ledger names them; empty for none. */
+  readonly indicators: string;
   /** Under which the call may be repeated. */
   readonly idempotency_key?: string | undefined;
   /** SHA-256 of the file of which it began a lease. */
@@ -126,14 +139,20 @@ export type Verdict =
   | ({ kind: 'admitted'; charged: number; debit: Debit | null; repeatOf?: string } & FileStatus & QuotaStatus)
   | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
   | ({ kind: 'insufficient_credits' } & QuotaStatus)
+  /** `limit` is the key's, `used` what was charged to it in this UTC month. */
+  | ({ kind: 'key_limit_reached'; limit: number; used: number } & QuotaStatus)
   /** A file of which there is no lease costs more than the call allows. */
   | ({ kind: 'max_credits_exceeded' } & QuotaStatus)
   /** No lease covers the edition that is followed: the call is to be planned anew. It is not counted. */
   | ({ kind: 'lease_over' } & QuotaStatus)
   /** Another call was made under the same Idempotency-Key. */
   | ({ kind: 'idempotency_conflict' } & QuotaStatus)
+  /** The key is bound to address ranges or to origins, and the call comes from elsewhere. */
+  | { kind: 'restricted'; by: KeyRestriction }
   /** Revoked, expired, or the account is suspended or closed. */
   | { kind: 'invalid_key' };
+
+export type KeyRestriction = 'address' | 'origin';
 
 export type AnonymousVerdict = { kind: 'admitted' } | { kind: 'rate_limited'; retry_after_s: number };
 
@@ -179,7 +198,7 @@ export interface Metering {
    * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once. For an `unconfirmed` one
    * callers ask `admit` with `peek` before they do any work.
    */
-  standingOf(key: ApiKey): KeyStanding;
+  standingOf(key: ApiKey, source: CallSource): KeyStanding;
   /**
    * True when this gateway knows that a rate window of the key is used up. Callers then ask `admit` with `peek` before
    * they do any work. May be outdated; only `admit` decides.

@@ -1,4 +1,4 @@
-/** Usage by UTC day and route: the totals of all callers, and the report of one account. */
+/** Usage by UTC day, route and key: the totals of all callers, and the report of one account. */
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { UsageCounts, UsageReport } from './metering.ts';
@@ -82,18 +82,42 @@ const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
 
 const zero = (): UsageCounts => ({ requests: 0, errors: 0, rows: 0, credits: 0 });
 
-/** Adds one day's hash (`<route>|<count>` → number) to the day and to its routes. */
-function addDay(hash: Record<string, string>, day: UsageCounts, routes: Map<string, UsageCounts>): void {
-  for (const [field, text] of Object.entries(hash)) {
-    const bar = field.lastIndexOf('|');
-    const count = COUNTS.find((name) => name === field.slice(bar + 1));
-    if (!count) continue;
-    const route = field.slice(0, bar);
-    const counts = routes.get(route) ?? zero();
-    routes.set(route, counts);
-    counts[count] += Number(text);
-    day[count] += Number(text);
+/** The counters of one UTC day; of a day without calls none. */
+export interface UsageDay {
+  date: string;
+  /** `<route>|<key id>|<count>`, or `<route>|<count>` in totals and as earlier versions wrote them. */
+  counters: Readonly<Record<string, string>>;
+}
+
+interface Counter {
+  route: string;
+  /** Empty where the key was not counted. */
+  key_id: string;
+  name: keyof UsageCounts;
+  value: number;
+}
+
+function* countersOf({ counters }: UsageDay): Generator<Counter> {
+  for (const [field, text] of Object.entries(counters)) {
+    const parts = field.split('|');
+    const [route = '', key_id = ''] = parts.slice(0, -1);
+    const name = COUNTS.find((count) => count === parts.at(-1));
+    if (name) yield { route, key_id, name, value: Number(text) };
   }
+}
+
+/** The counters of some days, by what `nameOf` says of each; busiest first, ties by name. */
+function foldBy(days: readonly UsageDay[], nameOf: (counter: Counter) => string): [string, UsageCounts][] {
+  const groups = new Map<string, UsageCounts>();
+  for (const day of days) {
+    for (const counter of countersOf(day)) {
+      const name = nameOf(counter);
+      const counts = groups.get(name) ?? zero();
+      groups.set(name, counts);
+      counts[counter.name] += counter.value;
+    }
+  }
+  return [...groups].sort(([a, x], [b, y]) => y.requests - x.requests || (a < b ? -1 : 1));
 }
 
 function sum(days: UsageCounts[]): UsageCounts {
@@ -102,19 +126,31 @@ function sum(days: UsageCounts[]): UsageCounts {
   return total;
 }
 
-/** Builds the report from one hash per UTC day, oldest first; a day without calls is an empty hash. */
-export function foldUsage(
-  days: { date: string; counters: Record<string, string> }[],
-): Omit<UsageReport, 'credits'> {
-  const routes = new Map<string, UsageCounts>();
-  const daily = days.map(({ date, counters }) => {
-    const day = { date, ...zero() };
-    addDay(counters, day, routes);
-    return day;
+/** Builds the report from one hash per UTC day, oldest first. */
+export function foldUsage(days: readonly UsageDay[]): Omit<UsageReport, 'credits'> {
+  const daily = days.map((day) => {
+    const [[, counts] = ['', zero()]] = foldBy([day], () => '');
+    return { date: day.date, ...counts };
   });
-  const endpoints = [...routes].map(([route, counts]) => ({ route, ...counts }));
-  endpoints.sort((a, b) => b.requests - a.requests || (a.route < b.route ? -1 : 1));
+  const endpoints = foldBy(days, ({ route }) => route).map(([route, counts]) => ({ route, ...counts }));
   return { totals: sum(daily), daily, endpoints };
+}
+
+/** Usage by key, busiest first. `key_id` is empty for what earlier versions counted without its key. */
+export const foldUsageByKey = (days: readonly UsageDay[]): ({ key_id: string } & UsageCounts)[] =>
+  foldBy(days, ({ key_id }) => key_id).map(([key_id, counts]) => ({ key_id, ...counts }));
+
+/** The counters of the last `days` UTC days, today included, oldest first. Rejects with the error of Redis. */
+export async function readUsageDays(
+  redis: RedisClient,
+  accountId: string,
+  days: number,
+  now_ms: number,
+): Promise<UsageDay[]> {
+  const today = dayOf(now_ms);
+  const numbers = Array.from({ length: days }, (_, index) => today - days + 1 + index);
+  const hashes = await Promise.all(numbers.map((day) => redis.hgetall(redisKeys.usage(accountId, day))));
+  return numbers.map((day, index) => ({ date: dateOfDay(day), counters: hashes[index] ?? {} }));
 }
 
 /** Wallet and usage of the last `days` UTC days, today included. Rejects with the error of Redis. */
@@ -124,11 +160,9 @@ export async function readUsage(
   days: number,
   now_ms: number,
 ): Promise<UsageReport> {
-  const today = dayOf(now_ms);
-  const numbers = Array.from({ length: days }, (_, index) => today - days + 1 + index);
-  const [wallet, ...hashes] = await Promise.all([
+  const [wallet, usage] = await Promise.all([
     redis.hmget(redisKeys.account(accountId), 'balance', 'granted', 'spent'),
-    ...numbers.map((day) => redis.hgetall(redisKeys.usage(accountId, day))),
+    readUsageDays(redis, accountId, days, now_ms),
   ]);
   const [balance, lifetime_granted, lifetime_spent] = wallet.map(Number);
   return {
@@ -137,6 +171,6 @@ export async function readUsage(
       lifetime_granted: lifetime_granted ?? 0,
       lifetime_spent: lifetime_spent ?? 0,
     },
-    ...foldUsage(numbers.map((day, index) => ({ date: dateOfDay(day), counters: hashes[index] ?? {} }))),
+    ...foldUsage(usage),
   };
 }

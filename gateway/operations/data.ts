@@ -13,7 +13,15 @@ import { type DataQuery, dataQuery } from './data-parameters.ts';
 import { lackingColumns } from './format-columns.ts';
 import { indicatorNotFound } from './indicator.ts';
 import { longBatches, longColumns } from './long-table.ts';
-import { defineOperation, type Planned, type Refused, refused, sentOnly, underAlias } from './operation.ts';
+import {
+  type Content,
+  defineOperation,
+  type Planned,
+  type Refused,
+  refused,
+  sentOnly,
+  underAlias,
+} from './operation.ts';
 import { rowBound } from './row-bound.ts';
 import { selectSeries } from './series-selection.ts';
 import { WideRows, wideBatches, wideColumns } from './wide-table.ts';
@@ -107,6 +115,7 @@ async function planUsual(
     kind: 'plan',
     price: Math.max(1, rows.count),
     rows: rows.count,
+    indicators: [indicator.id],
     produce: () => ({ kind: 'observations', table: { indicator, rows, meta }, encoder }),
   };
 }
@@ -144,7 +153,9 @@ async function planTable(
     name: only?.id ?? 'almanac-data',
   };
   const price = Math.max(1, selection.rows);
-  return { kind: 'plan', price, rows: count, produce: () => ({ kind: 'table', table, encoder }) };
+  const ids = indicators.map(({ id }) => id);
+  const produce = (): Content => ({ kind: 'table', table, encoder });
+  return { kind: 'plan', price, rows: count, indicators: ids, produce };
 }
 
 const usualFields = ({ indicators }: DataQuery, { namesIndicator }: Encoder): readonly Field[] =>

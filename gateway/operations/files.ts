@@ -67,7 +67,8 @@ export const indicatorFile = defineOperation({
     const file = await snapshot.wholeFile(id);
     if (file === null)
       return refused('file_not_found', 'The file has countries that are not shown today: ask /v1/data.');
-    return underAlias(servedFile(file, id, `/indicators/${id}`, [entry.record], as_of), alias);
+    const served = servedFile(file, id, `/indicators/${id}`, [entry.record], as_of);
+    return underAlias({ ...served, indicators: [id] }, alias);
   },
 });
 
@@ -94,7 +95,8 @@ export const providerBundle = defineOperation({
       return refused('export_restricted', 'No indicator of the provider may be exported, by its licence.');
     const file = await snapshot.bundle(id);
     if (file === null) return refused('file_not_found', noBundle(snapshot));
-    return servedFile(file, id, `/providers/${id}`, [first.provider, ...open], as_of);
+    const served = servedFile(file, id, `/providers/${id}`, [first.provider, ...open], as_of);
+    return { ...served, indicators: open.map((indicator) => indicator.id) };
   },
 });
 

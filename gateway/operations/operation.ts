@@ -76,6 +76,8 @@ export interface Plan {
   kind: 'plan';
   price: number;
   rows: number;
+  /** Ids of the indicators whose figures it serves, for the ledger. */
+  indicators?: readonly string[];
   produce(caller: Caller | null): Content | Promise<Content>;
   /** The edition that answers, where it is not the served one: named by `execute` for `asOf`. */
   edition?: Edition;

@@ -127,7 +127,7 @@ function planOf(ranking: Ranking, encoder: Encoder, { format, as_of }: Sent): Pl
     const json = ranking.json();
     return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
   };
-  return { kind: 'plan', price: PRICE, rows: ranking.rows, produce };
+  return { kind: 'plan', price: PRICE, rows: ranking.rows, indicators: [ranking.record.id], produce };
 }
 
 const COLUMNS = columnsOf(rankingRow);

@@ -86,6 +86,6 @@ export const receipts = defineOperation({
       const meta = { generated_at: snapshot.generatedAt, ...sentOnly({ as_of: as_of?.sent }) };
       return document(JSON.stringify({ data, meta }));
     };
-    return underAlias({ kind: 'plan', price: PRICE, rows: 1, produce }, alias);
+    return underAlias({ kind: 'plan', price: PRICE, rows: 1, indicators: [id], produce }, alias);
   },
 });

@@ -114,7 +114,7 @@ export const revisions = defineOperation({
     };
     const produce = (): Content => ({ kind: 'table', table, encoder });
     const price = Math.max(1, rows.length);
-    return underAlias({ kind: 'plan', price, rows: rows.length, produce }, alias);
+    return underAlias({ kind: 'plan', price, rows: rows.length, indicators: [id], produce }, alias);
   },
 });
 

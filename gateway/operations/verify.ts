@@ -1,6 +1,6 @@
 /** GET /verify: whether claimed figures agree with those held, and why not. */
 import { z } from 'zod';
-import { type IndicatorRecord, indicatorId, iso3 } from '../../data/schema/records.ts';
+import { INDICATOR_ID, type IndicatorRecord, indicatorId, iso3 } from '../../data/schema/records.ts';
 import { snapshotId } from '../../data/schema/snapshot.ts';
 import { type CheckedClaim, type Claim, checkClaim } from '../claims/check-claim.ts';
 import { REASONS, VERDICTS } from '../claims/judge.ts';
@@ -85,7 +85,12 @@ export const verify = defineOperation({
     const claims = resolved.map(({ claim, id }) => ({ ...claim, indicator: id }));
     const alias = resolved.find((one) => one.alias !== null)?.alias ?? null;
     const produce = () => verdicts(snapshot, claims);
-    return underAlias({ kind: 'plan', price: claims.length, rows: claims.length, produce }, alias);
+    // Unknown indicators may be any text, which the ledger is not to repeat.
+    const indicators = [...new Set(claims.map(({ indicator }) => indicator))].filter((id) =>
+      INDICATOR_ID.test(id),
+    );
+    const price = claims.length;
+    return underAlias({ kind: 'plan', price, rows: price, indicators, produce }, alias);
   },
 });
 

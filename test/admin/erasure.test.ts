@@ -36,7 +36,10 @@ async function person() {
   await new IdentityStore(client).setPassword(account_id, 'scrypt$1$1$1$a$b');
   await new BalanceAlerts(client).set(account_id, 3);
   const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
-  await accounts.keys.mint(account_id, { label: 'another name' });
+  await accounts.keys.mint(account_id, {
+    by: email,
+    rules: { monthly_limit: 5, ranges: ['203.0.113.7'], origins: ['https://ada.example'] },
+  });
   await accounts.keys.revoke(key_id);
   await accounts.orders.create(account_id, 'starter');
   const { request_id } = await requests.open(account_id, 'erasure');
@@ -57,14 +60,16 @@ const stateOf = async (account_id: string) => {
   return {
     email: email.replace(/_.*/, ''),
     ...{ name, state, orders: orders.map((order) => order.state) },
-    keys: keys.map((key) => `${key.state}:${key.label}`),
+    keys: keys.map(({ state, label, by, ranges, origins }) =>
+      [state, label, by, ...ranges, ...origins].join(':'),
+    ),
     password: await new IdentityStore(service.client).passwordOf(account_id),
     alert: await new BalanceAlerts(service.client).get(account_id),
   };
 };
 
 const ERASED = {
-  ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked:', 'revoked:'] },
+  ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
   ...{ password: null, alert: null },
 };
 
@@ -77,7 +82,7 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
     ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
-    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 key labels, 1 open order cancelled, 1 balance alert.',
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 1 balance alert.',
   );
   const audit = new AuditLog(service.client, () => service.clock.ms);
   const [closed, erased] = await audit.list({ subject: accountSubject(account_id) });

@@ -5,6 +5,7 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { csvLine } from '../../gateway/pages/shared/csv-export.ts';
+import { SOURCE } from '../gateway/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
@@ -30,7 +31,15 @@ describe('markup and formulas in stored text', () => {
     const { key } = await accounts.keys.mint(account, { label: EVIL });
     const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
     if (!apiKey) throw new Error('the key does not resolve');
-    const call = { key: apiKey, route: EVIL, price: 1, rows: 1, status: 200, request_id: EVIL };
+    const call = {
+      key: apiKey,
+      source: SOURCE,
+      route: EVIL,
+      price: 1,
+      rows: 1,
+      status: 200,
+      request_id: EVIL,
+    };
     await service.metering.admit(call);
     await service.metering.flush();
     const { order_id } = await accounts.orders.create(account, 'starter');

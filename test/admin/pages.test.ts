@@ -1,6 +1,7 @@
 /** Every route of the operator area: what its page shows and which forms it accepts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
+import { SOURCE } from '../gateway/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
 describe('operator routes', () => {
@@ -164,7 +165,7 @@ describe('operator routes', () => {
     const { key } = await service.accounts.keys.mint(ids[0] ?? '');
     const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
     if (!apiKey) throw new Error('the key does not resolve');
-    const call = { key: apiKey, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };
+    const call = { key: apiKey, source: SOURCE, route: '/v1/data', price: 4, rows: 4, request_id: 'r' };
     await service.metering.admit({ ...call, status: 200 });
     await service.metering.admit({ ...call, status: 404 });
     await service.metering.flush();

@@ -1,6 +1,7 @@
 /** GET /admin/reconcile: names no account without a discrepancy and the corrupted one in every other case. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { SOURCE } from '../gateway/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
 describe('reconcile', () => {
@@ -37,6 +38,7 @@ describe('reconcile', () => {
       for (const price of [1, 7, 19])
         await service.metering.admit({
           key: apiKey,
+          source: SOURCE,
           route: '/v1/data',
           price,
           rows: price,
@@ -169,6 +171,7 @@ describe('reconcile', () => {
     const calls = Array.from({ length: 200 }, (_, call) =>
       service.metering.admit({
         key: apiKey,
+        source: SOURCE,
         route: '/v1/data',
         price: 1,
         rows: 1,

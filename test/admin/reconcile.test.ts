@@ -53,7 +53,7 @@ it('raises no false alarm when a debit is refunded after midnight, live and arch
   const runner = new ScriptRunner(redis);
   const reversals = new DebitReversals({ redis, runner, now: () => world.clock.ms, log: silentLog });
   const call_fields = { route: '/v1/countries/{iso3}', request_id: 'request-1', key_id: apiKey.key_id };
-  reversals.add({ ...call_fields, account_id, debit_id, price: 5, at_ms: now_ms });
+  reversals.add({ ...call_fields, account_id, indicators: '', debit_id, price: 5, at_ms: now_ms });
   await reversals.flush();
   expect(await week.store.ledger(account_id)).toMatchObject([{ kind: 'refund' }, { kind: 'debit' }, {}]);
   for (const days of [0, 2, 3, 4]) {

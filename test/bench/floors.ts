@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
-import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { dayOf, minuteOf, monthOf, redisKeys } from '../../data/schema/redis-keys.ts';
 
 export interface FixedAnswer {
   path: string;
@@ -114,6 +114,8 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
           'floor',
           ...['', ''],
           ...limits,
+          monthOf(now),
+          ...['', '', ''],
         ],
       );
       if (outcome[0] !== 'admitted') return reply.code(500).send();

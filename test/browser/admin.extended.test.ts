@@ -6,6 +6,7 @@ import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
 import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from '../admin/quality-findings.ts';
+import { SOURCE } from '../gateway/metering/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 
@@ -322,6 +323,7 @@ async function seedUsage({ accounts, requests, metering, clock, client }: AdminS
       const status = call % 5 === 4 ? 404 : 200;
       await metering.admit({
         key: apiKey,
+        source: SOURCE,
         route,
         price: 1 + call,
         rows: call,

@@ -1,5 +1,5 @@
 /**
- * The fixed order of checks: method 405 → key 401 → scope 403 → rate 429 → parameters 422/400 → existence 404 →
+ * The fixed order of checks: method 405 → key 401 → rules of the key 403 → scope 403 → rate 429 → parameters 422/400 → existence 404 →
  * export gate 403 → balance 402. A request that fails several of them gets the first one's answer.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -47,6 +47,19 @@ test('401 before 429 and before 422', async () => {
   expect(codeOf(await service.get(BAD_PARAMETER, { key }))).toBe('rate_limited');
   await service.accounts.keys.revoke(key_id);
   expect(codeOf(await service.get(BAD_PARAMETER, { key }))).toBe('invalid_key');
+});
+
+test('401 before 403 key_restricted, and that before 403 key_scope and 429', async () => {
+  const made = await unscoped();
+  await service.accounts.keys.setRules(made.key_id, {
+    monthly_limit: null,
+    ranges: ['203.0.113.7'],
+    origins: [],
+  });
+  for (let call = 0; call < 4; call += 1)
+    expect(codeOf(await service.get(BAD_PARAMETER, { key: made.key }))).toBe('key_restricted');
+  await service.accounts.keys.revoke(made.key_id);
+  expect(codeOf(await service.get(BAD_PARAMETER, { key: made.key }))).toBe('invalid_key');
 });
 
 test('403 key_scope before 429', async () => {

@@ -58,6 +58,7 @@ function run(operation: Operation, options: Options = {}): Promise<Result<string
       authorization: key === undefined ? undefined : `Bearer ${key}`,
       path,
       address: () => '192.0.2.1',
+      origin: () => undefined,
       readQuery: () => read(parseQueryString(query)),
       publicUrl: PUBLIC_URL,
       cached: () => null,

@@ -66,6 +66,10 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
   invalid_key: () => ask('/v1/ping', 'nonsense'),
   insufficient_credits: async () => ask('/v1/countries/KEN', (await service.account({ credits: 0 })).key),
   max_credits_exceeded: () => ask('/v1/data?indicator=alpha.life_expectancy&max_credits=8'),
+  key_restricted: async () => {
+    const rules = { monthly_limit: null, ranges: ['203.0.113.0/24'], origins: [] };
+    return ask('/v1/ping', (await service.account({ rules })).key);
+  },
   key_scope: async () => ask('/v1/ping', await unscoped()),
   export_restricted: () => ask('/v1/data?indicator=gamma.reserves'),
   not_found: () => ask('/v1/nothing'),

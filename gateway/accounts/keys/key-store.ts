@@ -1,11 +1,11 @@
 /**
- * API keys of accounts. The account's `keys` hash holds each key's state; admission and the limit of active keys read
- * it. `key:<id>` holds the owner and the digest of the secret, and never changes.
+ * API keys of accounts. The account's `keys` hash holds each key's state and rules; admission and the limit of active keys
+ * read it. `key:<id>` holds the owner and the digest of the secret, and never changes.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../metering/keys.ts';
-import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../records.ts';
+import { AccountError, type KeyRecord, type KeyRules, MAX_ACTIVE_KEYS } from '../records.ts';
 import {
   createRunScript,
   type RunScript,
@@ -14,20 +14,28 @@ import {
 } from '../redis-access.ts';
 import { keysFrom } from '../redis-mappers.ts';
 import { throwUnknownAccount } from '../validation.ts';
+import { NO_RULES, storedRules } from './key-rules.ts';
 
 const MINT = readScript(import.meta.url, 'mint-key.lua', 2);
+const CHANGE = readScript(import.meta.url, 'change-key.lua', 2);
 const REVOKE = readScript(import.meta.url, 'revoke-key.lua', 1);
 
 /** TTL of a `key:<id>` whose key was never activated. */
 const UNFINISHED_TTL_MS = 600_000;
-const MAX_LABEL_LENGTH = 100;
+export const MAX_LABEL_LENGTH = 100;
 /** Revoked and expired keys that an account still lists. */
 const MAX_INACTIVE_KEYS = 50;
+const HOUR_MS = 3_600_000;
+/** How long a key that is replaced may live on, unless it ends at once. */
+export const GRACE_MS = { least: HOUR_MS, most: 168 * HOUR_MS } as const;
 
 export interface NewKeyOptions {
   label?: string;
   /** Unix milliseconds; null or absent: never. */
   expires_at_ms?: number | null;
+  rules?: KeyRules;
+  /** Who makes it. */
+  by?: string;
 }
 
 /** The only place where the text of a key exists outside of its owner's hands. */
@@ -47,27 +55,51 @@ export class KeyStore {
   }
 
   /** Creates a key. @throws {AccountError} `too_many_keys`, `account_state`, `bad_input` */
-  async mint(account_id: string, { label = '', expires_at_ms = null }: NewKeyOptions = {}): Promise<NewKey> {
+  mint(account_id: string, options: NewKeyOptions = {}): Promise<NewKey> {
+    return this.#mint(account_id, options, '', '');
+  }
+
+  /**
+   * Makes a key with the label, rules and expiry of another, which lives on for a grace period.
+   * @param grace_ms 0: the other key ends at once
+   * @throws {AccountError} `key_unknown`; `key_state` when it was revoked or replaced before, or has expired; `too_many_keys`
+   */
+  async rotate(
+    key_id: string,
+    { grace_ms, by = '' }: { grace_ms: number; by?: string },
+  ): Promise<NewKey & { old: KeyRecord }> {
+    if (grace_ms !== 0 && !(grace_ms >= GRACE_MS.least && grace_ms <= GRACE_MS.most))
+      throw new AccountError('bad_input', 'The grace period is 0, or from 1 hour to 7 days.');
+    const account_id = await this.accountOf(key_id);
+    const { expires_at_ms, state } = await this.#get(account_id, key_id);
+    if (state !== 'active') throw cannotChange(key_id, state);
+    const ends_at_ms = Math.trunc(this.#deps.now() + grace_ms);
+    const made = await this.#mint(account_id, { expires_at_ms, by }, key_id, ends_at_ms);
+    return { ...made, old: await this.#get(account_id, key_id) };
+  }
+
+  async #mint(
+    account_id: string,
+    { label = '', expires_at_ms = null, rules = NO_RULES, by = '' }: NewKeyOptions,
+    replaces: string,
+    ends_at_ms: number | '',
+  ): Promise<NewKey> {
     const { redis, now } = this.#deps;
     if (expires_at_ms !== null && !(expires_at_ms > now())) {
       throw new AccountError('bad_input', 'A key must expire in the future.');
     }
+    const { limit, ranges, origins } = storedRules(rules);
     const minted = await this.#storeDigest(account_id, expires_at_ms);
     const [result, ...details] = await this.#run(MINT, [
-      redisKeys.account(account_id),
-      redisKeys.keys(account_id),
-      now(),
-      minted.key_id,
-      minted.environment,
-      label.trim().slice(0, MAX_LABEL_LENGTH),
-      minted.last4,
-      expires_at_ms ?? '',
-      MAX_ACTIVE_KEYS,
-      MAX_INACTIVE_KEYS,
+      ...[redisKeys.account(account_id), redisKeys.keys(account_id), now()],
+      ...[minted.key_id, minted.environment, minted.last4, by, MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS],
+      ...[replaces, ends_at_ms, expires_at_ms ?? ''],
+      ...[shortLabel(label), limit, ranges, origins],
     ]);
     const name = redisKeys.key(minted.key_id);
     if (result !== 'minted') {
       await redis.del(name).catch(throwUnavailable);
+      if (result === 'not_replaceable') throw cannotChange(replaces, details[0]);
       throwMintError(result, details[0], account_id);
     }
     await redis.persist(name).catch(throwUnavailable);
@@ -103,13 +135,37 @@ export class KeyStore {
     return storedKey.parse(JSON.parse(text)).account_id;
   }
 
+  /** @throws {AccountError} `key_unknown`; `key_state` unless it is active; `account_state` */
+  rename(key_id: string, label: string): Promise<KeyRecord> {
+    return this.#change(key_id, ['label', shortLabel(label)]);
+  }
+
+  /** From the next request on. @throws {AccountError} as `rename`; `bad_input`; `key_state` also when it was replaced */
+  setRules(key_id: string, rules: KeyRules): Promise<KeyRecord> {
+    const { limit, ranges, origins } = storedRules(rules);
+    return this.#change(key_id, ['limit', limit, 'ranges', ranges, 'origins', origins]);
+  }
+
+  async #change(key_id: string, fields: readonly (string | number)[]): Promise<KeyRecord> {
+    const account_id = await this.accountOf(key_id);
+    const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
+    const [result, why] = await this.#run(CHANGE, [...names, this.#deps.now(), key_id, ...fields]);
+    if (result === 'inactive') throw new AccountError('account_state', `The account is ${String(why)}.`);
+    if (result !== 'changed') throw cannotChange(key_id, result === 'unknown' ? result : why);
+    return this.#get(account_id, key_id);
+  }
+
   /** Final, from the next request on. @throws {AccountError} `key_unknown` */
   async revoke(key_id: string): Promise<KeyRecord> {
     const account_id = await this.accountOf(key_id);
-    const [result] = await this.#run(REVOKE, [redisKeys.keys(account_id), this.#deps.now(), key_id]);
-    const revoked = (await this.list(account_id)).find((key) => key.key_id === key_id);
-    if (result === 'unknown' || !revoked) throw unknownKey(key_id);
-    return revoked;
+    await this.#run(REVOKE, [redisKeys.keys(account_id), this.#deps.now(), key_id]);
+    return this.#get(account_id, key_id);
+  }
+
+  async #get(account_id: string, key_id: string): Promise<KeyRecord> {
+    const key = (await this.list(account_id)).find((candidate) => candidate.key_id === key_id);
+    if (!key) throw unknownKey(key_id);
+    return key;
   }
 
   /** Oldest first. */
@@ -121,6 +177,21 @@ export class KeyStore {
 
 const unknownKey = (key_id: string): AccountError =>
   new AccountError('key_unknown', `There is no key with the id ${key_id}.`);
+
+const shortLabel = (label: string): string => label.trim().slice(0, MAX_LABEL_LENGTH);
+
+/** Of a key that is to be changed or replaced. */
+function cannotChange(key_id: string, why: unknown): AccountError {
+  if (why === 'unknown') return unknownKey(key_id);
+  const reason = REASONS.get(String(why)) ?? 'was changed meanwhile';
+  return new AccountError('key_state', `The key ${key_id} ${reason}.`);
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['revoked', 'is revoked'],
+  ['expired', 'has expired'],
+  ['replaced', 'was replaced already: change the key that replaced it'],
+]);
 
 function throwMintError(result: unknown, state: unknown, account_id: string): never {
   if (result === 'inactive') throw new AccountError('account_state', `The account is ${String(state)}.`);

@@ -1,4 +1,5 @@
--- Removes personal data from a closed account: address, name, sign-in, alert and labels of keys. Idempotent.
+-- Removes personal data from a closed account: address, name, sign-in, alert, and of keys their label,
+-- maker, address ranges and origins. Idempotent.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -23,8 +24,9 @@ elseif facts[2] then
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
 redis.call('DEL', login, alert)
+local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
-  if string.match(field, ':label$') then
+  if personal[string.match(field, ':(.*)$')] then
     redis.call('HSET', keys, field, '')
   end
 end

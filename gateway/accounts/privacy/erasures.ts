@@ -19,7 +19,7 @@ import { randomId } from '../../metering/keys.ts';
 import type { AccountStore } from '../account-store.ts';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
 import { createMailer, type Mailer } from '../mail/mailer.ts';
-import { AccountError } from '../records.ts';
+import { AccountError, type KeyRecord } from '../records.ts';
 import {
   createRunScript,
   type RunScript,
@@ -79,7 +79,7 @@ export class Erasures {
       names: account.name === '' ? 0 : 1,
       passwords: password,
       keys: keys.filter(({ state }) => state === 'active').length,
-      key_labels: keys.filter(({ label }) => label !== '').length,
+      key_labels: keys.filter(isTelling).length,
       orders: orders.filter(({ state }) => state === 'pending').length,
       exports: files.filter((exists) => exists).length,
       alerts: alert,
@@ -98,7 +98,7 @@ export class Erasures {
     const { keys, orders } = await this.find(account_id);
     return (
       `Closes the account, revokes ${keys} keys, cancels ${orders} open orders, removes address, name, password, ` +
-      'labels of keys, alert and exports; keeps ledger, orders and usage.'
+      'labels, makers and rules of keys, alert and exports; keeps ledger, orders and usage.'
     );
   }
 
@@ -196,12 +196,16 @@ export class Erasures {
   }
 }
 
+/** Whether it tells something about a person. */
+const isTelling = ({ label, by, ranges, origins }: KeyRecord): boolean =>
+  label !== '' || by !== '' || ranges.length > 0 || origins.length > 0;
+
 const NOUNS = {
   addresses: ['e-mail address', 'e-mail addresses'],
   names: ['name', 'names'],
   passwords: ['password', 'passwords'],
   keys: ['key revoked', 'keys revoked'],
-  key_labels: ['key label', 'key labels'],
+  key_labels: ['key stripped of its names', 'keys stripped of their names'],
   orders: ['open order cancelled', 'open orders cancelled'],
   exports: ['data export', 'data exports'],
   alerts: ['balance alert', 'balance alerts'],

@@ -1,12 +1,13 @@
--- Decides one keyed request: key and account state, rate windows, idempotency, lease of a file, balance, debit, ledger, usage.
+-- Decides one keyed request: key and account state, rules of the key, rate windows, idempotency, lease of a file, monthly limit of
+-- the key, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
 --   1 account   hash: state, verified, paid (number of paid orders), balance, spent
---   2 keys      hash: <key id>:state, <key id>:last_used_ms
+--   2 keys      hash: <key id>: state, last_used_ms, expires_at_ms, limit, month, month_credits, ranges, origins, counted_with
 --   3 minute    counter of the current UTC minute
 --   4 day       counter of the current UTC day
 --   5 ledger    stream
---   6 usage     hash of the current UTC day: <route>|requests, errors, rows, credits
+--   6 usage     hash of the current UTC day: <route>|<key id>|requests, errors, rows, credits
 --   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
 --   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; the account where none was sent
 --   9 lease     only for a file: hash of its content: left (bytes), debit (its id), uses (after the first); for a peek the account
@@ -24,20 +25,28 @@
 --   9 fingerprint of a call with an Idempotency-Key, otherwise ''
 --  10 edition     that the call is answered from
 --  11.. limits    per minute and per day of: anonymous, free, paid
+--  17 month       UTC, '2026-11'
+--  18 indicators  for the ledger, or ''
+--  19 address     of the caller, in the form of the key's ranges; '' where the gateway knows of no rules of the key
+--  20 origin      that the caller's browser sent, or ''
 --  only for a file that is not peeked at:
---  17 bytes       that will be sent
---  18 allowance   bytes that a lease covers
---  19 follows     '1': the edition is that of the pin; where no lease covers the bytes, only the pin is deleted (lease_over)
---  20 looks       '1': no lease is begun or used; for a call of price 0
---  21 max_credits or ''
+--  21 bytes       that will be sent
+--  22 allowance   bytes that a lease covers
+--  23 follows     '1': the edition is that of the pin; where no lease covers the bytes, only the pin is deleted (lease_over)
+--  24 looks       '1': no lease is begun or used; for a call of price 0
+--  25 max_credits or ''
 -- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, of_file }
 --   outcome: admitted | rate_limited | insufficient_credits | max_credits_exceeded | idempotency_conflict | lease_over;
---            invalid_key and reversed come without the rest
+--            key_limit_reached: repeated is the key's monthly limit, of_file what was used of it;
+--            restricted comes with 'address' or 'origin' alone; invalid_key, source_needed and reversed come without the rest
 --   repeated: the edition of the first call when this one repeats it and is free, otherwise ''
 --   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes; absent where there is none
 --
 -- A lease is begun by a debit, covers `allowance` bytes of one content within LEASE_KEPT_MS, and is free from then on. Its pin
 -- holds the edition for as long. A repeat of a call for a file is free as far as the lease covers it.
+-- A key with rules needs address and origin: without them nothing is changed, and the outcome is source_needed.
+-- A key that was replaced counts for the limit of the key that replaced it (counted_with) as long as it lives. The month of a key
+-- never goes back, so that a gateway whose clock is slow begins no month anew.
 -- The record is written with the debit, so a call that costs nothing has none. A repeat is free up to REPEATS_MAX times.
 -- A rejection costs nothing. Only debits are remembered; repeating any other request decides it anew, for free.
 -- Expiries are relative, so they do not depend on the gateway's clock.
@@ -47,8 +56,9 @@ local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]
 local price, rows, mode = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local route, request_id = ARGV[7], ARGV[8]
 local fingerprint, edition = ARGV[9], ARGV[10]
-local bytes, allowance = tonumber(ARGV[17]), tonumber(ARGV[18])
-local follows, looks, max_credits = ARGV[19] == '1', ARGV[20] == '1', tonumber(ARGV[21])
+local month, indicators, address, origin = ARGV[17], ARGV[18], ARGV[19], ARGV[20]
+local bytes, allowance = tonumber(ARGV[21]), tonumber(ARGV[22])
+local follows, looks, max_credits = ARGV[23] == '1', ARGV[24] == '1', tonumber(ARGV[25])
 
 local DEBITS_KEPT_MS = 180000   -- the minute itself and two more
 local MINUTE_KEPT_MS = 120000
@@ -60,9 +70,39 @@ local REPEATS_MAX = 5
 local LEASE_KEPT_MS = 86400000
 
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
-local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms')
-if fields[1] ~= 'active' or key[1] ~= 'active' then
+local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms', key_id .. ':expires_at_ms',
+  key_id .. ':limit', key_id .. ':month', key_id .. ':month_credits', key_id .. ':ranges', key_id .. ':origins',
+  key_id .. ':counted_with')
+local expires_at_ms = tonumber(key[3] or '')
+if fields[1] ~= 'active' or key[1] ~= 'active' or (expires_at_ms and tonumber(now_ms) >= expires_at_ms) then
   return { 'invalid_key' }
+end
+
+local function count(field, by)
+  if by ~= 0 then
+    redis.call('HINCRBY', usage, route .. '|' .. key_id .. '|' .. field, by)
+  end
+end
+
+local function is_in_range()
+  for first, last in string.gmatch(key[7], '=(%x+)-(%x+)') do
+    if #first == #address and address >= first and address <= last then
+      return true
+    end
+  end
+  return false
+end
+
+local has_ranges, has_origins = (key[7] or '') ~= '', (key[8] or '') ~= ''
+if (has_ranges or has_origins) and address == '' then
+  return { 'source_needed' }
+end
+local broken = has_ranges and not is_in_range() and 'address'
+  or has_origins and not string.find(' ' .. key[8] .. ' ', ' ' .. origin .. ' ', 1, true) and 'origin'
+if broken then
+  count('requests', 1)
+  count('errors', 1)
+  return { 'restricted', broken }
 end
 
 local tier, first_limit = 'anonymous', 11
@@ -94,12 +134,6 @@ if fingerprint ~= '' then
   conflicts = kept[1] and kept[1] ~= fingerprint
   if kept[1] == fingerprint and tonumber(kept[3]) < REPEATS_MAX then
     repeated = kept[2]
-  end
-end
-
-local function count(field, by)
-  if by ~= 0 then
-    redis.call('HINCRBY', usage, route .. '|' .. field, by)
   end
 end
 
@@ -166,6 +200,24 @@ if mode ~= 'failed' and repeated ~= '' then
   return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, covered and 1 or nil }
 end
 
+-- The key whose month counts, its limit, its latest month, and the credits of that.
+local counted, limit, latest, used_credits = key_id, tonumber(key[4] or ''), key[5], tonumber(key[6] or 0)
+if price > 0 then
+  if (key[9] or '') ~= '' then
+    local other = redis.call('HMGET', keys, key[9] .. ':state', key[9] .. ':limit', key[9] .. ':month', key[9] .. ':month_credits')
+    if other[1] then
+      counted, limit, latest, used_credits = key[9], tonumber(other[2] or ''), other[3], tonumber(other[4] or 0)
+    end
+  end
+  if not latest or latest < month then
+    latest, used_credits = month, 0
+  end
+  if limit and used_credits + price > limit then
+    count('errors', 1)
+    return { 'key_limit_reached', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, limit, used_credits }
+  end
+end
+
 if balance < price then
   count('errors', 1)
   return { 'insufficient_credits', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
@@ -174,8 +226,14 @@ end
 if price > 0 then
   balance = balance - price
   redis.call('HSET', account, 'balance', balance, 'spent', fields[5] + price)
-  redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance,
-    'request', request_id, 'route', route, 'key', key_id, 'rows', rows)
+  redis.call('HSET', keys, counted .. ':month', latest, counted .. ':month_credits', used_credits + price)
+  local entry = { 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance, 'request', request_id, 'route', route,
+    'key', key_id, 'rows', rows }
+  if indicators ~= '' then
+    entry[#entry + 1] = 'indicators'
+    entry[#entry + 1] = indicators
+  end
+  redis.call('XADD', ledger, '*', unpack(entry))
   if redis.call('HSET', debits, debit_id, balance) == 1 and redis.call('HLEN', debits) == 1 then
     redis.call('PEXPIRE', debits, DEBITS_KEPT_MS)
   end

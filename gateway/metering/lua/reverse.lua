@@ -11,6 +11,7 @@
 --   4 debits   hash of the debit's UTC minute
 --   5 record   hash of the call's Idempotency-Key: debit (its id), repeats; the account where none was sent
 --   6 lease    hash of the file that was asked for: debit (its id), uses; the account for other calls
+--   7 keys     hash: <key id>: state, month, month_credits, counted_with
 -- ARGV
 --   1 now_ms
 --   2 debit_id
@@ -20,11 +21,13 @@
 --   6 key_id
 --   7 charged  '1' when the debit was found in the ledger after its entry in `debits` expired
 --   8 debited_ms  when the debit was made
+--   9 month    of the debit, UTC: '2026-11'
+--  10 indicators  for the ledger, or ''
 -- Returns 1 when credits were refunded, otherwise 0.
 
-local account, ledger, usage, debits, record, lease = unpack(KEYS)
-local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms =
-  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8]
+local account, ledger, usage, debits, record, lease, keys = unpack(KEYS)
+local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms, month, indicators =
+  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
 
 local DEBITS_KEPT_MS = 180000
 
@@ -53,7 +56,23 @@ end
 
 local balance = redis.call('HINCRBY', account, 'balance', price)
 redis.call('HINCRBY', account, 'spent', -price)
-redis.call('HINCRBY', usage, route .. '|credits', -price)
-redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance,
-  'request', request_id, 'route', route, 'key', key_id, 'reason', 'the answer could not be given', 'of_ms', debited_ms)
+redis.call('HINCRBY', usage, route .. '|' .. key_id .. '|credits', -price)
+
+-- A key that was replaced since took its month along.
+local counted = redis.call('HGET', keys, key_id .. ':counted_with') or ''
+if counted == '' or redis.call('HEXISTS', keys, counted .. ':state') == 0 then
+  counted = key_id
+end
+local key = redis.call('HMGET', keys, counted .. ':month', counted .. ':month_credits')
+if key[1] == month then
+  redis.call('HSET', keys, counted .. ':month_credits', math.max(0, key[2] - price))
+end
+
+local entry = { 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance, 'request', request_id, 'route', route,
+  'key', key_id, 'reason', 'the answer could not be given', 'of_ms', debited_ms }
+if indicators ~= '' then
+  entry[#entry + 1] = 'indicators'
+  entry[#entry + 1] = indicators
+end
+redis.call('XADD', ledger, '*', unpack(entry))
 return 1

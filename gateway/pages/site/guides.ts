@@ -20,8 +20,10 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'check the client: it sent something that is not HTTP',
   unauthorized: 'send a [key](/docs/authentication)',
   invalid_key: 'check the key; create a [new one](/account/keys) if it was revoked or has expired',
-  insufficient_credits: '[buy credits](/account/orders), or ask for less',
+  insufficient_credits:
+    '[buy credits](/account/orders), raise the [limit of the key](/account/keys) where the message names one, or ask for less',
   max_credits_exceeded: 'raise your limit, or ask for less',
+  key_restricted: 'call from where the key may be used, or change what is [set for it](/account/keys)',
   key_scope: 'use a key with that scope',
   export_restricted: 'look at it on its page, or take another series of the same statistic',
   not_found: 'check the path',

@@ -89,7 +89,8 @@ async function reverseDebit(
   await meanwhile();
   const reversals = new DebitReversals({ redis, runner: new ScriptRunner(redis), now, log: silentLog });
   const { route } = admission;
-  reversals.add({ debit_id, price: 3, at_ms: now_ms, account_id, key_id: apiKey.key_id, route, request_id });
+  const of = { account_id, key_id: apiKey.key_id, route, request_id, indicators: '' };
+  reversals.add({ debit_id, price: 3, at_ms: now_ms, ...of });
   await reversals.flush();
 }
 

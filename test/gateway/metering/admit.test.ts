@@ -33,6 +33,7 @@ describe('an admitted request', () => {
         key_id: apiKey.key_id,
         route: '/v1/countries/{iso3}',
         request_id: 'request-1',
+        ...{ indicators: '', idempotency_key: undefined, leased: undefined },
       },
       balance: 6,
       tier: 'free',

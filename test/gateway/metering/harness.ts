@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import type { Admission, ApiKey, Verdict } from '../../../gateway/metering/metering.ts';
+import type { Admission, ApiKey, CallSource, Verdict } from '../../../gateway/metering/metering.ts';
 import { RedisMetering, type TierLimits } from '../../../gateway/metering/redis-metering.ts';
 import { silentLog } from '../../redis.ts';
 
@@ -95,8 +95,12 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
   };
 }
 
+/** Where calls of tests come from. */
+export const SOURCE: CallSource = { address: () => '192.0.2.1', origin: () => undefined };
+
 export const admissionOf = (key: ApiKey, changes: Partial<Admission> = {}): Admission => ({
   key,
+  source: SOURCE,
   route: '/v1/countries/{iso3}',
   price: 1,
   rows: 0,

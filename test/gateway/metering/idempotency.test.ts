@@ -56,6 +56,7 @@ describe('a reversal', () => {
     const debit: Debit = {
       ...{ debit_id: 'late', price: PRICE, at_ms: world.clock.ms, account_id: customer.account_id },
       ...{ key_id: customer.apiKey.key_id, route: '/v1/data', request_id: 'r', idempotency_key: 'k' },
+      indicators: '',
     };
     await metering.refund(debit);
     const sent = metering.admit(admissionOf(customer.apiKey, { price: PRICE, idempotency: named }));

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { dayOf, minuteOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { dayOf, minuteOf, monthOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { startRedis } from '../../redis.ts';
 import { admissionOf, createWorld, UNLIMITED } from './harness.ts';
 
@@ -37,7 +37,10 @@ const { route, request_id } = admissionOf(apiKey);
 let debits = 0;
 const bare = (redis: Redis) => () => {
   const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id, '', ''];
-  return redis.evalsha(sha, 8, ...names, ...values, ...Object.values(UNLIMITED));
+  const limits = Object.entries(UNLIMITED).flatMap(([name, limit]) =>
+    name.startsWith('PAGES') ? [] : [limit],
+  );
+  return redis.evalsha(sha, 8, ...names, ...values, ...limits, monthOf(world.clock.ms), '', '', '');
 };
 
 const plain = new Redis({ path });

@@ -90,7 +90,7 @@ const closing = (account: AccountRecord, holdings: Holdings): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Holdings): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password and key labels. Open orders are cancelled and remaining credits can no longer be spent.',
+    'Closes the account and removes your e-mail address, name, password, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
     'The ledger stays under an anonymous id, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',
   ],
