@@ -11,6 +11,8 @@ import type { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import type { Mailer } from '../gateway/accounts/mail/mailer.ts';
 import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
+import type { PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
+import type { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
 import type { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
 import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import type { Archive } from '../gateway/archive/archive.ts';
@@ -42,6 +44,8 @@ export interface AdminDependencies {
   archive: Archive;
   erasures: Erasures;
   mailer: Mailer;
+  /** Whether operators must have a second factor. */
+  requiresSecondFactor: boolean;
   /** Public URL of the area, without a trailing slash. */
   areaUrl: () => string;
   /** Keeps the reconciler's summaries of the archive. */
@@ -50,6 +54,8 @@ export interface AdminDependencies {
 
 export interface AdminArea extends AdminDependencies {
   sessions: SessionStore;
+  passwords: PasswordHasher;
+  secondFactor: SecondFactorStore;
   operators: OperatorStore;
   operatorLinks: OperatorLinks;
   throttle: Throttle;

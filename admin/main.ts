@@ -79,6 +79,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     archive,
     erasures: openErasures({ settings, redis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
+    requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
     mailer: createMailer(settings, { now, log }),
     areaUrl: () => areaUrl,
   });

@@ -54,7 +54,7 @@ async function setPassword(redis: RedisClient, address: string, newRole: Role, b
     action: before === null ? 'operator.create' : 'operator.reset',
     subject: `operator ${address}`,
     before: before === null ? {} : { role: before },
-    after: { role: newRole },
+    after: { role: newRole, ...(before !== null && { second_factor: false }) },
   };
   const { email: written } = await auditedChange(redis, change, () =>
     new OperatorStore(redis, Date.now).put(address, newRole, password),
@@ -78,7 +78,7 @@ const create: OperatorCommand = {
 };
 
 const reset: OperatorCommand = {
-  help: 'set a new password, and optionally another role; ends all sessions',
+  help: 'set a new password, and optionally another role; turns the second factor off and ends all sessions',
   options: { email, role: { ...role, help: `${ROLE_WORDS}; default unchanged` } },
   async run({ redis }, values) {
     const address = emailOf(values);

@@ -14,6 +14,7 @@ import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
 import { passwordProblem } from '../gateway/accounts/sign-in/password-policy.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
+import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
 import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
 import type { LoginRecord } from '../gateway/accounts/sign-in/sign-in.ts';
 import { validateEmail } from '../gateway/accounts/validation.ts';
@@ -47,6 +48,7 @@ export class OperatorStore {
   readonly #runner: ScriptRunner;
   readonly #now: () => number;
   readonly #passwords: PasswordHasher;
+  readonly #secondFactor: SecondFactorStore;
 
   constructor(
     redis: RedisClient,
@@ -57,10 +59,11 @@ export class OperatorStore {
     this.#runner = new ScriptRunner(redis);
     this.#now = now;
     this.#passwords = passwords;
+    this.#secondFactor = new SecondFactorStore({ redis, now, random: randomBytes }, 'operator');
   }
 
   /**
-   * Creates an operator, or sets role and password of an existing one and ends its sessions.
+   * Creates an operator, or sets role and password of an existing one, turns its second factor off and ends its sessions.
    * @throws {AccountError} `bad_input`; `account_state` when it would leave no owner
    */
   async put(email: string, role: Role, password: string): Promise<OperatorRecord> {
@@ -90,6 +93,7 @@ export class OperatorStore {
     const key = redisKeys.operator(address);
     const id = addressDigest(address);
     const now_ms = this.#now();
+    await this.#secondFactor.turnOff(address);
     await this.#redis.hset(key, { email: address, epoch: newEpoch(), ...login });
     await this.#redis.hsetnx(key, 'created_at_ms', now_ms);
     await this.#redis.zadd(redisKeys.operators, 'NX', now_ms, id);
@@ -113,6 +117,7 @@ export class OperatorStore {
     const address = validateEmail(email);
     await this.#changeRole(address, '');
     await this.#redis.zrem(redisKeys.operators, addressDigest(address));
+    await this.#secondFactor.turnOff(address);
     return (await this.#redis.del(redisKeys.operator(address))) > 0;
   }
 

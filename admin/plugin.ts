@@ -15,7 +15,7 @@ import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
 import { PendingSignIns } from '../gateway/accounts/sign-in/pending-sign-ins.ts';
 import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
-import { SessionStore } from '../gateway/accounts/sign-in/sessions.ts';
+import { SessionStore, type SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
 import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
 import { PageError } from '../gateway/pages/shared/forms.ts';
@@ -40,6 +40,7 @@ import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { operatorPasswordRoutes } from './routes/operator-password.ts';
+import { operatorSecondFactorRoutes } from './routes/operator-second-factor.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
@@ -67,6 +68,11 @@ const NAV = [
   { path: '/admin/audit', label: 'Audit log' },
 ];
 
+const WITHOUT_SECOND_FACTOR = {
+  restrictedTo: `${ADMIN_ROOT}/second-factor/set-up`,
+  restrictedBecause: 'Set up your second factor first.',
+} as const;
+
 /** Mounts the area. The caller serves what its pages load; see `gateway/pages/site/assets.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
@@ -75,6 +81,11 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator });
   const operators = new OperatorStore(redis, now, passwords);
   const links = new SignedLinks({ redis, now, random: randomBytes });
+  const secondFactor = new SecondFactorStore(store, 'operator');
+  const restrictUntilSecure = async (user: SignedInUser | null): Promise<SignedInUser | null> => {
+    if (user === null || !dependencies.requiresSecondFactor) return user;
+    return (await secondFactor.isOn(user.subject)) ? user : { ...user, ...WITHOUT_SECOND_FACTOR };
+  };
   const pages: ProtectedArea = {
     root: ADMIN_ROOT,
     name: 'Almanac operations',
@@ -83,10 +94,10 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     cookie: 'almanac_admin',
     sessions,
     browsers: new KnownBrowsers(store, 'operator'),
-    secondFactor: new SecondFactorStore(store, 'operator'),
+    secondFactor,
     pendingSignIns: new PendingSignIns(store, 'operator'),
     submissions: new FormSubmissions(redis, log),
-    findUser: (session) => operators.findUser(session),
+    findUser: async (session) => restrictUntilSecure(await operators.findUser(session)),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,
@@ -94,6 +105,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const area: AdminArea = {
     ...dependencies,
     sessions,
+    passwords,
+    secondFactor,
     operators,
     operatorLinks: new OperatorLinks({ ...dependencies, operators, links }),
     throttle: new Throttle(redis, now),
@@ -124,6 +137,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
         if (routeOptions.config.ownersOnly && user?.role !== 'owner')
           throw new PageError(403, 'Only an owner may do this.');
       });
+      operatorSecondFactorRoutes(scope, pages, area);
       for (const install of ROUTES) install(scope, area);
     },
     { prefix: ADMIN_ROOT },

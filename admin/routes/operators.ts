@@ -34,8 +34,13 @@ interface ListedOperator extends OperatorRecord {
   state: 'active' | 'invited';
 }
 
+/** With what is stored apart from the operator. */
+interface ShownOperator extends ListedOperator {
+  hasSecondFactor: boolean;
+}
+
 interface OperatorsPage {
-  operators: ListedOperator[];
+  operators: ShownOperator[];
   isOwner: boolean;
   roles: readonly Role[];
   form: { email: string; role: Role; problem: string };
@@ -43,7 +48,7 @@ interface OperatorsPage {
 }
 
 interface OperatorPage {
-  operator: ListedOperator;
+  operator: ShownOperator;
   isOwner: boolean;
   roles: readonly Role[];
   audit: AuditEntry[];
@@ -67,7 +72,7 @@ const listed = (operator: OperatorRecord): ListedOperator => ({
 const isOwner = ({ user }: FastifyRequest): boolean => user?.role === 'owner';
 
 export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { operators, operatorLinks } = area;
+  const { operators, operatorLinks, secondFactor } = area;
   const listView = area.view<OperatorsPage>('operators.njk');
   const operatorView = area.view<OperatorPage>('operator.njk');
   const linkView = area.view<LinkPage>('operator-link.njk');
@@ -79,9 +84,14 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     return operator;
   }
 
+  const shown = async (operator: OperatorRecord): Promise<ShownOperator> => ({
+    ...listed(operator),
+    hasSecondFactor: await secondFactor.isOn(operator.email),
+  });
+
   async function showList(reply: FastifyReply, form: OperatorsPage['form']): Promise<FastifyReply> {
     return listView(reply, 'Operators', {
-      operators: (await operators.list()).map(listed),
+      operators: await Promise.all((await operators.list()).map(shown)),
       isOwner: isOwner(reply.request),
       roles: ROLES,
       form,
@@ -100,7 +110,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const subject = operatorSubject(operator.email);
     const { entries, gap } = await area.audit.page({ subject, limit: HISTORY });
     return operatorView(reply, operator.email, {
-      operator: listed(operator),
+      operator: await shown(operator),
       isOwner: isOwner(request),
       roles: ROLES,
       audit: entries,
@@ -178,6 +188,32 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 
   confirmedAction(scope, area, {
+    path: '/operators/:id/clear-second-factor',
+    fields: z.object({}),
+    options: OWNERS,
+    reason: () => OPTIONAL_REASON,
+    ask: async (request) => clearance(await find(request)),
+    async act(request, _reply, { reason }) {
+      const { path, email } = listed(await find(request));
+      if (email === actorOf(request))
+        throw new PageError(409, 'Turn your own second factor off in your menu, with a code.');
+      const change = {
+        ...{ action: 'operator.second_factor', subject: operatorSubject(email), reason },
+        after: { second_factor: 'cleared' },
+      };
+      const isCleared = await auditedChange(
+        area,
+        request,
+        change,
+        () => secondFactor.turnOff(email),
+        (wasOn) => (wasOn ? {} : null),
+      );
+      const state = isCleared ? 'is cleared' : 'was off already';
+      return { path, notice: `The second factor of ${email} ${state}.` };
+    },
+  });
+
+  confirmedAction(scope, area, {
     path: '/operators/:id/remove',
     fields: z.object({}),
     options: OWNERS,
@@ -218,6 +254,18 @@ const endOfSessions = (operator: OperatorRecord): Confirmation => ({
   ],
   figures: factsOf(operator),
   button: 'End sessions',
+  isDestructive: true,
+  back: listed(operator).path,
+});
+
+const clearance = (operator: OperatorRecord): Confirmation => ({
+  title: `Clear the second factor of ${operator.email}`,
+  effects: [
+    'The next sign-in needs the password alone. Where a second factor is required, it is set up anew then.',
+    'Be sure that the request comes from this person: whoever knows the password gets in.',
+  ],
+  figures: factsOf(operator),
+  button: 'Clear second factor',
   isDestructive: true,
   back: listed(operator).path,
 });

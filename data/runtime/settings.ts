@@ -180,6 +180,10 @@ const schema = z.object({
     .min(8)
     .optional()
     .describe("That operator's password: at least 10 characters, not a common one"),
+  ADMIN_SECOND_FACTOR: z
+    .enum(['optional', 'required'])
+    .default('optional')
+    .describe('With `required`, an operator without a second factor sets it up before anything else'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')

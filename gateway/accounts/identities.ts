@@ -18,6 +18,7 @@ import { expectOpenAccount } from './validation.ts';
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 2);
 /** The only page for the holder of a closed account. */
 export const PRIVACY_PAGE = '/account/data';
+const CLOSED = 'A closed account can no longer do this.';
 /** Read for an unknown address, so that it costs the same two commands. */
 const DUMMY_ID = 'nobody';
 
@@ -55,7 +56,7 @@ export class IdentityStore {
     const { account, epoch } = await this.#read(subject);
     if (!account || epoch !== session.epoch) return null;
     const { state, tier, email } = account;
-    const only = state === 'closed' ? { restrictedTo: PRIVACY_PAGE } : {};
+    const only = state === 'closed' ? { restrictedTo: PRIVACY_PAGE, restrictedBecause: CLOSED } : {};
     return { subject, email, role: state === 'active' ? tier : state, canWrite: true, ...only };
   }
 

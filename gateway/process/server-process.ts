@@ -122,6 +122,7 @@ export async function startServerProcess(
     archive,
     erasures: openErasures({ settings, redis: adminRedis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
+    requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
     mailer: account.mailer,
     areaUrl: () => settings.ADMIN_URL?.replace(/\/+$/, '') ?? `${publicUrl}${ADMIN_ROOT}`,
   };

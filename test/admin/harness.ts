@@ -131,6 +131,7 @@ export async function startAdminOn(
       erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
       reconcileDir: join(directory, 'reconcile'),
       mailer,
+      requiresSecondFactor: known.ADMIN_SECOND_FACTOR === 'required',
       areaUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/admin`,
     },
     onRoute: (route) => routes.push(route),

@@ -1,7 +1,10 @@
 /** What owners and operators decide in the operator area, in a real browser; `admin.extended.test.ts` walks the rest. */
+import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdminService, startAdmin } from '../admin/harness.ts';
+import { SecondFactorStore } from '../../gateway/accounts/sign-in/second-factor.ts';
+import { type AdminService, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
 import { Mailbox } from '../gateway/pages/mailbox.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
@@ -69,8 +72,47 @@ describe('decisions in the operator area', () => {
     await page.getByText('ann@example.org is removed.').waitFor();
   });
 
+  it('an operator sets up a second factor and signs in with a code', async () => {
+    await page.getByRole('button', { name: /^Account/ }).click();
+    await page.getByRole('link', { name: 'Second factor' }).click();
+    await inspect(page, 'admin-second-factor');
+    await page.getByRole('link', { name: 'Set it up' }).click();
+    await inspect(page, 'admin-second-factor-set-up');
+    const secret = String(await page.locator('code.take').textContent());
+    await page.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
+    await page.getByLabel('Your password').fill(OWNER_PASSWORD);
+    await page.getByRole('button', { name: 'Turn on' }).click();
+    await page.getByText('Keep these recovery codes.').waitFor();
+    await inspect(page, 'admin-recovery-codes');
+    await using second = await openBrowser();
+    const other = await second.context.newPage();
+    await other.goto(`${service.url}/admin/`);
+    await other.getByLabel('E-mail address').fill('owner@example.org');
+    await other.getByLabel('Password').fill(OWNER_PASSWORD);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    service.clock.ms += STEP_MS;
+    await other.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
+  });
+
+  it('an owner clears the second factor of another', async () => {
+    const store = { redis: service.client, now: () => service.clock.ms, random: randomBytes };
+    const factor = new SecondFactorStore(store, 'operator');
+    await service.operators.put('ben@example.org', 'operator', OWNER_PASSWORD);
+    const { secret } = factor.propose({ issuer: 'Almanac', label: 'ben@example.org' });
+    await factor.turnOn('ben@example.org', { secret, code: codeAt(secret, service.clock.ms) });
+    await follow(page, 'Operators', '/admin/operators');
+    await page.getByRole('link', { name: 'ben@example.org' }).click();
+    await page.getByRole('link', { name: 'Clear second factor' }).click();
+    await inspect(page, 'admin-operator-clear');
+    await page.getByRole('button', { name: 'Clear second factor' }).click();
+    await page.getByText('The second factor of ben@example.org is cleared.').waitFor();
+  });
+
   it('was inspected page by page', () => {
     expect([
+      ...unseenPages(service.routes, '/admin/second-factor'),
       ...unseenPages(service.routes, '/admin/operators'),
       ...unseenPages(service.routes, '/admin/password'),
     ]).toEqual([]);

@@ -121,3 +121,24 @@ export const operatorPassword = (to: string, link: string, by: string): Mail => 
     'The link works once, within one day. Until then your password stays unchanged.',
   ),
 });
+
+const OPERATOR_FACTOR_CHANGES = {
+  turned_on: 'Signing in to the operator area now asks for a code of your authenticator app.',
+  turned_off: 'Signing in to the operator area no longer asks for a code of your authenticator app.',
+  codes_renewed: 'New recovery codes were made for the operator area. The earlier ones no longer work.',
+} as const;
+
+export const operatorSecondFactor = (
+  to: string,
+  link: string,
+  change: keyof typeof OPERATOR_FACTOR_CHANGES,
+): Mail => ({
+  to,
+  subject: 'Your second factor for the operator area was changed',
+  link,
+  text: signed(
+    OPERATOR_FACTOR_CHANGES[change],
+    `You see it at:\n\n${link}`,
+    'If it was not you, tell an owner of the operator area at once.',
+  ),
+});

@@ -39,6 +39,8 @@ export interface SignedInUser {
   canWrite: boolean;
   /** The only page that the user may see; all others redirect to it. */
   restrictedTo?: string;
+  /** Why, for a form that is sent nevertheless. */
+  restrictedBecause?: string;
 }
 
 const digestOf = (id: string): string => createHash('sha256').update(id).digest('hex');

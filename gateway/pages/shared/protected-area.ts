@@ -136,7 +136,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
     }
     if (request.user?.restrictedTo !== undefined && !allowsAnonymous && !allowsRestricted) {
       if (request.method === 'GET') return reply.redirect(request.user.restrictedTo, 303);
-      throw new PageError(403, 'A closed account can no longer do this.');
+      throw new PageError(403, request.user.restrictedBecause ?? 'You can no longer do this.');
     }
     return undefined;
   });
