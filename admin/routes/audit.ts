@@ -2,8 +2,14 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { type AuditEntry, type AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import {
+  type AuditEntry,
+  type AuditLog,
+  accountSubject,
+  personSubject,
+} from '../../gateway/accounts/audit/audit-log.ts';
 import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
+import { founderOf } from '../../gateway/accounts/people/person-store.ts';
 import { isGap } from '../../gateway/archive/entries.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import {
@@ -69,11 +75,13 @@ export const auditRow = ({
 export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: viewOf }: AdminArea): void {
   const view = viewOf<AuditPage>('audit.njk');
 
-  /** Changes by customers are entries of their accounts, so an e-mail address also stands for its account. */
+  /** Customers appear in entries under ids, so an e-mail address also stands for its account and person. */
   async function peopleOf(person: string): Promise<string[]> {
     if (person === '') return [];
     const account = await accounts.findByEmail(person).catch(() => null);
-    return account ? [person, accountSubject(account.account_id)] : [person];
+    return account
+      ? [person, accountSubject(account.account_id), personSubject(founderOf(account.account_id))]
+      : [person];
   }
 
   const filterOf = async ({ person, action, from, to }: Filters): Promise<AuditFilter> => ({

@@ -3,7 +3,7 @@
  *
  * One script reads the keys that share a hash tag, so each account is consistent in itself. The service writes an address
  * or order id first, then the account, then its index entry. The dump reads in the opposite order (indexes, accounts,
- * then keys without a tag), so nothing in it refers to a missing key. SCAN finds every key that exists from its start to
+ * then persons and keys without a tag), so nothing in it refers to a missing key. SCAN finds every key that exists from its start to
  * its end; keys that an account gets meanwhile are known by name. Names are held in memory, values go to the file.
  */
 import { createReadStream, readFileSync } from 'node:fs';
@@ -70,7 +70,19 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 function namesOf(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
     redisKeys;
-  const always = [account, keys, ledger, archivedThrough, idem, accountOrders, login, alert];
+  const { members, invitations } = redisKeys;
+  const always = [
+    account,
+    keys,
+    members,
+    invitations,
+    ledger,
+    archivedThrough,
+    idem,
+    accountOrders,
+    login,
+    alert,
+  ];
   const around = [-1, 0, 1];
   return [
     ...always.map((name) => name(account_id)),
@@ -110,6 +122,8 @@ async function dumpTag(redis: RedisClient, tag: string, found: readonly string[]
   }
 }
 
+const isPerson = (tag: string): boolean => tag.startsWith('{p:');
+
 const accountOf = (tag: string): string | null =>
   tag.startsWith('{a:') ? decodeURIComponent(tag.slice(3, -1)) : null;
 
@@ -134,7 +148,7 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
   try {
     await writeEach(INDEXES);
     const groups = Map.groupBy(await scan(redis), tagOf);
-    groups.delete(null);
+    for (const tag of groups.keys()) if (tag === null || isPerson(tag)) groups.delete(tag);
     await inParallel(groups, GROUPS_AT_ONCE, async ([tag, names]) => {
       const name = tag ?? '';
       const account_id = accountOf(name);
@@ -144,10 +158,13 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
           : await dumpAccount(redis, account_id, names, now),
       );
     });
-    const untagged = [...(await scan(redis))].filter(
-      (name) => tagOf(name) === null && !INDEXES.includes(name),
-    );
-    await writeEach(untagged);
+    // After the accounts: their members are persons, some of whom may be new.
+    const rest = Map.groupBy(await scan(redis), tagOf);
+    const persons = [...rest].filter(([tag]) => tag !== null && isPerson(tag));
+    await inParallel(persons, GROUPS_AT_ONCE, async ([, names]) => {
+      await write(await dumpKeys(redis, names));
+    });
+    await writeEach((rest.get(null) ?? []).filter((name) => !INDEXES.includes(name)));
     await handle.sync();
     return keys;
   } finally {

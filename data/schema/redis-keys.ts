@@ -22,14 +22,22 @@
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
- *   {a:ID}:login              hash    password (hashed), epoch (raised to end every session): credentials of the account area
+ *   {a:ID}:members            hash    <person id>:role | added_at_ms | by; offer:to | by | until_ms (of the ownership)
+ *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
+ *   {a:ID}:login              hash    password (hashed), epoch: what earlier versions stored in place of a person
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
  *   {a:ID}:export:RID         string  gzip of the JSON of an export, as earlier versions stored it; expires after days
+ *
+ * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
+ *
+ *   {p:PID}:person            hash    email, name, password (hashed), epoch (raised to end every session), created_at_ms; or
+ *                                     erased_at_ms alone
+ *   {p:PID}:accounts          set     ids of the accounts of which the person may be a member; their members decide
  *
  * Without that tag: immutable facts and indexes, whose writes are idempotent:
  *
  *   key:KID                   string  JSON: immutable facts of a key
- *   email:SHA256              string  account id of a lower-cased address
+ *   email:SHA256              string  id of the person with that lower-cased address, or of the account that the person signed up for
  *   accounts, orders          zset    ids by creation
  *   order:OID                 string  account id of an order
  *   accounts:changed          zset    account ids by the last change of anything that a search shows
@@ -40,7 +48,7 @@
  *                                     of earlier versions also role
  *   operators                 zset    digests of the operators' addresses by creation
  *   operators:roles           hash    digest of an operator's address -> viewer, operator or owner
- *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice
+ *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice, account_id
  *   sign-in:REALM:SHA256      string  JSON: a sign-in that waits for the second factor, by the digest of its secret id
  *   second-factor:REALM:SHA256  hash  secret, since_ms, last_step, last_use, recovery:SHA256: by the digest of the user
  *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
@@ -91,6 +99,7 @@ export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(
 export const dateOfDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
 const tag = (accountId: string): string => `{a:${encodeURIComponent(accountId)}}`;
+const personTag = (personId: string): string => `{p:${encodeURIComponent(personId)}}`;
 const addressTag = (address: string): string => `{ip:${encodeURIComponent(address)}}`;
 /** SHA-256 of an e-mail address in lower case, for use in keys. */
 export const addressDigest = (address: string): string =>
@@ -112,9 +121,14 @@ export const redisKeys = {
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,
   login: (accountId: string) => `${tag(accountId)}:login`,
+  members: (accountId: string) => `${tag(accountId)}:members`,
+  invitations: (accountId: string) => `${tag(accountId)}:invitations`,
   alert: (accountId: string) => `${tag(accountId)}:alert`,
   exportFile: (accountId: string, requestId: string) =>
     `${tag(accountId)}:export:${encodeURIComponent(requestId)}`,
+
+  person: (personId: string) => `${personTag(personId)}:person`,
+  personAccounts: (personId: string) => `${personTag(personId)}:accounts`,
 
   key: (keyId: string) => `key:${encodeURIComponent(keyId)}`,
   email: (address: string) => `email:${addressDigest(address)}`,

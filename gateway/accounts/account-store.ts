@@ -16,6 +16,7 @@ import { randomId } from '../metering/keys.ts';
 import { KeyStore } from './keys/key-store.ts';
 import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
 import { OrderStore } from './orders/order-store.ts';
+import { founderOf, ownAccountOf, personIdOf } from './people/person-store.ts';
 import {
   AccountError,
   type AccountRecord,
@@ -36,7 +37,7 @@ import {
 
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
-const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 3);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 2);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const ID_LENGTH = 16;
@@ -88,9 +89,11 @@ export class AccountStore {
     const candidate = `acc_${randomId(ID_LENGTH, random)}`;
     const index = redisKeys.email(email);
     const reserved = await redis.set(index, candidate, 'NX').catch(throwUnavailable);
-    // An index entry without an account is left by a crash: the account is created under that id.
-    const account_id =
-      reserved === 'OK' ? candidate : ((await redis.get(index).catch(throwUnavailable)) ?? candidate);
+    // An index entry without an account is left by a crash, or is of a person without one: it gets that id.
+    const known = reserved === 'OK' ? null : await redis.get(index).catch(throwUnavailable);
+    const account_id = known === null ? candidate : ownAccountOf(personIdOf(known));
+    const person = redisKeys.personAccounts(founderOf(account_id));
+    await redis.sadd(person, account_id).catch(throwUnavailable);
     const [result] = await this.#run(CREATE, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
@@ -129,7 +132,7 @@ export class AccountStore {
     return this.#setState(account_id, 'active');
   }
 
-  /** Final. Revokes all keys and ends all sessions. */
+  /** Final. Revokes all keys. */
   close(account_id: string): Promise<AccountRecord> {
     return this.#setState(account_id, 'closed');
   }
@@ -138,7 +141,7 @@ export class AccountStore {
     const { redis, now } = this.#deps;
     // Written before the change, so that the search index (admin/account-index.ts) never misses one.
     await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    const names = [redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.login(account_id)];
+    const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
     const [result] = await this.#run(SET_STATE, [...names, now(), to]);
     expectOpenAccount(result, account_id);
     if (result === 'refused')
@@ -190,12 +193,25 @@ export class AccountStore {
     return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
   }
 
-  /** @throws {AccountError} `account_unknown` */
+  /**
+   * The account whose owner has the address.
+   * @throws {AccountError} `account_unknown`; `bad_input` if the person owns several
+   */
   async findByEmail(email: string): Promise<AccountRecord> {
+    const { redis } = this.#deps;
     const address = validateEmail(email);
-    const account_id = await this.#deps.redis.get(redisKeys.email(address)).catch(throwUnavailable);
-    const account = account_id ? await this.get(account_id).catch(nullIfUnknown) : null;
-    return account ?? throwUnknownAccount(address);
+    const stored = await redis.get(redisKeys.email(address)).catch(throwUnavailable);
+    if (stored === null) throwUnknownAccount(address);
+    const person_id = personIdOf(stored);
+    const ids = await redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    const candidates = [...new Set([ownAccountOf(person_id), ...ids.sort()])];
+    const found = await Promise.all(candidates.map((id) => this.get(id).catch(nullIfUnknown)));
+    const owned = found.filter((account) => account?.email === address);
+    const [account] = owned;
+    if (!account) throwUnknownAccount(address);
+    if (owned.length === 1) return account;
+    const names = owned.map((one) => one?.account_id).join(', ');
+    throw new AccountError('bad_input', `${address} owns several accounts: name one of ${names}.`);
   }
 
   /** Newest first, archive included; `before` is the id of the last entry already seen. */

@@ -3,16 +3,22 @@
  *
  * - The password is chosen after the link was opened, by whoever reads the mails of the address. A stranger who signs up
  *   with the address of somebody else never gets access. Links of earlier versions carry a password, which is ignored.
- * - Links of an account end when its password changes or it signs out everywhere, and after the use of any reset link.
+ * - Links of a person end when the password changes or the person signs out everywhere, and after the use of any reset link.
  * - The free credits are granted once per account, even if the confirmation is repeated or raced.
  * - Pages answer the same whether or not an address has an account; only the mail differs.
  */
 import type { AccountStore } from './account-store.ts';
-import type { IdentityStore } from './identities.ts';
 import type { JobProducer } from './jobs/queue.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from './mail/signed-links.ts';
 import * as templates from './mail/templates.ts';
+import {
+  founderOf,
+  ownAccountOf,
+  type PersonRecord,
+  type PersonStore,
+  personIdOf,
+} from './people/person-store.ts';
 import { AccountError, type AccountRecord } from './records.ts';
 import type { LoginRecord } from './sign-in/sign-in.ts';
 import { nullIfUnknown, validateEmail } from './validation.ts';
@@ -26,7 +32,7 @@ type SignUp = LinkPayload<'sign-up'>;
 
 export interface OnboardingDependencies {
   accounts: AccountStore;
-  identities: IdentityStore;
+  persons: PersonStore;
   links: SignedLinks;
   mailer: Mailer;
   jobs: JobProducer;
@@ -61,51 +67,52 @@ export class Onboarding {
   /** Job: mails a confirmation link, or that the account exists already. */
   async sendSignUpMail({ email, name }: SignUp): Promise<void> {
     const { links, mailer, publicUrl } = this.#deps;
-    const account = await this.#find(email);
-    if (account?.verified) {
-      await mailer.send(templates.accountExists(account.email, `${publicUrl()}/account/sign-in`));
+    if (await this.#isConfirmed(email)) {
+      await mailer.send(templates.accountExists(email, `${publicUrl()}/account/sign-in`));
       return;
     }
     const token = await links.create('sign-up', { email, name }, SIGN_UP_TTL_MS);
     await mailer.send(templates.confirmAddress(email, `${publicUrl()}/account/confirm/${token}`));
   }
 
-  /** Job: mails a reset link; sends nothing to an address without an account. */
+  /** Job: mails a reset link; sends nothing to an address that nobody has. */
   async sendResetMail(email: string): Promise<void> {
-    const { links, identities, mailer, publicUrl } = this.#deps;
-    const account = await this.#find(email);
-    if (!account) return;
-    const { account_id } = account;
-    const epoch = await identities.epochOf(account_id);
-    const token = await links.create('reset', { account_id, epoch }, RESET_TTL_MS);
-    await mailer.send(templates.resetPassword(account.email, `${publicUrl()}/account/reset/${token}`));
+    const { links, persons, mailer, publicUrl } = this.#deps;
+    const person = await persons.findByEmail(email);
+    if (!person) return;
+    const { person_id, epoch } = person;
+    const token = await links.create('reset', { account_id: person_id, epoch }, RESET_TTL_MS);
+    await mailer.send(templates.resetPassword(email, `${publicUrl()}/account/reset/${token}`));
   }
 
-  /** Job: mails a sign-in link; sends nothing to an address to whose account nobody can sign in. */
+  /** Job: mails a sign-in link; sends nothing to an address with which nobody can sign in. */
   async sendSignInLink(email: string): Promise<void> {
-    const { links, identities, mailer, publicUrl } = this.#deps;
-    const login = await identities.findLogin(email);
+    const { links, persons, mailer, publicUrl } = this.#deps;
+    const login = await persons.findLogin(email);
     if (!login) return;
     const { subject: account_id, epoch } = login;
     const token = await links.create('sign-in', { account_id, epoch }, SIGN_IN_LINK_TTL_MS);
     await mailer.send(templates.signInLink(email, `${publicUrl()}/account/sign-in-link/${token}`));
   }
 
-  #find(email: string): Promise<AccountRecord | null> {
-    return this.#deps.accounts.findByEmail(email).catch(nullIfUnknown);
+  /** Whether somebody can sign in with the address, or an operator vouched for it. */
+  async #isConfirmed(email: string): Promise<boolean> {
+    if (await this.#deps.persons.findLogin(email)) return true;
+    const account = await this.#deps.accounts.findByEmail(email).catch(nullIfUnknown);
+    return account?.verified === true;
   }
 
   /** The sign-up behind a link, without using the link up; null if the link is invalid or the address confirmed. */
   async peekSignUp(token: string): Promise<SignUp | null> {
     const signUp = await this.#deps.links.peek('sign-up', token);
-    return signUp === null || (await this.#find(signUp.email))?.verified ? null : signUp;
+    return signUp === null || (await this.#isConfirmed(signUp.email)) ? null : signUp;
   }
 
-  /** The account of a reset link, without using the link up; null if the link is invalid. */
-  async peekReset(token: string): Promise<AccountRecord | null> {
+  /** The person of a reset link, without using the link up; null if the link is invalid. */
+  async peekReset(token: string): Promise<PersonRecord | null> {
     const link = await this.#deps.links.peek('reset', token);
-    if (link === null || (await this.#deps.identities.epochOf(link.account_id)) !== link.epoch) return null;
-    return this.#deps.accounts.get(link.account_id);
+    const person = link && (await this.#deps.persons.get(personIdOf(link.account_id)));
+    return person?.epoch === link?.epoch ? person : null;
   }
 
   /** Whether a sign-in link is valid, without using it up. */
@@ -116,26 +123,26 @@ export class Onboarding {
   /** Uses up a sign-in link. Null if it is invalid. */
   async redeemSignInLink(token: string): Promise<{ login: LoginRecord; email: string } | null> {
     const login = await this.#loginOf(await this.#deps.links.redeem('sign-in', token));
-    if (login === null) return null;
-    return { login, email: (await this.#deps.accounts.get(login.subject)).email };
+    const person = login && (await this.#deps.persons.get(login.subject));
+    return person && { login, email: person.email };
   }
 
   async #loginOf(link: LinkPayload<'sign-in'> | null): Promise<LoginRecord | null> {
-    const login = link && (await this.#deps.identities.findLoginOf(link.account_id));
+    const login = link && (await this.#deps.persons.findLoginOf(personIdOf(link.account_id)));
     return login && login.epoch === link.epoch ? login : null;
   }
 
   /**
-   * Creates the account, sets its password and grants the free credits, each once. Null if the link is used or expired,
-   * or the account was confirmed before: then its password is kept.
+   * Creates the account, sets the password of its owner and grants the free credits, each once. Null if the link is used or
+   * expired, or the address was confirmed before: then its password is kept.
    * @param password already hashed
    */
   async confirmSignUp(token: string, password: string): Promise<AccountRecord | null> {
-    const { links, identities, accounts, freeGrant } = this.#deps;
+    const { links, persons, accounts, freeGrant } = this.#deps;
     const signUp = await links.redeem('sign-up', token);
     if (signUp === null) return null;
     const account_id = await this.#findOrCreate(signUp);
-    const isSet = await identities.setPassword(account_id, password, { only_unconfirmed: true });
+    const isSet = await persons.setPassword(founderOf(account_id), password, { only_unset: true });
     const account = await accounts.verify(account_id, { credits: freeGrant, by: BY });
     return isSet ? account : null;
   }
@@ -151,19 +158,22 @@ export class Onboarding {
   }
 
   /**
-   * Sets a new password; the mailed link also verifies the address. Null if the link is used or expired, or the
-   * password was changed since it was sent.
+   * Sets a new password; the mailed link also verifies the address of the person's own account. Null if the link is used or
+   * expired, or the password was changed since it was sent.
    * @param password already hashed
    */
-  async resetPassword(token: string, password: string): Promise<AccountRecord | null> {
-    const { links, identities, accounts, freeGrant } = this.#deps;
+  async resetPassword(token: string, password: string): Promise<PersonRecord | null> {
+    const { links, persons, accounts, freeGrant } = this.#deps;
     const payload = await links.redeem('reset', token);
     if (payload === null) return null;
     const { account_id, epoch } = payload;
-    if (!(await identities.setPassword(account_id, password, { epoch }))) return null;
-    const account = await accounts.get(account_id);
-    // The holder of a closed account can sign in to the privacy page, but gets no credits.
-    if (account.state === 'closed') return account;
-    return accounts.verify(account_id, { credits: freeGrant, by: BY });
+    const person_id = personIdOf(account_id);
+    if (!(await persons.setPassword(person_id, password, { epoch }))) return null;
+    const person = await persons.get(person_id);
+    const own = await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown);
+    // The owner of a closed account can sign in to the privacy page, but gets no credits.
+    if (person && own && own.state !== 'closed' && own.email === person.email)
+      await accounts.verify(own.account_id, { credits: freeGrant, by: BY });
+    return person;
   }
 }

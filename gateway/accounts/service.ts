@@ -12,7 +12,6 @@ import { Archive } from '../archive/archive.ts';
 import { AccountStore } from './account-store.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { BalanceAlerts } from './balance-alerts.ts';
-import { IdentityStore } from './identities.ts';
 import { GivenUpJobs } from './jobs/given-up.ts';
 import { createJobHandlers } from './jobs/handlers.ts';
 import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './jobs/queue.ts';
@@ -21,6 +20,8 @@ import { SignedLinks } from './mail/signed-links.ts';
 import { Onboarding } from './onboarding.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { MemberStore } from './people/member-store.ts';
+import { PersonStore } from './people/person-store.ts';
 import { ExportFiles } from './privacy/export-files.ts';
 import { PrivacyService } from './privacy/privacy-service.ts';
 import { PrivacyRequestStore } from './privacy/request-store.ts';
@@ -55,7 +56,8 @@ export interface AccountService {
   publicUrl: () => string;
   packs: readonly CreditPack[];
   accounts: AccountStore;
-  identities: IdentityStore;
+  persons: PersonStore;
+  members: MemberStore;
   audit: AuditLog;
   alerts: BalanceAlerts;
   onboarding: Onboarding;
@@ -87,22 +89,23 @@ export async function openAccountService(dependencies: AccountServiceDependencie
 
   const store = { redis, now, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs, archive });
-  const identities = new IdentityStore(redis);
+  const persons = new PersonStore(store);
+  const members = new MemberStore(store, persons);
   const alerts = new BalanceAlerts(redis);
   const audit = new AuditLog(redis, now, archive);
   const requests = new PrivacyRequestStore(store);
   const exports = new ExportFiles(settings.EXPORT_DIR);
-  const held = { accounts, alerts, requests, audit, archive, exports, mailer, log };
+  const held = { accounts, persons, members, alerts, requests, audit, archive, exports, mailer, log };
   const privacy = new PrivacyService({ ...store, ...held });
   const links = new SignedLinks(store);
   const freeGrant = settings.FREE_GRANT;
-  const onboarding = new Onboarding({ accounts, identities, links, mailer, jobs, freeGrant, publicUrl });
+  const onboarding = new Onboarding({ accounts, persons, links, mailer, jobs, freeGrant, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const parts = { accounts, alerts, audit, onboarding, requests, privacy, jobs, mailer, publicUrl };
   const handlers = createJobHandlers(parts);
   return {
     ...parts,
-    ...{ settings, redis, now, log, packs, identities, stripe, handlers, givenUpJobs },
+    ...{ settings, redis, now, log, packs, persons, members, stripe, handlers, givenUpJobs },
     passwords: dependencies.passwords ?? new PasswordHasher({ concurrency: HASHES_AT_A_TIME.account }),
     startWorker() {
       const blocking = connectRedis(settings, log, 'jobs');

@@ -5,8 +5,9 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import { BalanceAlerts } from '../../gateway/accounts/balance-alerts.ts';
-import { IdentityStore } from '../../gateway/accounts/identities.ts';
 import { createMailer } from '../../gateway/accounts/mail/mailer.ts';
+import { MemberStore } from '../../gateway/accounts/people/member-store.ts';
+import { founderOf, PersonStore } from '../../gateway/accounts/people/person-store.ts';
 import { Erasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { ExportFiles } from '../../gateway/accounts/privacy/export-files.ts';
 import { silentLog } from '../redis.ts';
@@ -22,6 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
+const personsOf = ({ client, clock }: AdminService): PersonStore =>
+  new PersonStore({ redis: client, now: () => clock.ms, random: randomBytes });
+
 /** An account with everything that an erasure removes, and a request for it. */
 async function person() {
   const email = `person-${people++}@example.org`;
@@ -33,7 +37,7 @@ async function person() {
     credits: 5,
     by: 'test',
   });
-  await new IdentityStore(client).setPassword(account_id, 'scrypt$1$1$1$a$b');
+  await personsOf(service).setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
   await new BalanceAlerts(client).set(account_id, 3);
   const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
   await accounts.keys.mint(account_id, {
@@ -63,7 +67,7 @@ const stateOf = async (account_id: string) => {
     keys: keys.map(({ state, label, by, ranges, origins }) =>
       [state, label, by, ...ranges, ...origins].join(':'),
     ),
-    password: await new IdentityStore(service.client).passwordOf(account_id),
+    password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
     alert: await new BalanceAlerts(service.client).get(account_id),
   };
 };
@@ -96,8 +100,11 @@ it('an erasure that is interrupted stays open; the next attempt completes it and
   const now = (): number => clock.ms;
   const mailer = createMailer(readSettings({ VAR_DIR: '/nowhere' }), { now, log: silentLog });
   vi.spyOn(mailer, 'deleteFor').mockRejectedValueOnce(new Error('the disk is gone'));
+  const base = { redis: client, now, random: randomBytes };
+  const persons = personsOf(service);
   const erasures = new Erasures({
-    ...{ redis: client, now, random: randomBytes, accounts, requests, mailer, log: silentLog },
+    ...{ ...base, accounts, persons, requests, mailer, log: silentLog },
+    members: new MemberStore(base, persons),
     exports: new ExportFiles('/nowhere'),
     audit: new AuditLog(client, now),
   });

@@ -187,7 +187,14 @@ describe('a store written before there were owners', () => {
     const visitor = service.visitor();
     expect((await visitor.signIn('second@example.org', PASSWORD)).status).toBe(303);
     expect((await visitor.get('/admin/operators')).status).toBe(200);
-    const session = { id: '', subject: 'first@example.org', epoch: '3', csrf: '', notice: null };
+    const session = {
+      id: '',
+      subject: 'first@example.org',
+      epoch: '3',
+      csrf: '',
+      notice: null,
+      account_id: null,
+    };
     expect(await operators.findUser(session)).toMatchObject({ role: 'operator', canWrite: true });
   });
 
@@ -210,7 +217,14 @@ describe('a store written before there were owners', () => {
   it('gives nothing back to a removed operator', async () => {
     await ensureOwner(operators, audit, 'test');
     await operators.remove('second@example.org');
-    const session = { id: '', subject: 'second@example.org', epoch: '3', csrf: '', notice: null };
+    const session = {
+      id: '',
+      subject: 'second@example.org',
+      epoch: '3',
+      csrf: '',
+      notice: null,
+      account_id: null,
+    };
     expect(await operators.findUser(session)).toBeNull();
     expect(await operators.findLogin('second@example.org')).toBeNull();
   });

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { IdentityStore } from '../../gateway/accounts/identities.ts';
+import { founderOf, PersonStore } from '../../gateway/accounts/people/person-store.ts';
 import { PasswordHasher } from '../../gateway/accounts/sign-in/passwords.ts';
 import { hiddenTokens, PASSWORD, Visitor } from '../admin/harness.ts';
 import { median } from '../bench/report.ts';
@@ -61,13 +61,13 @@ class People {
 /** Verified accounts that can sign in. */
 async function createPeople(deployment: Deployment, count: number): Promise<string[]> {
   const redis = await deployment.connect();
-  const identities = new IdentityStore(redis);
+  const persons = new PersonStore({ redis, now: Date.now, random: randomBytes });
   const store = storeOn(redis);
   const hashed = await new PasswordHasher({ concurrency: 1 }).hash(PASSWORD);
   const emails = Array.from({ length: count }, () => `${randomBytes(8).toString('hex')}@example.org`);
   for (const email of emails) {
     const { account_id } = await store.create({ email, verified: true, by: 'faults' });
-    await identities.setPassword(account_id, hashed);
+    await persons.setPassword(founderOf(account_id), hashed);
   }
   return emails;
 }

@@ -39,7 +39,7 @@ const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
 export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface AuditedChange {
-  /** E-mail address of the operator, an account's subject, or `command line`. */
+  /** E-mail address of the operator, a person's subject (earlier: the account's), or `command line`. */
   by: string;
   /** Such as `account.suspend`. */
   action: string;
@@ -89,6 +89,9 @@ interface WriteOptions {
 
 /** The subject of an account's changes. */
 export const accountSubject = (account_id: string): string => `account ${account_id}`;
+
+/** The subject of a person's changes, and their author. */
+export const personSubject = (person_id: string): string => `person ${person_id}`;
 
 /** Whether the error proves that nothing was changed. */
 const isRejection = (error: unknown): boolean =>

@@ -4,6 +4,8 @@ import { pino } from 'pino';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
 import { BalanceAlerts } from '../balance-alerts.ts';
 import { createMailer } from '../mail/mailer.ts';
+import { MemberStore } from '../people/member-store.ts';
+import { PersonStore } from '../people/person-store.ts';
 import { ExportFiles } from '../privacy/export-files.ts';
 import { PrivacyService } from '../privacy/privacy-service.ts';
 import { type PrivacyRequestKind, PrivacyRequestStore } from '../privacy/request-store.ts';
@@ -247,8 +249,10 @@ function openPrivacyService({ store: accounts, redis, settings, archive }: Comma
   const log = pino({ level: 'silent' });
   const base = { redis, now, random: randomBytes };
   const requests = new PrivacyRequestStore(base);
+  const persons = new PersonStore(base);
   const privacy = new PrivacyService({
-    ...{ ...base, accounts, requests, archive, log },
+    ...{ ...base, accounts, persons, requests, archive, log },
+    members: new MemberStore(base, persons),
     alerts: new BalanceAlerts(redis),
     audit: new AuditLog(redis, now, archive),
     mailer: createMailer(settings, { now, log }),

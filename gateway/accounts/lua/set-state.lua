@@ -1,16 +1,14 @@
--- Changes the state of an account: active <-> suspended, either -> closed. Closing revokes all keys and ends all
--- sessions.
+-- Changes the state of an account: active <-> suspended, either -> closed. Closing revokes all keys.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
---   3 login    hash: epoch
 -- ARGV
 --   1 now_ms
 --   2 to       active | suspended | closed
 -- Returns { 'changed' | 'unchanged', state } | { 'refused', state } | { 'unknown' }
 
-local account, keys, login = unpack(KEYS)
+local account, keys = unpack(KEYS)
 local now_ms, to = ARGV[1], ARGV[2]
 
 local state = redis.call('HGET', account, 'state')
@@ -24,9 +22,6 @@ end
 
 redis.call('HSET', account, 'state', to)
 if to == 'closed' then
-  if redis.call('EXISTS', login) == 1 then
-    redis.call('HINCRBY', login, 'epoch', 1)
-  end
   local fields = redis.call('HGETALL', keys)
   for i = 1, #fields, 2 do
     local key_id = string.match(fields[i], '^(.*):state$')

@@ -14,6 +14,7 @@ const SECRET_BYTES = 32;
 const ID_BYTES = 24;
 const TOKEN = /^([A-Za-z0-9_-]{32})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
 
+/** `account_id` is the id of a person; links of earlier versions have that of the account that the person signed up for. */
 const PAYLOADS = {
   'sign-up': z.object({ email: z.string(), name: z.string() }),
   reset: z.object({ account_id: z.string(), epoch: z.string() }),

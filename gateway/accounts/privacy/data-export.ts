@@ -9,9 +9,11 @@ import type { Archive } from '../../archive/archive.ts';
 import { type Gap, isGap } from '../../archive/entries.ts';
 import { readUsage } from '../../metering/usage.ts';
 import type { AccountStore } from '../account-store.ts';
-import { type AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { type AuditLog, accountSubject, personSubject } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
 import { readWholeLedger } from '../ledger-history.ts';
+import type { MemberStore } from '../people/member-store.ts';
+import type { PersonStore } from '../people/person-store.ts';
 import { AccountError } from '../records.ts';
 import { throwUnavailable } from '../redis-access.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
@@ -22,6 +24,8 @@ const USAGE_DAYS = 90;
 export interface DataExportDependencies {
   redis: RedisClient;
   accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
   alerts: BalanceAlerts;
   requests: PrivacyRequestStore;
   audit: AuditLog;
@@ -50,7 +54,7 @@ export async function countLedger(redis: RedisClient, account_id: string): Promi
 
 /** Times are Unix milliseconds, as stored, except `prepared_at`. Rows throw `archive_damaged` if something is missing. */
 export function listAccountData(
-  { redis, accounts, alerts, requests, audit, archive, now }: DataExportDependencies,
+  { redis, accounts, persons, members, alerts, requests, audit, archive, now }: DataExportDependencies,
   account_id: string,
 ): ExportList[] {
   const subject = accountSubject(account_id);
@@ -64,6 +68,15 @@ export function listAccountData(
       ]);
       yield { prepared_at: new Date(now()).toISOString(), account, low_balance_alert };
     }),
+    list('members', 'Members of the account with their roles.', async function* () {
+      for (const { person_id, ...member } of await members.list(account_id)) {
+        const { email = null, name = null } = (await persons.get(person_id)) ?? {};
+        yield { person_id, email, name, ...member };
+      }
+    }),
+    list('invitations', 'Invitations that were not accepted yet.', () =>
+      each(members.invitations(account_id)),
+    ),
     list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
     list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
     list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
@@ -81,9 +94,13 @@ export function listAccountData(
     list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
       each(requests.listOf(account_id)),
     ),
+    list('owner-changes', 'Changes of the profile of its owner, newest first.', async function* () {
+      const [owner] = await members.list(account_id);
+      if (owner?.role === 'owner') yield* complete(audit.readAll(personSubject(owner.person_id)));
+    }),
     list('changes', 'Changes of the account, newest first. `operator` is one of us.', async function* () {
       for await (const { by, ...entry } of complete(audit.readAll(subject)))
-        yield { ...entry, by: by === subject ? by : 'operator' };
+        yield { ...entry, by: /^(?:account|person) /.test(by) ? by : 'operator' };
     }),
   ];
 }

@@ -1,17 +1,19 @@
--- Removes personal data from a closed account: address, name, sign-in, alert, and of keys their label,
+-- Removes personal data from a closed account: address, name, members, alert, and of keys their label,
 -- maker, address ranges and origins. Idempotent.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
---   3 login    hash
+--   3 login    hash, of earlier versions
 --   4 alert    hash
+--   5 members  hash
+--   6 invitations  hash
 -- ARGV
 --   1 now_ms
 --   2 opaque  id that replaces the person
 -- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
-local account, keys, login, alert = unpack(KEYS)
+local account, keys, login, alert, members, invitations = unpack(KEYS)
 local now_ms, opaque = ARGV[1], ARGV[2]
 
 local facts = redis.call('HMGET', account, 'state', 'erased_as')
@@ -23,7 +25,7 @@ elseif facts[2] then
   return { 'unchanged', facts[2] }
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
-redis.call('DEL', login, alert)
+redis.call('DEL', login, alert, members, invitations)
 local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
   if personal[string.match(field, ':(.*)$')] then

@@ -1,9 +1,9 @@
 /**
  * Carries out erasures, for the nightly job, the command line and the operator area.
  *
- * An erasure closes the account, deletes its sign-in and all names in it, and stores an opaque id instead. Ledger,
- * orders and usage stay: they contain no names, and the accounting must still add up. Each step is idempotent, so the
- * next attempt completes an interrupted erasure.
+ * An erasure closes the account, deletes all names in it and its list of members, and stores an opaque id instead. Its
+ * owner is erased too, unless a member of another account. Ledger, orders and usage stay: they contain no names, and the
+ * accounting must still add up. Each step is idempotent, so the next attempt completes an interrupted erasure.
  *
  * What there is to remove is counted and stored with the request before the first step, so that the record is right
  * after an interruption too. The request is done only when a second count finds nothing left.
@@ -19,6 +19,8 @@ import { randomId } from '../../metering/keys.ts';
 import type { AccountStore } from '../account-store.ts';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
 import { createMailer, type Mailer } from '../mail/mailer.ts';
+import { MemberStore } from '../people/member-store.ts';
+import { type PersonRecord, PersonStore } from '../people/person-store.ts';
 import { AccountError, type KeyRecord } from '../records.ts';
 import {
   createRunScript,
@@ -26,17 +28,19 @@ import {
   type StoreDependencies,
   throwUnavailable,
 } from '../redis-access.ts';
+import { SecondFactorStore } from '../sign-in/second-factor.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'erase-account.lua', 4);
-const FORGET_ADDRESS = readScript(import.meta.url, 'forget-address.lua', 1);
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 6);
 
 const ID_LENGTH = 16;
 const BY = 'system';
 
 export interface ErasureDependencies extends StoreDependencies {
   accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
   requests: PrivacyRequestStore;
   audit: AuditLog;
   mailer: Mailer;
@@ -64,20 +68,20 @@ export class Erasures {
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
     const { accounts, requests, redis } = this.#deps;
-    const [account, erased_as, keys, orders, asked, password, alert] = await Promise.all([
+    const [account, erased_as, keys, orders, asked, owner, alert] = await Promise.all([
       accounts.get(account_id),
       redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
       accounts.keys.list(account_id),
       accounts.orders.list(account_id),
       requests.listOf(account_id),
-      redis.hexists(redisKeys.login(account_id), 'password').catch(throwUnavailable),
+      this.#ownerToErase(account_id),
       redis.exists(redisKeys.alert(account_id)).catch(throwUnavailable),
     ]);
     const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
     return {
       addresses: erased_as === null ? 1 : 0,
       names: account.name === '' ? 0 : 1,
-      passwords: password,
+      passwords: owner?.password ? 1 : 0,
       keys: keys.filter(({ state }) => state === 'active').length,
       key_labels: keys.filter(isTelling).length,
       orders: orders.filter(({ state }) => state === 'pending').length,
@@ -118,7 +122,7 @@ export class Erasures {
     await accounts.close(account_id);
     await this.#cancelOrders(account_id);
     await this.#deleteExports(account_id);
-    await this.#deleteAddress(account_id);
+    await this.#eraseOwner(account_id);
     const erased_as = await this.#replaceIdentity(account_id);
     await this.#expectNothingLeft(account_id);
     await this.#audit({ request_id, account_id, erased_as, removed }, by, note);
@@ -150,11 +154,28 @@ export class Erasures {
     }
   }
 
-  /** Runs while the account still contains the address, so that a retry finds it there. */
-  async #deleteAddress(account_id: string): Promise<void> {
-    const { accounts, redis, mailer } = this.#deps;
+  /** The owner, unless also a member of another account; null once erased. */
+  async #ownerToErase(account_id: string): Promise<PersonRecord | null> {
+    const { members, persons } = this.#deps;
+    const owner = (await members.list(account_id)).find(({ role }) => role === 'owner');
+    if (!owner) return null;
+    const { person_id } = owner;
+    for (const other of await persons.accountsOf(person_id))
+      if (other !== account_id && (await members.roleOf(other, person_id)) !== null) return null;
+    return persons.get(person_id);
+  }
+
+  /** Runs while the account still has its members and the address, so that a retry finds them there. */
+  async #eraseOwner(account_id: string): Promise<void> {
+    const { accounts, persons, members, redis, mailer } = this.#deps;
     const { email } = await accounts.get(account_id);
-    await this.#run(FORGET_ADDRESS, [redisKeys.email(email), account_id]);
+    const owner = await this.#ownerToErase(account_id);
+    if (owner) {
+      await new SecondFactorStore(this.#deps, 'account').turnOff(owner.person_id);
+      await persons.erase(owner.person_id);
+    }
+    for (const { person_id } of await members.list(account_id))
+      await persons.removeAccount(person_id, account_id);
     await mailer.deleteFor(email);
     await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
   }
@@ -167,6 +188,8 @@ export class Erasures {
       redisKeys.keys(account_id),
       redisKeys.login(account_id),
       redisKeys.alert(account_id),
+      redisKeys.members(account_id),
+      redisKeys.invitations(account_id),
       now(),
       `erased_${randomId(ID_LENGTH, random)}`,
     ]);
@@ -237,5 +260,7 @@ export function openErasures({ settings, redis, accounts, archive, now, log }: P
   const audit = new AuditLog(redis, now, archive);
   const mailer = createMailer(settings, { now, log });
   const exports = new ExportFiles(settings.EXPORT_DIR);
-  return new Erasures({ ...base, accounts, requests, audit, mailer, exports, log });
+  const persons = new PersonStore(base);
+  const members = new MemberStore(base, persons);
+  return new Erasures({ ...base, accounts, persons, members, requests, audit, mailer, exports, log });
 }

@@ -8,6 +8,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { Role } from '../people/roles.ts';
 
 export type Realm = 'operator' | 'account';
 
@@ -26,15 +27,23 @@ export interface Session {
   csrf: string;
   /** Flash message, shown once on the next page. */
   notice: string | null;
+  /** The account that is looked at; null until one is chosen, and for operators. */
+  account_id: string | null;
 }
 
 /** Who is signed in, for the pages. */
 export interface SignedInUser {
-  /** Account id, or an operator's e-mail address. */
+  /** Person id, or an operator's e-mail address. */
   subject: string;
   email: string;
-  /** Shown beside the address: `operator`, `viewer`, or an account's tier or state. */
+  /** Shown beside the address: an operator's role, or a member's, or the state of the account. */
   role: string;
+  /** Of a member: the account that is looked at, and the role in it. */
+  account?: { account_id: string; role: Role };
+  /** Forms that were opened in another scope are refused. */
+  formScope?: string;
+  /** Entries of the navigation that the user cannot open. */
+  hidden?: readonly string[];
   /** Whether the user may submit forms. */
   canWrite: boolean;
   /** The only page that the user may see; all others redirect to it. */
@@ -71,14 +80,15 @@ export class SessionStore {
       seen_at_ms: now_ms,
     });
     await this.#redis.pexpire(key, SESSION_LIFETIME.max_ms);
-    return { id, subject, epoch, csrf, notice: null };
+    return { id, subject, epoch, csrf, notice: null, account_id: null };
   }
 
   /** The session of an id, or null if there is none or it has ended. Updates the time of last use. */
   async find(id: string | undefined): Promise<Session | null> {
     if (id === undefined || !ID.test(id)) return null;
     const key = redisKeys.session(digestOf(id));
-    const { realm, subject, epoch, csrf, began_at_ms, seen_at_ms, notice } = await this.#redis.hgetall(key);
+    const { realm, subject, epoch, csrf, began_at_ms, seen_at_ms, notice, account_id } =
+      await this.#redis.hgetall(key);
     if (realm !== this.#realm || !subject || !csrf) return null;
     const now_ms = this.#now();
     const isIdle = now_ms - Number(seen_at_ms) > SESSION_LIFETIME.idle_ms;
@@ -87,7 +97,13 @@ export class SessionStore {
       return null;
     }
     if (now_ms - Number(seen_at_ms) >= SEEN_STEP_MS) await this.#redis.hset(key, 'seen_at_ms', now_ms);
-    return { id, subject, epoch: epoch ?? '', csrf, notice: notice ?? null };
+    return { id, subject, epoch: epoch ?? '', csrf, notice: notice ?? null, account_id: account_id ?? null };
+  }
+
+  /** Sets the account that the session looks at. */
+  async setAccount(session: Session, account_id: string): Promise<void> {
+    session.account_id = account_id;
+    await this.#redis.hset(redisKeys.session(digestOf(session.id)), 'account_id', account_id);
   }
 
   /** Sets the flash message for the session's next page. */

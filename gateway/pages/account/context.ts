@@ -1,6 +1,12 @@
 /** The services that the routes of the account pages use, and what several of them share. */
 import type { FastifyRequest } from 'fastify';
-import { type AuditFacts, type AuditOutcome, accountSubject } from '../../accounts/audit/audit-log.ts';
+import {
+  type AuditedChange,
+  type AuditFacts,
+  type AuditOutcome,
+  accountSubject,
+  personSubject,
+} from '../../accounts/audit/audit-log.ts';
 import type { PaymentMethod } from '../../accounts/orders/payment.ts';
 import type { AccountRecord, PaymentId } from '../../accounts/records.ts';
 import type { AccountService } from '../../accounts/service.ts';
@@ -20,8 +26,14 @@ export interface AccountContext extends AccountService {
   view<Data extends object>(template: string): PageView<Data>;
 }
 
-/** The id of the signed-in account. */
+/** The id of the account that the signed-in person looks at. */
 export function accountIdOf(request: FastifyRequest): string {
+  if (!request.user?.account) throw new PageError(401, 'Sign in first.');
+  return request.user.account.account_id;
+}
+
+/** The id of the signed-in person. */
+export function personIdOf(request: FastifyRequest): string {
   if (!request.user) throw new PageError(401, 'Sign in first.');
   return request.user.subject;
 }
@@ -35,23 +47,30 @@ interface AccountAction {
   after?: AuditFacts;
 }
 
-/** Users appear under their account id, so that an erasure leaves no e-mail address in the audit log. */
-function auditEntry(
+/** Persons appear under their id, so that an erasure leaves no e-mail address in the audit log. */
+const auditEntry = (
   request: FastifyRequest,
-  account_id: string,
+  subject: string,
+  person_id: string,
   { action, before = {}, after = {} }: AccountAction,
-) {
-  const subject = accountSubject(account_id);
-  return { by: subject, action, subject, before, after, reason: '', request_id: request.id };
-}
+): AuditedChange => ({
+  ...{ by: personSubject(person_id), action, subject, before, after, reason: '', request_id: request.id },
+});
 
-/** Audits an action after it was done, where the action itself tells which account it concerns. */
-export const recordAction = (
+/** Audits what a person did with an account that is not the one looked at, after it was done. */
+export const recordAccountAction = (
   context: AccountContext,
   request: FastifyRequest,
-  account_id: string,
+  { account_id, person_id, ...action }: AccountAction & { account_id: string; person_id: string },
+): Promise<void> => context.audit.record(auditEntry(request, accountSubject(account_id), person_id, action));
+
+/** Audits what a person did about herself or himself, after it was done. */
+export const recordPersonAction = (
+  context: AccountContext,
+  request: FastifyRequest,
+  person_id: string,
   action: AccountAction,
-): Promise<void> => context.audit.record(auditEntry(request, account_id, action));
+): Promise<void> => context.audit.record(auditEntry(request, personSubject(person_id), person_id, action));
 
 /** Changes the signed-in account and audits the change; see `AuditLog.attempt`. */
 export const auditedChange = <Outcome>(
@@ -61,4 +80,8 @@ export const auditedChange = <Outcome>(
   work: () => Promise<Outcome>,
   describe: (outcome: Outcome) => AuditOutcome | null = () => ({}),
 ): Promise<Outcome> =>
-  context.audit.attempt(auditEntry(request, accountIdOf(request), action), work, describe);
+  context.audit.attempt(
+    auditEntry(request, accountSubject(accountIdOf(request)), personIdOf(request), action),
+    work,
+    describe,
+  );

@@ -14,6 +14,7 @@ import { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { Throttle } from '../../accounts/sign-in/throttle.ts';
 import { FormSubmissions } from '../shared/form-submissions.ts';
 import { createPageViews, installProtectedArea, type ProtectedArea } from '../shared/protected-area.ts';
+import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
@@ -26,6 +27,7 @@ import { signInLinkRoutes } from './routes/sign-in-link.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
+import { userFinder } from './signed-in.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
 
 const NAV = [
@@ -38,7 +40,7 @@ const NAV = [
 ];
 
 export function createAccountContext(service: AccountService): AccountContext {
-  const { redis, now, log, identities, stripe } = service;
+  const { redis, now, log, stripe } = service;
   const store = { redis, now, random: randomBytes };
   const sessions = new SessionStore(redis, now, 'account');
   const site: ProtectedArea = {
@@ -52,7 +54,8 @@ export function createAccountContext(service: AccountService): AccountContext {
     secondFactor: new SecondFactorStore(store, 'account'),
     pendingSignIns: new PendingSignIns(store, 'account'),
     submissions: new FormSubmissions(redis, log),
-    findUser: (session) => identities.findUser(session),
+    findUser: userFinder({ ...service, sessions }),
+    authorise,
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,

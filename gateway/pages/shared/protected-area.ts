@@ -68,6 +68,8 @@ export interface ProtectedArea {
   pendingSignIns: PendingSignIns;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
+  /** Throws if the signed-in user may not open the route. */
+  authorise?(request: FastifyRequest): void;
   nav: readonly { path: string; label: string }[];
   /** Template directories, the area's own first. */
   templates: readonly string[];
@@ -138,6 +140,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
       if (request.method === 'GET') return reply.redirect(request.user.restrictedTo, 303);
       throw new PageError(403, request.user.restrictedBecause ?? 'You can no longer do this.');
     }
+    if (request.user !== null && !allowsAnonymous) area.authorise?.(request);
     return undefined;
   });
   scope.addHook('preHandler', async ({ user, method, routeOptions }) => {
@@ -163,7 +166,7 @@ function csrfTokenOf(body: unknown): string | undefined {
 async function authenticate(request: FastifyRequest, area: ProtectedArea): Promise<void> {
   const session = await area.sessions.find(request.cookies[area.cookie]);
   const user = session && (await area.findUser(session));
-  const secret = user ? session.csrf : request.cookies[FORM_COOKIE];
+  const secret = user ? session.csrf + (user.formScope ?? '') : request.cookies[FORM_COOKIE];
   request.session = secret === undefined ? {} : { _csrf: secret };
   if (!user) return;
   request.webSession = session;
@@ -237,7 +240,8 @@ function layoutData(
     csrf: token,
     site: { name: area.name, root: area.root, navName: area.navName, isPublic: area.isPublic },
     nav: area.nav
-      .filter((entry) => user?.restrictedTo === undefined || entry.path === user.restrictedTo)
+      .filter(({ path: own }) => user?.restrictedTo === undefined || own === user.restrictedTo)
+      .filter(({ path: own }) => !user?.hidden?.includes(own))
       .map((entry) => ({ ...entry, isCurrent: isBelow(path, entry.path, area.root) })),
     user,
     notice: webSession?.notice ?? null,
@@ -283,6 +287,7 @@ const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
   order_unknown: 404,
   key_unknown: 404,
   request_unknown: 404,
+  person_unknown: 404,
   unavailable: 503,
   busy: 503,
   archive_damaged: 500,

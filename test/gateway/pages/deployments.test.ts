@@ -16,7 +16,8 @@ const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.
 async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWithKey> {
   const customer = await harness.register();
   const { visitor } = customer;
-  expect(await harness.context.identities.passwordOf(customer.account_id)).toMatch(/^scrypt\$32768\$8\$1\$/);
+  const stored = await harness.context.persons.get(customer.person_id);
+  expect(stored?.password).toMatch(/^scrypt\$32768\$8\$1\$/);
   const key = keyIn(
     (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,
   );

@@ -13,6 +13,7 @@ import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
 import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
+import { founderOf, ownAccountOf } from '../../../gateway/accounts/people/person-store.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
 import { PasswordHasher } from '../../../gateway/accounts/sign-in/passwords.ts';
 import { buildApp } from '../../../gateway/app.ts';
@@ -49,6 +50,7 @@ export interface AccountPagesOptions {
 
 export interface Customer {
   account_id: string;
+  person_id: string;
   email: string;
   visitor: Visitor;
 }
@@ -103,11 +105,11 @@ export class AccountPagesHarness {
     const mail = this.mailbox.next(email);
     await this.handlers['sign-up']({ email, name });
     await this.confirm(visitor, this.pathOf((await mail).link));
-    const candidate = await this.context.identities.findLogin(email);
+    const candidate = await this.context.persons.findLogin(email);
     if (!candidate) throw new Error(`${email} cannot sign in`);
     const session = await this.context.sessions.begin(candidate.subject, candidate.epoch);
     visitor.cookies.set(this.context.site.cookie, session.id);
-    return { account_id: candidate.subject, email, visitor };
+    return { account_id: ownAccountOf(candidate.subject), person_id: candidate.subject, email, visitor };
   }
 
   /** A signed-in account, made over the pages alone: sign-up, confirmation and sign-in. */
@@ -118,7 +120,7 @@ export class AccountPagesHarness {
     const page = await this.signIn(visitor, email);
     if (page.status !== 303) throw new Error(`sign-in returned ${page.status}`);
     const { account_id } = await this.accounts.findByEmail(email);
-    return { account_id, email, visitor };
+    return { account_id, person_id: founderOf(account_id), email, visitor };
   }
 
   #freshEmail(): string {

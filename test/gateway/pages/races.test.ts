@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Discrepancy } from '../../../admin/reconcile/compare.ts';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { founderOf } from '../../../gateway/accounts/people/person-store.ts';
 import { tokenOf } from '../../admin/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { booksOf } from '../metering/harness.ts';
@@ -145,7 +146,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
           credits: 5,
           by: 'test',
         });
-        await harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$a$b');
+        await harness.context.persons.setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
         const { key } = await harness.accounts.keys.mint(account_id, { label: 'a name' });
         const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
         const { request_id } = await harness.context.requests.open(account_id, 'erasure');
@@ -155,14 +156,14 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
           () => ignoreErrors(harness.context.privacy.erase(request_id, 'test')),
           () => ignoreErrors(harness.accounts.grant(account_id, { credits: 50, by: 'test' })),
           () => ignoreErrors(harness.accounts.orders.move(order_id, 'paid')),
-          () => ignoreErrors(harness.context.identities.setPassword(account_id, 'scrypt$1$1$1$c$d')),
+          () => ignoreErrors(harness.context.persons.setPassword(founderOf(account_id), 'scrypt$1$1$1$c$d')),
           () => ignoreErrors(harness.accounts.keys.mint(account_id, { label: 'another name' })),
           () => harness.call(key),
         ]);
         const after = await harness.accounts.get(account_id);
         expect(after).toMatchObject({ state: 'closed', name: '', email: expect.stringMatching(/^erased_/) });
         await expect(harness.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
-        expect(await harness.context.identities.passwordOf(account_id)).toBeNull();
+        expect(await harness.context.persons.get(founderOf(account_id))).toBeNull();
         for (const { label, state } of await harness.accounts.keys.list(account_id))
           expect([label, state]).toEqual(['', 'revoked']);
         expect((await harness.call(key)).status).toBe(401);

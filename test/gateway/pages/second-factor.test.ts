@@ -72,7 +72,9 @@ describe('setting up', () => {
     const [request] = await harness.context.requests.listOf(ann.account_id);
     const file = await ann.visitor.download(`/account/data/${request?.request_id}/download`);
     const lists = await readExport(file);
-    expect(lists.changes).toContainEqual(expect.objectContaining({ action: 'account.second_factor' }));
+    expect(lists['owner-changes']).toContainEqual(
+      expect.objectContaining({ action: 'account.second_factor' }),
+    );
     const { html } = await ann.visitor.get(FACTOR);
     for (const text of [secret, ...codes])
       for (const place of [JSON.stringify(lists), html]) expect(place).not.toContain(text);
@@ -147,7 +149,7 @@ describe('signing in', () => {
     expect((await visitor.submit(CODE, CODE, { code: nextCode(secret) })).status).toBe(401);
     await harness.signIn(visitor, ann.email);
     const hashed = await harness.context.passwords.hash('quite another one');
-    await harness.context.identities.setPassword(ann.account_id, hashed);
+    await harness.context.persons.setPassword(ann.person_id, hashed);
     await visitor.submit(CODE, CODE, { code: nextCode(secret) });
     expect((await visitor.get('/account/')).status).toBe(401);
   });

@@ -8,7 +8,7 @@ import { barChart, type Chart } from '../../shared/chart.ts';
 import { parseFields, untrimmedField } from '../../shared/forms.ts';
 import { redirectWithFlash, setSessionCookie } from '../../shared/protected-area.ts';
 import { rememberBrowser } from '../../shared/sign-in-routes.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
 import { reauthenticate } from './sign-in.ts';
 
 const DAYS_SHOWN = 30;
@@ -55,20 +55,20 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
 
   scope.post('/password', async (request, reply) => {
     const { current, password } = parseFields(passwordForm, request.body);
-    const account_id = accountIdOf(request);
-    const { email } = await accountOf(context, request);
+    const person_id = personIdOf(request);
+    const email = request.user?.email ?? '';
     const problem = await passwordProblem(password, email);
     if (problem !== null) return show(request, reply.code(422), problem);
     const refused = await reauthenticate(context, request, reply, current);
     if (refused !== null) return show(request, reply, refused);
     const hashed = await context.passwords.hash(password);
-    await auditedChange(context, request, { action: 'account.password' }, () =>
-      context.identities.setPassword(account_id, hashed),
-    );
+    await context.persons.setPassword(person_id, hashed);
+    await recordPersonAction(context, request, person_id, { action: 'account.password' });
     // The change ended every session; this browser gets a new one.
-    const candidate = await context.identities.findLogin(email);
+    const candidate = await context.persons.findLoginOf(person_id);
     if (candidate) {
       const session = await context.sessions.begin(candidate.subject, candidate.epoch);
+      if (request.user?.account) await context.sessions.setAccount(session, request.user.account.account_id);
       await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
       setSessionCookie(reply, context.site, session);
       await rememberBrowser(reply, context.site, { email, epoch: candidate.epoch });

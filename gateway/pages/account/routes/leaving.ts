@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AccountRecord } from '../../../accounts/records.ts';
 import { type Confirmation, confirmedAction, counted } from '../../shared/confirmation.ts';
 import { clearSessionCookie } from '../../shared/protected-area.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
 import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
 import { reauthenticate } from './sign-in.ts';
 
@@ -40,6 +40,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
       await auditedChange(context, request, { action: 'account.close', after: { state: 'closed' } }, () =>
         context.accounts.close(account_id),
       );
+      await context.persons.endSessions(personIdOf(request));
       if (request.webSession) await context.sessions.end(request.webSession);
       clearSessionCookie(reply, context.site);
       return { path: '/account/closed', notice: null };

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
+import { founderOf } from '../../../accounts/people/person-store.ts';
 import { AccountError } from '../../../accounts/records.ts';
 import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/password-policy.ts';
 import type { ThrottlePolicy } from '../../../accounts/sign-in/throttle.ts';
@@ -13,7 +14,7 @@ import {
   signInRoutes as sharedSignInRoutes,
   tooManyAttempts,
 } from '../../shared/sign-in-routes.ts';
-import { type AccountContext, accountIdOf, recordAction } from '../context.ts';
+import { type AccountContext, personIdOf, recordAccountAction, recordPersonAction } from '../context.ts';
 import { throttleChoice, throttleMail } from '../throttles.ts';
 
 const signUpForm = z.object({ email: textField(254), name: textField(200) });
@@ -42,7 +43,7 @@ interface ChoicePage {
 }
 
 export function signInRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const { site, identities, throttle, passwords } = context;
+  const { site, persons, throttle, passwords } = context;
   const signedOutPath = `${site.root}/sign-in`;
 
   scope.get('/sign-in', ANONYMOUS, async (request, reply) =>
@@ -56,8 +57,8 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     throttle,
     passwords,
     throttledHint: 'You can also get a sign-in link by e-mail.',
-    findLogin: (email) => identities.findLogin(email),
-    endSessions: (account_id) => identities.endSessions(account_id),
+    findLogin: (email) => persons.findLogin(email),
+    endSessions: (person_id) => persons.endSessions(person_id),
     signedOutPath,
     onRecoveryCode: (_request, { email }) =>
       context.jobs.add('security-notice', { email, event: 'recovery_code_used' }),
@@ -118,9 +119,10 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
     const account = await context.onboarding.confirmSignUp(token, hashed);
     if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     const { account_id, credits } = account;
-    await recordAction(context, request, account_id, { action: 'account.confirm' });
-    const epoch = await context.identities.epochOf(account_id);
-    await rememberBrowser(reply, context.site, { email, epoch });
+    const person_id = founderOf(account_id);
+    await recordAccountAction(context, request, { account_id, person_id, action: 'account.confirm' });
+    const person = await context.persons.get(person_id);
+    if (person) await rememberBrowser(reply, context.site, person);
     return confirmed(reply, 'Your address is confirmed', { account: { email, credits: credits.balance } });
   });
 }
@@ -157,8 +159,8 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
 
   scope.get(path, ANONYMOUS, async (request, reply) => {
     const token = tokenOf(request);
-    const account = await context.onboarding.peekReset(token);
-    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    if ((await context.onboarding.peekReset(token)) === null)
+      return invalidLink(reply.code(410), INVALID_LINK, { again });
     return view(reply, title, { token, least: PASSWORD_LENGTH.least, problem: '' });
   });
 
@@ -167,15 +169,14 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     const { password } = parseFields(passwordForm, request.body);
     const known = await context.onboarding.peekReset(token);
     if (known === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    const { account_id, email } = known;
-    const problem = await choiceProblem(context, reply, { password, email, id: account_id });
+    const { person_id, email } = known;
+    const problem = await choiceProblem(context, reply, { password, email, id: person_id });
     if (problem !== null) return view(reply, title, { token, least: PASSWORD_LENGTH.least, problem });
     const hashed = await context.passwords.hash(password);
-    const account = await context.onboarding.resetPassword(token, hashed);
-    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    await recordAction(context, request, account_id, { action: 'account.password' });
-    const epoch = await context.identities.epochOf(account_id);
-    await rememberBrowser(reply, context.site, { email, epoch });
+    const person = await context.onboarding.resetPassword(token, hashed);
+    if (person === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    await recordPersonAction(context, request, person_id, { action: 'account.password' });
+    await rememberBrowser(reply, context.site, person);
     return done(reply, 'Your password is changed', {});
   });
 }
@@ -211,22 +212,23 @@ async function choiceProblem(
 }
 
 /**
- * Asks for the password again before a sensitive action, throttled by account.
+ * Asks for the password again before a sensitive action, throttled by person.
  * @returns null when it is right, else the message for the form; the status of `reply` is set.
  */
 export async function reauthenticate(
-  { identities, throttle, passwords }: AccountContext,
+  { persons, throttle, passwords }: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
   password: string,
 ): Promise<string | null> {
-  const account_id = accountIdOf(request);
-  const wait_ms = await throttle.attempt('account-password', account_id, REAUTHENTICATION);
+  const person_id = personIdOf(request);
+  const wait_ms = await throttle.attempt('account-password', person_id, REAUTHENTICATION);
   if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
-  if (!(await passwords.verify(password, await identities.passwordOf(account_id)))) {
+  const person = await persons.get(person_id);
+  if (!(await passwords.verify(password, person?.password ?? null))) {
     reply.code(422);
     return 'The current password is not right.';
   }
-  await throttle.reset('account-password', account_id);
+  await throttle.reset('account-password', person_id);
   return null;
 }

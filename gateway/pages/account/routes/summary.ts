@@ -14,10 +14,11 @@ export function summaryRoutes(scope: FastifyInstance, { accounts }: AccountConte
     '/summary',
     { config: { allowsAnonymous: true } },
     async ({ user }): Promise<Summary | Record<string, never>> => {
-      if (user === null || user.restrictedTo !== undefined) return {};
+      if (user?.account === undefined || user.restrictedTo !== undefined) return {};
+      const { account_id } = user.account;
       const [{ credits }, keys] = await Promise.all([
-        accounts.get(user.subject),
-        accounts.keys.list(user.subject),
+        accounts.get(account_id),
+        accounts.keys.list(account_id),
       ]);
       const [newest] = keys
         .filter(({ state }) => state === 'active')

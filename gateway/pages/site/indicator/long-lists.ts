@@ -14,15 +14,8 @@ type Html = nunjucks.runtime.SafeString;
 
 const asHtml = (text: string): Html => new nunjucks.runtime.SafeString(text);
 
-/** Each page has one to every country. */
-const links = new WeakMap<CountryRecord, string>();
-
-function linkTo(country: CountryRecord): string {
-  const { iso3, name } = country;
-  const link = links.get(country) ?? `<a href="/countries/${iso3}">${escapedXml(name)}</a>`;
-  links.set(country, link);
-  return link;
-}
+const linkTo = ({ iso3, name }: CountryRecord): string =>
+  `<a href="/countries/${iso3}">${escapedXml(name)}</a>`;
 
 const figureCell = (content: string): string => `<td class="figure">${content}</td>`;
 

@@ -1,0 +1,25 @@
+-- Sets the password of a person who is not erased, and ends all sessions.
+--
+-- KEYS
+--   1 person  hash
+-- ARGV
+--   1 password     hashed, with a salt of its own: repeating the same one is the same change
+--   2 only_unset   '1': keeps a password that is there
+--   3 check_epoch  '1': changes nothing if the epoch is another
+--   4 epoch
+-- Returns 'set' | 'kept' | 'unknown'
+
+local person = KEYS[1]
+local password, only_unset, check_epoch, epoch = ARGV[1], ARGV[2] == '1', ARGV[3] == '1', ARGV[4]
+
+local stored = redis.call('HMGET', person, 'email', 'password', 'epoch')
+if not stored[1] then
+  return 'unknown'
+elseif stored[2] == password then
+  return 'set'
+elseif (only_unset and stored[2]) or (check_epoch and (stored[3] or '') ~= epoch) then
+  return 'kept'
+end
+redis.call('HSET', person, 'password', password)
+redis.call('HINCRBY', person, 'epoch', 1)
+return 'set'

@@ -1,0 +1,62 @@
+/** Who may open which route of the account pages: one table, read at each request. */
+import type { FastifyRequest } from 'fastify';
+import { PERMISSIONS, type Permission } from '../../accounts/people/roles.ts';
+import { PageError } from '../shared/forms.ts';
+
+/** `self`: everybody who is signed in, about oneself. */
+type Access = Permission | 'self';
+
+/** Routes that answer without a session are not listed. */
+export const ACCESS: Readonly<Record<string, Access>> = {
+  'GET /account': 'read',
+  'GET /account/keys': 'read',
+  'POST /account/keys': 'keys',
+  'GET /account/keys/:key_id/revoke': 'keys',
+  'POST /account/keys/:key_id/revoke': 'keys',
+  'GET /account/usage': 'read',
+  'GET /account/wallet': 'read',
+  'POST /account/wallet/alert': 'billing',
+  'GET /account/orders': 'read',
+  'POST /account/orders': 'billing',
+  'GET /account/orders/:order_id': 'read',
+  'GET /account/orders/:order_id/invoice': 'read',
+  'POST /account/orders/:order_id/pay': 'billing',
+  'GET /account/orders/:order_id/cancel': 'billing',
+  'POST /account/orders/:order_id/cancel': 'billing',
+  'GET /account/data': 'manage',
+  'POST /account/data/export': 'manage',
+  'GET /account/data/:request_id/download': 'manage',
+  'GET /account/data/erasure': 'manage',
+  'POST /account/data/erasure': 'manage',
+  'GET /account/close': 'manage',
+  'POST /account/close': 'manage',
+  'POST /account/password': 'self',
+  'GET /account/second-factor': 'self',
+  'GET /account/second-factor/set-up': 'self',
+  'POST /account/second-factor/set-up': 'self',
+  'POST /account/second-factor/recovery-codes': 'self',
+  'POST /account/second-factor/off': 'self',
+  'POST /account/sign-out': 'self',
+  'POST /account/sign-out-everywhere': 'self',
+};
+
+const REFUSALS: Readonly<Record<Permission, string>> = {
+  read: 'You are not a member of this account.',
+  keys: 'Your role does not allow changes of keys. Developers and the owner of the account may make them.',
+  billing:
+    'Your role does not allow orders and alerts. Billing members and the owner of the account may make them.',
+  manage: 'Only the owner of the account can do this.',
+};
+
+/** Whether the role of the signed-in person now includes a permission. */
+export const may = ({ user }: FastifyRequest, permission: Permission): boolean =>
+  user?.account !== undefined && PERMISSIONS[user.account.role].includes(permission);
+
+/** Refuses what the role does not allow; routes that are missing in the table are for the owner. @throws {PageError} 403 */
+export function authorise(request: FastifyRequest): void {
+  const { url = '' } = request.routeOptions;
+  if (url.endsWith('*')) return;
+  const verb = request.method === 'HEAD' ? 'GET' : request.method;
+  const access = ACCESS[`${verb} ${url.replace(/\/$/, '')}`] ?? 'manage';
+  if (access !== 'self' && !may(request, access)) throw new PageError(403, REFUSALS[access]);
+}
