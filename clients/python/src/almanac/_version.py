@@ -1,0 +1,3 @@
+"""The version of this package, also sent as `User-Agent`."""
+
+__version__ = "0.1.0"

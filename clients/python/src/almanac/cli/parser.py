@@ -1,0 +1,151 @@
+"""The words that the command takes."""
+
+from __future__ import annotations
+
+import argparse
+
+from almanac._version import __version__
+
+DESCRIPTION = """\
+Country statistics on a terminal: search, figures, rankings, proofs.
+
+The catalogue is free; figures need a key and cost credits (`--price` tells how many, for nothing). The key is read from
+the file named with --key-file, else from the variable ALMANAC_KEY, else from ~/.config/almanac/key.
+"""
+
+EPILOG = """\
+examples:
+  almanac search "life expectancy"
+  almanac data world-bank.SP.POP.TOTL --countries @eu --latest 1
+  almanac data owid.life-expectancy world-bank.SP.POP.TOTL --countries PER,CHL --years 2000-2020 --wide --csv
+  almanac rank world-bank.SP.DYN.TFRT.IN --year 2022
+  almanac verify world-bank.SP.POP.TOTL,PER,2023,33.8e6
+  almanac receipt get world-bank.SP.POP.TOTL PER 2023 --output receipt.json
+  almanac receipt keys --output keys.json && almanac receipt verify receipt.json --keys keys.json
+  almanac lock && almanac --lock almanac.lock data world-bank.SP.POP.TOTL --countries PER
+
+exit codes:
+  0  done
+  1  a claim is not borne out, a receipt is refused, or the service does not serve what the lock pins
+  2  usage error, or a file that cannot be read or written
+  3  the receipt is sound, but no key was given, so anyone could have made it
+  4  the service refused the call; nothing was charged
+  5  the service cannot be reached
+"""
+
+
+def years(text: str) -> tuple[int | None, int | None]:
+    """`2020`, `2000-2020`, `2000-` or `-2020`."""
+    first, dash, last = text.partition("-")
+    if not dash:
+        first = last = text
+    try:
+        bounds = (int(first) if first else None, int(last) if last else None)
+    except ValueError:
+        bounds = (None, None)
+    if bounds == (None, None):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a year, nor a range such as 2000-2020")
+    return bounds
+
+
+def codes(text: str) -> list[str]:
+    """Words separated by commas."""
+    return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="almanac",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"almanac-data {__version__}")
+    parser.add_argument("--url", metavar="URL", help="address of the service (default: ALMANAC_URL)")
+    parser.add_argument("--key-file", metavar="FILE", help="file with the key of the API")
+    parser.add_argument("--lock", metavar="FILE", help="answer from the edition that this almanac.lock pins")
+    parser.add_argument("--max-credits", type=int, metavar="N", help="refuse whatever costs more")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _search(commands.add_parser("search", help="find indicators; free"))
+    _data(commands.add_parser("data", help="observations; a credit per row"))
+    _rank(commands.add_parser("rank", help="all countries by one indicator; 1 credit"))
+    _verify(commands.add_parser("verify", help="judge figures that somebody wrote down; a credit per claim"))
+    _receipt(commands.add_parser("receipt", help="proofs that a figure was published"))
+    _lock(commands.add_parser("lock", help="pin an edition, check the pin, list what changed since; free"))
+    return parser
+
+
+def _output(parser: argparse.ArgumentParser, has_csv: bool = True) -> None:
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--json", action="store_true", help="JSON, with everything that belongs to the rows")
+    if has_csv:
+        formats.add_argument("--csv", action="store_true", help="CSV, rows only")
+
+
+def _search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", help="words to search for; without any, all indicators")
+    parser.add_argument("--topic", help="only of this topic")
+    parser.add_argument("--provider", help="only of this provider")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N (default 20)")
+    _output(parser)
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("indicators", nargs="+", metavar="INDICATOR")
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes and groups: PER,CHL,@eu")
+    parser.add_argument("--years", "-y", type=years, help="2020, 2000-2020, 2000- or -2020")
+    parser.add_argument("--latest", type=int, metavar="N", help="the newest N values of each country")
+    parser.add_argument("--fields", type=codes, default=[], help="columns, in the order wanted")
+    parser.add_argument("--wide", action="store_true", help="a column for each indicator")
+    parser.add_argument("--omit-missing", action="store_true", help="no rows without a value")
+    parser.add_argument("--as-of", metavar="WHEN", help="figures of a date, a moment, or an edition")
+    parser.add_argument("--price", action="store_true", help="say what it would cost, and charge nothing")
+    _output(parser)
+
+
+def _rank(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("indicator")
+    parser.add_argument("--year", type=int, help="default the latest")
+    parser.add_argument("--as-of", metavar="WHEN", help="ranks of a date, a moment, or an edition")
+    parser.add_argument("--top", type=int, metavar="N", help="only the first N rows")
+    _output(parser)
+
+
+def _verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("claims", nargs="+", metavar="CLAIM", help="INDICATOR,ISO3,YEAR,VALUE")
+    _output(parser, has_csv=False)
+
+
+def _receipt(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    get = actions.add_parser("get", help="the receipt of a figure; 1 credit")
+    get.add_argument("indicator")
+    get.add_argument("country", metavar="ISO3")
+    get.add_argument("year", type=int)
+    get.add_argument("--as-of", metavar="WHEN", help="of a date, a moment, or an edition")
+    get.add_argument("--output", "-o", metavar="FILE", help="default: printed")
+    keys = actions.add_parser("keys", help="the keys of the log, to be kept; free")
+    keys.add_argument("--output", "-o", metavar="FILE", help="default: printed")
+    verify = actions.add_parser("verify", help="verify a receipt offline")
+    verify.add_argument("file", metavar="RECEIPT")
+    verify.add_argument("--keys", metavar="FILE|KEY", help="keys that were kept, one key, or an almanac.lock")
+    verify.add_argument("--since", metavar="CHECKPOINT", help="a checkpoint kept earlier, which the log must extend")
+    verify.add_argument("--consistency", metavar="PROOF", help="the answer of /v1/log/consistency between the two")
+    _output(verify, has_csv=False)
+
+
+def _lock(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", default="almanac.lock", help="default almanac.lock")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--edition", metavar="ID", help="pin this edition (default: the newest)")
+    action.add_argument("--check", action="store_true", help="check that the service still serves what is pinned")
+    action.add_argument("--changes", action="store_true", help="list which indicators changed since the pin")
+    action.add_argument(
+        "--revisions",
+        nargs="+",
+        metavar="INDICATOR",
+        help="list every figure of these that changed since the pin; a credit per row, at least 1 each",
+    )
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="of --revisions: codes and groups")
+    parser.add_argument("--years", "-y", type=years, help="of --revisions")
+    _output(parser)

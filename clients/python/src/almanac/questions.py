@@ -1,0 +1,100 @@
+"""Parameters of the verbs, as the service reads them. Wrong ones are refused here, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal, Union
+
+Words = str | Sequence[str]
+Years = Union[int, range, "tuple[int | None, int | None]", None]
+AsOf = str | date | None
+Layout = Literal["long", "wide"]
+Missing = Literal["keep", "omit"]
+
+LONG_COLUMNS = ("indicator", "iso3", "year", "value", "ci_lo", "ci_hi", "rank", "projected")
+
+Query = list[tuple[str, str]]
+
+
+def words(value: Words, name: str) -> list[str]:
+    """One word, or several."""
+    found = [value] if isinstance(value, str) else list(value)
+    if not found or not all(isinstance(one, str) and one for one in found):
+        raise ValueError(f"{name} must be a text or a list of texts, not {value!r}")
+    return found
+
+
+def years_query(years: Years) -> Query:
+    """`from` and `to`, inclusive, of a year, a range, or a pair of which either may be None."""
+    if years is None:
+        return []
+    if isinstance(years, range):
+        if not years or years.step != 1:
+            raise ValueError(f"years must be a range with step 1 that is not empty, not {years!r}")
+        years = (years.start, years.stop - 1)
+    first, last = (years, years) if isinstance(years, int) else years
+    bounds = (("from", first), ("to", last))
+    return [(name, str(year)) for name, year in bounds if year is not None]
+
+
+def as_of_text(as_of: AsOf) -> str | None:
+    """A date, a moment with its offset, or the id of an edition."""
+    if isinstance(as_of, datetime) and as_of.tzinfo is None:
+        raise ValueError("as_of must be a date, or a datetime with a time zone")
+    return as_of.isoformat() if isinstance(as_of, date) else as_of
+
+
+@dataclass(frozen=True)
+class DataQuestion:
+    """Which figures: what `data` was asked for, and `price` and `revisions` can be asked for again."""
+
+    indicators: tuple[str, ...]
+    countries: tuple[str, ...] = ()
+    years: Years = None
+    latest: int | None = None
+    fields: tuple[str, ...] = ()
+    layout: Layout = "long"
+    missing: Missing = "keep"
+
+    @classmethod
+    def of(
+        cls,
+        indicator: Words,
+        *,
+        countries: Words = (),
+        years: Years = None,
+        latest: int | None = None,
+        fields: Words = (),
+        layout: Layout = "long",
+        missing: Missing = "keep",
+    ) -> DataQuestion:
+        """From the parameters of `data`. Raises ValueError."""
+        chosen = tuple(words(countries, "countries")) if countries else ()
+        columns = tuple(words(fields, "fields")) if fields else ()
+        return cls(tuple(words(indicator, "indicator")), chosen, years, latest, columns, layout, missing)
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("layout", self.layout, ("long", "wide")),
+            ("missing", self.missing, ("keep", "omit")),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+    def query(self) -> Query:
+        is_one = len(self.indicators) == 1
+        query = [("indicator" if is_one else "indicators", ",".join(self.indicators))]
+        query += [("countries", ",".join(self.countries))] if self.countries else []
+        query += years_query(self.years)
+        query += [("latest", str(self.latest))] if self.latest is not None else []
+        query += [("fields", ",".join(self.fields))] if self.fields else []
+        query += [("layout", "wide")] if self.layout == "wide" else []
+        return query + ([("missing", "omit")] if self.missing == "omit" else [])
+
+    def columns(self) -> tuple[str, ...]:
+        """Of the answer."""
+        if self.layout == "wide":
+            return ("iso3", "year", *dict.fromkeys(self.indicators))
+        return self.fields or LONG_COLUMNS

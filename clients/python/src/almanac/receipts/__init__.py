@@ -1,0 +1,20 @@
+"""Verification of receipts, offline and with the standard library alone.
+
+`docs/receipts.md` of Almanac fixes the form; this package follows its steps.
+"""
+
+from almanac.receipts.checkpoints import Checkpoint, LogKey, parse_key, parse_keys, read_checkpoint
+from almanac.receipts.exact_json import Refused
+from almanac.receipts.receipt import Verified, verify_one_log, verify_receipt
+
+__all__ = [
+    "Checkpoint",
+    "LogKey",
+    "Refused",
+    "Verified",
+    "parse_key",
+    "parse_keys",
+    "read_checkpoint",
+    "verify_one_log",
+    "verify_receipt",
+]

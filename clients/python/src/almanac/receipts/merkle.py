@@ -1,0 +1,62 @@
+"""Merkle trees with SHA-256: RFC 6962, and the algorithms of RFC 9162, section 2.1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+from almanac.receipts.exact_json import Json, Refused, canonical, demand
+
+_FORKED = "The log does not extend the earlier checkpoint."
+
+
+def leaf_hash(leaf: Json) -> bytes:
+    """The hash of a leaf, which is an object in canonical JSON."""
+    return sha256(b"\x00" + canonical(leaf).encode()).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\x01" + left + right).digest()
+
+
+def root_of(leaf: Json, index: int, size: int, path: Sequence[bytes], what: str) -> bytes:
+    """The root to which a path leads from the leaf at `index` of `size` leaves."""
+    demand(index < size, f"{what}: the leaf lies outside its tree.")
+    node, last, root = index, size - 1, leaf_hash(leaf)
+    for sibling in path:
+        demand(last > 0, f"{what}: the path is too long.")
+        if node % 2 == 1 or node == last:
+            root = node_hash(sibling, root)
+            while node % 2 == 0 and node != 0:
+                node, last = node // 2, last // 2
+        else:
+            root = node_hash(root, sibling)
+        node, last = node // 2, last // 2
+    demand(last == 0, f"{what}: the path is too short.")
+    return root
+
+
+def verify_consistency(earlier: tuple[int, bytes], later: tuple[int, bytes], path: Sequence[bytes]) -> None:
+    """Refuses unless the later tree (size, root) begins with all leaves of the earlier one."""
+    (old_size, old_root), (new_size, new_root) = earlier, later
+    if old_size == new_size:
+        demand(old_root == new_root, _FORKED)
+        return
+    node, last = old_size - 1, new_size - 1
+    while node % 2 == 1:
+        node, last = node // 2, last // 2
+    # A complete earlier tree is itself the first node of the path.
+    nodes = list(path) if node else [old_root, *path]
+    if not nodes:
+        raise Refused(_FORKED)
+    old = new = nodes[0]
+    for sibling in nodes[1:]:
+        demand(last > 0, _FORKED)
+        if node % 2 == 1 or node == last:
+            old, new = node_hash(sibling, old), node_hash(sibling, new)
+            while node % 2 == 0 and node != 0:
+                node, last = node // 2, last // 2
+        else:
+            new = node_hash(new, sibling)
+        node, last = node // 2, last // 2
+    demand(last == 0 and old == old_root and new == new_root, _FORKED)

@@ -1,0 +1,109 @@
+"""Receipts: each leaf leads by its path to the root that the next leaf holds, the last to the checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from almanac.receipts.checkpoints import Checkpoint, LogKey, read_checkpoint
+from almanac.receipts.exact_json import (
+    Json,
+    Members,
+    Refused,
+    count_of,
+    data_of,
+    demand,
+    hashes_of,
+    members_of,
+    parse,
+    text_of,
+)
+from almanac.receipts.merkle import root_of, verify_consistency
+
+FORMAT = "almanac-receipt/1"
+_FIGURES = frozenset({"value", "ci_lo", "ci_hi"})
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a receipt proves. root: of the edition, in hexadecimal."""
+
+    row: dict[str, Any]
+    descriptor: dict[str, Any]
+    edition: dict[str, Any]
+    root: str
+    checkpoint: Checkpoint
+
+
+def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
+    """Verifies a receipt, which is the body of `/v1/receipts` or its `data`.
+
+    keys: None leaves the signature out: the receipt is sound then, but anyone could have made it.
+    Raises Refused.
+    """
+    names = "format row descriptor rows edition checkpoint proofs notice"
+    members = members_of(data_of(parse(receipt)), "The receipt", names)
+    demand(members["format"] == FORMAT, f"The format of the receipt is not {FORMAT}.")
+    row = members_of(members["row"], "The row", "iso3 year value ci_lo ci_hi status projected")
+    descriptor = members_of(members["descriptor"], "The descriptor", "indicator unit provider sources")
+    rows = count_of(members["rows"], "The number of rows", 1)
+    edition = members_of(members["edition"], "The edition", "edition published_at indicators manifest")
+    indicators = count_of(edition["indicators"], "The number of indicators", 1)
+    proofs = members_of(members["proofs"], "The proofs", "row descriptor indicator edition")
+
+    def climb(name: str, leaf: Json, size: int) -> bytes:
+        what = f"The proof of the {name}"
+        proof = members_of(proofs[name], what, "index path")
+        index = count_of(proof["index"], f"{what}: the index", 0)
+        return root_of(leaf, index, size, hashes_of(proof["path"], what), what)
+
+    # The indicator's tree: the descriptor is leaf 0, the rows follow.
+    indicator_root = climb("row", row, rows + 1)
+    descriptor_root = climb("descriptor", descriptor, rows + 1)
+    demand(indicator_root == descriptor_root, "Row and descriptor do not belong to one tree.")
+    # The edition's tree: a leaf for each indicator.
+    leaf: Members = {
+        "indicator": descriptor["indicator"],
+        "rows": float(rows),
+        "root": indicator_root.hex(),
+    }
+    root = climb("indicator", leaf, indicators).hex()
+    # The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
+    checkpoint = read_checkpoint(text_of(members["checkpoint"], "The checkpoint"), keys)
+    log_root = climb("edition", {**edition, "root": root}, checkpoint.size)
+    demand(log_root == checkpoint.root, "The receipt does not lead to the root of its checkpoint.")
+    return Verified(_plain(row), _plain(descriptor), _plain(edition), root, checkpoint)
+
+
+def _plain(members: Members) -> dict[str, Any]:
+    """Years and counts as integers; figures stay doubles."""
+    return {name: value if name in _FIGURES else _whole(value) for name, value in members.items()}
+
+
+def _whole(value: Json) -> Any:
+    if isinstance(value, dict):
+        return _plain(value)
+    if isinstance(value, list):
+        return [_whole(member) for member in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def verify_one_log(one: Checkpoint, other: Checkpoint, proof: bytes | None = None) -> None:
+    """Refuses unless the later of two checkpoints extends the earlier one.
+
+    proof: the body of `/v1/log/consistency`, or its `data`; not needed for one and the same size.
+    """
+    if one.origin != other.origin:
+        raise Refused(f"The checkpoints are of two logs: {one.origin} and {other.origin}.")
+    earlier, later = sorted((one, other), key=lambda checkpoint: checkpoint.size)
+    path: list[bytes] = []
+    if earlier.size != later.size:
+        sizes = f"from {earlier.size} to {later.size}"
+        if proof is None:
+            raise Refused(f"A proof of consistency {sizes} is needed.")
+        members = members_of(data_of(parse(proof)), "The proof of consistency", "from to path")
+        found = (count_of(members["from"], "from", 1), count_of(members["to"], "to", 1))
+        demand(found == (earlier.size, later.size), f"The proof of consistency is not {sizes}.")
+        path = hashes_of(members["path"], "The proof of consistency")
+    verify_consistency((earlier.size, earlier.root), (later.size, later.root), path)

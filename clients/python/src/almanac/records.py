@@ -1,0 +1,144 @@
+"""Records of the catalogue and verdicts, as the service gives them. `docs/api.md` of Almanac describes each member."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Coverage(TypedDict):
+    n_countries: int
+    yr_min: int | None
+    yr_max: int | None
+    latest_year: int | None
+
+
+class Provider(TypedDict):
+    id: str
+    name: str
+    licence: str
+    licence_url: str | None
+    attribution: str
+
+
+class Related(TypedDict):
+    id: str
+    name: str
+    topic: str
+    unit: str | None
+    relation: str
+
+
+class Indicator(TypedDict):
+    """An indicator of the catalogue. access_tier: `open`, or `display` for one that may be shown but not exported."""
+
+    id: str
+    name: str
+    description: str | None
+    unit: str | None
+    topic: str
+    higher_is_better: bool | None
+    preferred: bool
+    featured: bool
+    access_tier: str
+    no_rank: bool
+    licence: str
+    licence_url: str | None
+    attribution: str
+    provider: Provider
+    coverage: Coverage | None
+
+
+class IndicatorDetail(Indicator):
+    """An indicator with up to twelve related ones, and what `include` adds."""
+
+    related: list[Related]
+
+
+class LatestValue(TypedDict):
+    indicator: str
+    name: str
+    unit: str | None
+    year: int
+    value: float | None
+    rank: int | None
+    rank_delta_1y: int | None
+    featured: bool
+
+
+class Country(TypedDict):
+    """A country with its latest value of every indicator, by topic."""
+
+    iso3: str
+    iso2: str | None
+    m49: int | None
+    name: str
+    official_name: str | None
+    region: str
+    subregion: str | None
+    income_group: str | None
+    wb_code: str | None
+    capital: str | None
+    wikidata_id: str | None
+    flag_emoji: str | None
+    topics: dict[str, list[LatestValue]]
+
+
+class Reason(TypedDict):
+    reason: str
+    indicator: str
+    iso3: str
+    year: int
+    value: float
+    factor: float
+    fit: str
+    matches: int
+
+
+class Verdict(TypedDict):
+    """How a claim stands against the figure held. `docs/claims.md` of Almanac lists verdicts and reasons."""
+
+    claim: str
+    indicator: str
+    iso3: str
+    year: int
+    verdict: str
+    unknown: str | None
+    value: float | None
+    unit: str | None
+    projected: bool | None
+    edition: str
+    earlier: dict[str, Any] | None
+    reasons: list[Reason]
+
+
+class Price(TypedDict):
+    """What a call would cost. balance_after may be negative."""
+
+    price: int
+    rows: int
+    balance_after: int
+
+
+class Edition(TypedDict):
+    """A published snapshot."""
+
+    id: str
+    published_at: str
+    base: str | None
+    counts: dict[str, int]
+    root: str
+    rolled_back: bool
+    backfilled: bool
+    changed: dict[str, dict[str, int]] | None
+
+
+class Change(TypedDict):
+    """What a snapshot changed. revised: numbers of figures by indicator and kind."""
+
+    edition: str
+    published_at: str
+    base: str | None
+    added: list[str]
+    withdrawn: list[str]
+    renamed: list[dict[str, str]]
+    revised: list[dict[str, Any]]

@@ -1,0 +1,245 @@
+"""What a call answers: rows, with everything that belongs to them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from almanac.columns import Cell, Columns, column_type
+from almanac.errors import MissingExtra
+from almanac.questions import DataQuestion
+from almanac.text import text_table
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Series:
+    """An indicator in an answer. unit: free text. licence: of the figures. attribution: publish it with them."""
+
+    id: str
+    name: str | None
+    unit: str | None
+    licence: str | None
+    licence_url: str | None
+    attribution: str | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where an answer comes from.
+
+    edition: the snapshot that answered. published_at: its time, ISO 8601.
+    price: credits charged; None where an attempt was charged whose answer was lost.
+    balance: credits left; None for calls without a key.
+    """
+
+    edition: str | None
+    published_at: str | None
+    price: int | None
+    balance: int | None
+    request_id: str | None
+    series: tuple[Series, ...] = ()
+
+
+SHOWN_ROWS = 10
+
+Content = Columns | bytes | Path
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows of one answer.
+
+    Iterate over it for rows as dictionaries, or turn it into a frame of the library that you use.
+    Missing figures are None, and NaN or null in frames.
+
+    columns: names, in order. meta: what the service says about the answer. provenance: edition, price, indicators.
+    question: what `data` was asked for; None for other answers.
+    """
+
+    content: Content
+    meta: dict[str, Any]
+    provenance: Provenance
+    question: DataQuestion | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    # --- rows ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        if isinstance(self.content, dict):
+            return list(self.content)
+        return list(self.to_arrow().column_names)
+
+    def __len__(self) -> int:
+        if isinstance(self.content, dict):
+            return len(next(iter(self.content.values()), []))
+        return int(self.to_arrow().num_rows)
+
+    def __getitem__(self, column: str) -> list[Cell]:
+        """The cells of a column."""
+        if isinstance(self.content, dict):
+            return self.content[column]
+        cells: list[Cell] = self.to_arrow().column(column).to_pylist()
+        return cells
+
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        names = self.columns
+        for cells in zip(*(self[name] for name in names), strict=True):
+            yield dict(zip(names, cells, strict=True))
+
+    def __repr__(self) -> str:
+        rows = len(self)
+        shown = text_table(self.columns, list(islice(self, SHOWN_ROWS)))
+        more = f"\n… {rows - SHOWN_ROWS:,} more rows" if rows > SHOWN_ROWS else ""
+        cost = "" if self.price is None else f", {self.price:,} credits"
+        return f"{shown}{more}\n{rows:,} rows, snapshot {self.edition}{cost}"
+
+    @property
+    def rows(self) -> list[dict[str, Cell]]:
+        """All rows as dictionaries."""
+        return list(self)
+
+    # --- where they come from -----------------------------------------------------------------------------------------
+
+    @property
+    def edition(self) -> str | None:
+        """The snapshot that answered; `as_of` takes it."""
+        return self.provenance.edition
+
+    @property
+    def price(self) -> int | None:
+        """Credits charged; None where an attempt whose answer was lost was charged."""
+        return self.provenance.price
+
+    @property
+    def licences(self) -> list[str]:
+        """Names of the licences, each once."""
+        return _distinct([one.licence for one in self.provenance.series])
+
+    @property
+    def attribution(self) -> str:
+        """The credit line to publish with the figures."""
+        return "; ".join(_distinct([one.attribution for one in self.provenance.series]))
+
+    @property
+    def citation(self) -> str:
+        """A reference for each indicator, one a line."""
+        return "\n".join(self._reference(one) for one in self.provenance.series)
+
+    def _reference(self, series: Series) -> str:
+        licence = f" ({series.licence})" if series.licence else ""
+        name = f"{series.name}, " if series.name else ""
+        day = f" of {self.provenance.published_at[:10]}" if self.provenance.published_at else ""
+        return f"{series.attribution}{licence}: {name}{series.id}. Almanac, snapshot {self.edition}{day}."
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """What travels with a frame: edition, licence, credit line, citation, units. All of it is valid in JSON."""
+        return {
+            "edition": self.edition,
+            "published_at": self.provenance.published_at,
+            "licence": "; ".join(self.licences),
+            "attribution": self.attribution,
+            "citation": self.citation,
+            "units": {one.id: one.unit for one in self.provenance.series},
+        }
+
+    # --- frames -------------------------------------------------------------------------------------------------------
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A `pyarrow.Table`; the metadata of its schema has `almanac`, which is `attrs` as JSON."""
+        if "arrow" not in self._cache:
+            _need("pyarrow", "pandas")
+            import pyarrow
+
+            if isinstance(self.content, dict):
+                table = _arrow_of(self.content)
+            else:
+                from pyarrow import parquet
+
+                is_file = isinstance(self.content, Path)
+                source = str(self.content) if is_file else pyarrow.BufferReader(self.content)
+                table = parquet.read_table(source)
+            self._cache["arrow"] = table.replace_schema_metadata({"almanac": json.dumps(self.attrs)})
+        return self._cache["arrow"]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A `pandas.DataFrame`, with `attrs`."""
+        _need("pandas", "pandas")
+        frame = self.to_arrow().replace_schema_metadata(None).to_pandas()
+        frame.attrs.update(self.attrs)
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """A `polars.DataFrame`. Polars keeps no metadata of a frame: take `attrs` of this table."""
+        _need("polars", "polars")
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        if not isinstance(frame, polars.DataFrame):
+            raise TypeError("a table with columns gives a frame")
+        return frame
+
+    def to_duckdb(
+        self, name: str = "almanac", connection: duckdb.DuckDBPyConnection | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        """Writes a table into a DuckDB database, by default a new one in memory. Its comment is `attrs` as JSON."""
+        _need("duckdb", "duckdb")
+        import duckdb
+
+        target = duckdb.connect() if connection is None else connection
+        quoted = '"' + name.replace('"', '""') + '"'
+        comment = json.dumps(self.attrs).replace("'", "''")
+        target.register("almanac_answer", self.to_arrow())
+        try:
+            target.execute(f"CREATE TABLE {quoted} AS FROM almanac_answer")
+        finally:
+            target.unregister("almanac_answer")
+        target.execute(f"COMMENT ON TABLE {quoted} IS '{comment}'")
+        return target
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the table as Parquet, with `attrs` in its metadata."""
+        from pyarrow import parquet
+
+        parquet.write_table(self.to_arrow(), path)
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow is installed. It is not imported for that."""
+    return find_spec("pyarrow") is not None
+
+
+def _need(library: str, extra: str) -> None:
+    if find_spec(library) is None:
+        raise MissingExtra(library, extra)
+
+
+def _arrow_of(columns: Columns) -> pyarrow.Table:
+    import pyarrow
+
+    types = {
+        "text": pyarrow.string(),
+        "integer": pyarrow.int32(),
+        "double": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+    }
+    arrays = [pyarrow.array(cells, types[column_type(name)]) for name, cells in columns.items()]
+    return pyarrow.Table.from_arrays(arrays, names=list(columns))
+
+
+def _distinct(texts: Sequence[str | None]) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text))

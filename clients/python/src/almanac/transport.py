@@ -1,0 +1,212 @@
+"""HTTP: one call of the service, repeated where that cannot pay twice."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import platform
+import random
+import ssl
+import time
+import urllib.error
+import urllib.request
+import uuid
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from typing import IO, Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from almanac._version import __version__
+from almanac.errors import AlmanacError, ApiError, ConnectionFailed, UnexpectedAnswer, api_error
+from almanac.progress import Progress
+
+PIECE_BYTES = 256 * 1024
+ERROR_BYTES = 64 * 1024
+
+REPEATED_STATUSES = frozenset({429, 502, 503, 504})
+# The service repeats an answer for nothing five times within ten minutes. Beyond either, a repeat would be a new call.
+REPEATS_MAX = 5
+REPEATABLE_S = 540.0
+LONGEST_WAIT_S = 60.0
+FIRST_WAIT_S = 0.5
+
+_BROKEN = (OSError, http.client.HTTPException, zlib.error)
+
+Query = Sequence[tuple[str, str]]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The head of an answer, and its body in pieces, decompressed."""
+
+    headers: Message
+    pieces: Iterator[bytes]
+
+    def body(self) -> bytes:
+        return b"".join(self.pieces)
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.body())
+        except ValueError as error:
+            raise UnexpectedAnswer("The answer is not JSON: is the address that of the service?") from error
+
+
+Read = Callable[[Answer], Result]
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Transport:
+    """Sends calls to one service. Proxies and certificates come from the environment, as with `urllib`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None,
+        *,
+        timeout: float,
+        retries: int,
+        progress: bool | None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        if not 0 <= retries <= REPEATS_MAX:
+            raise ValueError(f"retries must be 0 to {REPEATS_MAX}, not {retries}")
+        if not base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url must start with http:// or https://, not {base_url!r}")
+        self.base_url = base_url.rstrip("/")
+        self._key = key
+        self._timeout = timeout
+        self._retries = retries
+        self._progress = progress
+        self._sleep = sleep
+        self._clock = clock
+        self._jitter = jitter
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def call(
+        self,
+        path: str,
+        query: Query,
+        read: Read[Result],
+        *,
+        priced: bool = False,
+        headers: dict[str, str] | None = None,
+    ) -> Result:
+        """Sends a GET and reads its answer.
+
+        A failed call is repeated from the start, with the same idempotency key: of a priced one the repeat is free.
+
+        priced: whether the operation costs credits. read: is given each answer anew when the call is repeated.
+        Raises ApiError, ConnectionFailed, UnexpectedAnswer.
+        """
+        sent = {**self._headers(), **(headers or {})}
+        if priced:
+            sent["Idempotency-Key"] = uuid.uuid4().hex
+        address = f"{self.base_url}{path}" + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+        request = urllib.request.Request(address, headers=sent)  # noqa: S310
+        started = self._clock()
+        with Progress(path.rsplit("/", 1)[-1], self._progress) as progress:
+            for repeats in range(self._retries + 1):
+                try:
+                    return self._attempt(request, read, progress)
+                except (ApiError, ConnectionFailed) as error:
+                    wait = self._wait(error, repeats)
+                    until = self._clock() + (wait or 0) - started
+                    if wait is None or repeats == self._retries or (priced and until > REPEATABLE_S):
+                        raise
+                    progress.restart()
+                    self._sleep(wait)
+        raise AssertionError("the last repeat returns or raises")
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "Accept-Encoding": "gzip",
+            "User-Agent": f"almanac-data/{__version__} python/{platform.python_version()}",
+        }
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
+        return headers
+
+    def _wait(self, error: AlmanacError, repeats: int) -> float | None:
+        """Seconds before a repeat; None where a repeat is of no use."""
+        if isinstance(error, ApiError):
+            if error.status not in REPEATED_STATUSES:
+                return None
+            if error.retry_after is not None:
+                return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
+        elif isinstance(error.__cause__, ssl.SSLCertVerificationError):
+            return None
+        return FIRST_WAIT_S * 2.0**repeats * (0.5 + self._jitter() / 2)
+
+    def _attempt(self, request: urllib.request.Request, read: Read[Result], progress: Progress) -> Result:
+        try:
+            response = self._opener.open(request, timeout=self._timeout)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _refusal(error) from None
+        except urllib.error.URLError as error:
+            cause = error.reason if isinstance(error.reason, Exception) else error
+            raise ConnectionFailed(f"{self.base_url} cannot be reached: {error.reason}") from cause
+        except _BROKEN as error:
+            raise ConnectionFailed(f"{self.base_url} did not answer: {error!r}") from error
+        with response:
+            return read(Answer(response.headers, _pieces(response, response.headers, progress)))
+
+
+def _pieces(response: IO[bytes], headers: Message, progress: Progress) -> Iterator[bytes]:
+    """The body, complete or a broken connection."""
+    length = headers.get("Content-Length")
+    expected = None if length is None else int(length)
+    progress.total = expected
+    coding = headers.get("Content-Encoding", "identity")
+    if coding not in ("identity", "gzip"):
+        raise UnexpectedAnswer(f"The answer has the content coding {coding}, which was not asked for.")
+    inflate = zlib.decompressobj(wbits=31) if coding == "gzip" else None
+    received = 0
+    try:
+        while piece := response.read(PIECE_BYTES):
+            received += len(piece)
+            progress.add(len(piece))
+            yield piece if inflate is None else inflate.decompress(piece)
+    except _BROKEN as error:
+        raise ConnectionFailed(f"The answer broke off after {received} bytes: {error!r}") from error
+    # `read` with a size does not report a connection that ends too early.
+    if (expected is not None and received != expected) or (inflate is not None and not inflate.eof):
+        raise ConnectionFailed(f"The answer broke off after {received} bytes.")
+
+
+def _refusal(error: urllib.error.HTTPError) -> ApiError:
+    headers = error.headers
+    retry_after = headers.get("Retry-After")
+    facts = {
+        "request_id": headers.get("X-Request-Id"),
+        "retry_after": float(retry_after) if retry_after and retry_after.isdigit() else None,
+    }
+    if 300 <= error.code < 400:
+        to = headers.get("Location", "another address")
+        return api_error(error.code, "redirected", f"The service is at {to}: use that as base_url.", **facts)
+    try:
+        body = json.loads(_error_body(error))
+        if "detail" in body:
+            text = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in body["detail"])
+            return api_error(error.code, "invalid_parameters", text, detail=body["detail"], **facts)
+        return api_error(error.code, str(body["error"]["code"]), str(body["error"]["message"]), **facts)
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+        return api_error(error.code, "unknown", f"HTTP {error.code} without an explanation.", **facts)
+
+
+def _error_body(error: urllib.error.HTTPError) -> bytes:
+    body = error.read(ERROR_BYTES)
+    is_packed = error.headers.get("Content-Encoding") == "gzip"
+    return zlib.decompress(body, wbits=31) if is_packed else body
