@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from email.message import Message
 from pathlib import Path
@@ -46,7 +46,7 @@ def record_series(record: dict[str, Any]) -> Series:
 
 
 def read_json_table(answer: Answer) -> Table:
-    columns, meta = read_rows(answer.pieces)
+    columns, meta = read_rows(answer.body.pieces())
     published_at = meta.get("generated_at")
     return Table(columns, meta, provenance_of(answer.headers, published_at, series_of(meta)))
 
@@ -76,9 +76,9 @@ def parquet_data(question: DataQuestion) -> Callable[[Answer], Table]:
         import pyarrow
         from pyarrow import parquet
 
-        body = answer.body()
+        body = answer.whole()
         try:
-            metadata = parquet.read_schema(pyarrow.BufferReader(body)).metadata
+            metadata = parquet.read_schema(pyarrow.BufferReader(pyarrow.py_buffer(body))).metadata
             meta = json.loads(metadata[b"meta"])
             series = tuple(record_series(one) for one in json.loads(metadata[b"indicators"]))
         except (pyarrow.ArrowInvalid, KeyError, TypeError) as error:
@@ -89,30 +89,21 @@ def parquet_data(question: DataQuestion) -> Callable[[Answer], Table]:
 
 
 def whole_file(to: str | os.PathLike[str] | None) -> Callable[[Answer], tuple[Message, Content]]:
-    """Reads a published file into memory, or to a path, which then is complete or not there."""
+    """Reads a published file into memory, or to a path, where it then is complete or not at all."""
     target = None if to is None else Path(to)
 
     def read(answer: Answer) -> tuple[Message, Content]:
-        digest = hashlib.sha256()
-
-        def hashed() -> Iterator[bytes]:
-            for piece in answer.pieces:
-                digest.update(piece)
-                yield piece
-
-        def check() -> None:
-            tag = answer.headers.get("ETag", "").strip('"')
-            if digest.hexdigest() != tag:
-                raise ConnectionFailed(f"The file arrived with the hash {digest.hexdigest()}, not {tag}.")
-
         if target is None:
-            body = b"".join(hashed())
-            check()
+            body = answer.whole()
+            _check_hash(answer, hashlib.sha256(body).hexdigest())
             return answer.headers, body
+        digest = hashlib.sha256()
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
             try:
-                draft.writelines(hashed())
-                check()
+                for piece in answer.body.pieces():
+                    digest.update(piece)
+                    draft.write(piece)
+                _check_hash(answer, digest.hexdigest())
                 draft.close()
                 Path(draft.name).replace(target)
             except BaseException:
@@ -121,6 +112,13 @@ def whole_file(to: str | os.PathLike[str] | None) -> Callable[[Answer], tuple[Me
         return answer.headers, target
 
     return read
+
+
+def _check_hash(answer: Answer, found: str) -> None:
+    """The tag of a published file is its SHA-256."""
+    tag = answer.headers.get("ETag", "").strip('"')
+    if found != tag:
+        raise ConnectionFailed(f"The file arrived with the hash {found}, not {tag}.")
 
 
 def joined_revisions(tables: Sequence[Table]) -> Table:

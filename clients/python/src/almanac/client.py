@@ -294,7 +294,7 @@ class Almanac:
     ) -> Receipt:
         """The proof that a figure was published, to be verified offline. Costs 1 credit."""
         query = [("indicator", indicator), ("country", country), ("year", str(year)), *self._session.as_of(as_of)]
-        return Receipt(self._session.priced("/v1/receipts", query, Answer.body, max_credits))
+        return Receipt(self._session.priced("/v1/receipts", query, Answer.whole, max_credits))
 
     def keys(self) -> list[LogKey]:
         """The keys that sign the log: those that the lock pins, else those that the service publishes."""

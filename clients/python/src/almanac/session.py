@@ -79,12 +79,12 @@ class Session:
         proof = None
         if pinned.size < present.size:
             sizes = [("from", str(pinned.size)), ("to", str(present.size))]
-            proof = self.call("/v1/log/consistency", sizes, Answer.body)
+            proof = bytes(self.call("/v1/log/consistency", sizes, Answer.whole))
         locks.check_growth(pinned, present, proof)
         self._is_lock_checked = True
 
     def keys_document(self) -> bytes:
-        return self.call(KEYS_PATH, [], Answer.body)
+        return bytes(self.call(KEYS_PATH, [], Answer.whole))
 
     def _checkpoint(self) -> str:
-        return self.call("/v1/log/checkpoint", [], Answer.body).decode("utf-8", "replace")
+        return self.call("/v1/log/checkpoint", [], Answer.whole).decode("utf-8", "replace")

@@ -54,7 +54,7 @@ class Provenance:
 
 SHOWN_ROWS = 10
 
-Content = Columns | bytes | Path
+Content = Columns | bytes | bytearray | Path
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +171,7 @@ class Table:
                 from pyarrow import parquet
 
                 is_file = isinstance(self.content, Path)
-                source = str(self.content) if is_file else pyarrow.BufferReader(self.content)
+                source = str(self.content) if is_file else pyarrow.BufferReader(pyarrow.py_buffer(self.content))
                 table = parquet.read_table(source)
             self._cache["arrow"] = table.replace_schema_metadata({"almanac": json.dumps(self.attrs)})
         return self._cache["arrow"]

@@ -12,17 +12,17 @@ import urllib.error
 import urllib.request
 import uuid
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.message import Message
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from almanac._version import __version__
+from almanac.body import BROKEN, Body
 from almanac.errors import AlmanacError, ApiError, ConnectionFailed, UnexpectedAnswer, api_error
 from almanac.progress import Progress
 
-PIECE_BYTES = 256 * 1024
 ERROR_BYTES = 64 * 1024
 
 REPEATED_STATUSES = frozenset({429, 502, 503, 504})
@@ -32,25 +32,21 @@ REPEATABLE_S = 540.0
 LONGEST_WAIT_S = 60.0
 FIRST_WAIT_S = 0.5
 
-_BROKEN = (OSError, http.client.HTTPException, zlib.error)
-
 Query = Sequence[tuple[str, str]]
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The head of an answer, and its body in pieces, decompressed."""
-
     headers: Message
-    pieces: Iterator[bytes]
+    body: Body
 
-    def body(self) -> bytes:
-        return b"".join(self.pieces)
+    def whole(self) -> bytes | bytearray:
+        return self.body.whole()
 
     def json(self) -> Any:
         try:
-            return json.loads(self.body())
+            return json.loads(self.whole())
         except ValueError as error:
             raise UnexpectedAnswer("The answer is not JSON: is the address that of the service?") from error
 
@@ -158,32 +154,10 @@ class Transport:
         except urllib.error.URLError as error:
             cause = error.reason if isinstance(error.reason, Exception) else error
             raise ConnectionFailed(f"{self.base_url} cannot be reached: {error.reason}") from cause
-        except _BROKEN as error:
+        except BROKEN as error:
             raise ConnectionFailed(f"{self.base_url} did not answer: {error!r}") from error
         with response:
-            return read(Answer(response.headers, _pieces(response, response.headers, progress)))
-
-
-def _pieces(response: IO[bytes], headers: Message, progress: Progress) -> Iterator[bytes]:
-    """The body, complete or a broken connection."""
-    length = headers.get("Content-Length")
-    expected = None if length is None else int(length)
-    progress.total = expected
-    coding = headers.get("Content-Encoding", "identity")
-    if coding not in ("identity", "gzip"):
-        raise UnexpectedAnswer(f"The answer has the content coding {coding}, which was not asked for.")
-    inflate = zlib.decompressobj(wbits=31) if coding == "gzip" else None
-    received = 0
-    try:
-        while piece := response.read(PIECE_BYTES):
-            received += len(piece)
-            progress.add(len(piece))
-            yield piece if inflate is None else inflate.decompress(piece)
-    except _BROKEN as error:
-        raise ConnectionFailed(f"The answer broke off after {received} bytes: {error!r}") from error
-    # `read` with a size does not report a connection that ends too early.
-    if (expected is not None and received != expected) or (inflate is not None and not inflate.eof):
-        raise ConnectionFailed(f"The answer broke off after {received} bytes.")
+            return read(Answer(response.headers, Body(response, response.headers, progress)))
 
 
 def _refusal(error: urllib.error.HTTPError) -> ApiError:

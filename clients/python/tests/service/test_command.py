@@ -1,0 +1,140 @@
+"""The command, as a program of its own."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from almanac import Almanac
+
+from .conftest import KEY, URL
+
+FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
+
+
+def run(*words: str, code: int = 0, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "ALMANAC_URL": URL, "ALMANAC_KEY": KEY, "COLUMNS": "200", **variables}
+    done = subprocess.run(
+        [sys.executable, "-m", "almanac.cli.main", *words],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=cwd,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_search_and_data(client: Almanac) -> None:
+    found = run("search", "fertility", "rate", "--limit", "3").stdout
+    assert FERTILITY in found
+    ids = [one["id"] for one in json.loads(run("search", "fertility", "rate", "--limit", "3", "--json").stdout)]
+    assert ids == [one["id"] for one in client.search("fertility rate", limit=3)]
+    asked = (FERTILITY, POPULATION, "-c", "PER,chl", "-y", "2020-2022", "--wide")
+    table = client.data([FERTILITY, POPULATION], countries=["PER", "chl"], years=(2020, 2022), layout="wide")
+    full = json.loads(run("data", *asked, "--json").stdout)
+    assert full["rows"] == table.rows
+    assert full["citation"] == table.citation
+    rows = list(csv.DictReader(io.StringIO(run("data", *asked, "--csv").stdout)))
+    assert [float(row[FERTILITY]) for row in rows] == table[FERTILITY]
+    shown = run("data", *asked).stdout
+    assert table.attribution in shown
+    assert "6 rows; 12 charged" in shown
+    assert "12 credits for 6 rows" in run("data", *asked, "--price").stdout
+
+
+def test_rank_and_verify() -> None:
+    shown = run("rank", FERTILITY, "--year", "2022", "--top", "3").stdout
+    assert "Fertility rate, total (births per woman), 2022" in shown
+    assert "Somalia" in shown
+    good, bad = f"{POPULATION},PER,2023,33.8e6", f"{POPULATION},PER,2023,7"
+    assert "rounded" in run("verify", good).stdout
+    verdicts = json.loads(run("verify", good, bad, "--json", code=1).stdout)
+    assert [one["verdict"] for one in verdicts] == ["rounded", "mismatch"]
+
+
+def test_receipts(tmp_path: Path) -> None:
+    run("receipt", "get", POPULATION, "PER", "2023", "-o", "receipt.json", cwd=tmp_path)
+    run("receipt", "keys", "-o", "keys.json", cwd=tmp_path)
+    shown = run(
+        "receipt", "verify", "receipt.json", "--keys", "keys.json", cwd=tmp_path, ALMANAC_URL="http://none"
+    ).stdout
+    assert f"{POPULATION}, PER, 2023: 33845617 people" in shown
+    assert "verified: signed by" in shown
+    assert "not verified" in run("receipt", "verify", "receipt.json", code=3, cwd=tmp_path).stdout
+    key = json.loads((tmp_path / "keys.json").read_text())["keys"][0]["key"]
+    run("receipt", "verify", "receipt.json", "--keys", key, cwd=tmp_path)
+    text = (tmp_path / "receipt.json").read_text()
+    (tmp_path / "receipt.json").write_text(text.replace("33845617", "33845618"))
+    refused = run("receipt", "verify", "receipt.json", "--keys", "keys.json", code=1, cwd=tmp_path)
+    assert "do not belong to one tree" in refused.stderr
+
+
+def test_lock(tmp_path: Path, client: Almanac) -> None:
+    assert client.editions()[0]["id"] in run("lock", cwd=tmp_path).stdout
+    assert "holds" in run("lock", "--check", cwd=tmp_path).stdout
+    assert "no rows" in run("lock", "--changes", cwd=tmp_path).stdout
+    assert "no rows" in run("lock", "--revisions", POPULATION, cwd=tmp_path).stdout
+    locked = run("--lock", "almanac.lock", "data", POPULATION, "-c", "PER", "--latest", "1", "--csv", cwd=tmp_path)
+    assert "33845617" in locked.stdout
+    run("receipt", "get", POPULATION, "PER", "2023", "-o", "r.json", cwd=tmp_path)
+    run("receipt", "verify", "r.json", "--keys", "almanac.lock", cwd=tmp_path)
+    lock = json.loads((tmp_path / "almanac.lock").read_text())
+    (tmp_path / "almanac.lock").write_text(json.dumps({**lock, "root": "0" * 64}))
+    assert "has the root" in run("lock", "--check", code=1, cwd=tmp_path).stderr
+    run("--lock", "almanac.lock", "data", POPULATION, "-c", "PER", code=1, cwd=tmp_path)
+
+
+def test_key_from_a_file(tmp_path: Path) -> None:
+    usual = tmp_path / "almanac" / "key"
+    usual.parent.mkdir()
+    usual.write_text(f"{KEY}\n")
+    asked = ("data", POPULATION, "-c", "PER", "--price")
+    run(*asked, ALMANAC_KEY="", XDG_CONFIG_HOME=str(tmp_path))
+    run("--key-file", str(usual), *asked, ALMANAC_KEY="alm_live_wrong")
+    assert "401 unauthorized" in run(*asked, code=4, ALMANAC_KEY="", XDG_CONFIG_HOME=str(tmp_path / "none")).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("data", "none.such"), 4, "404 indicator_not_found"),
+        (("--max-credits", "1", "data", POPULATION), 4, "max_credits is 1"),
+        (("--url", "http://127.0.0.1:1", "search", "x"), 5, "cannot be reached"),
+        (("--url", "almanac.example", "search", "x"), 2, "base_url must start with http"),
+        (("data", POPULATION, "--years", "x"), 2, "is not a year"),
+        (("data",), 2, "INDICATOR"),
+        (("--lock", "none.lock", "data", POPULATION), 1, "There is no none.lock"),
+        (("receipt", "verify", "none.json"), 2, "none.json"),
+    ],
+)
+def test_exit_codes(words: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
+    assert message in run(*words, code=code, cwd=tmp_path).stderr.replace("\n", " ")
+
+
+def test_help_names_every_command() -> None:
+    shown = run("--help").stdout
+    for command in ("search", "data", "rank", "verify", "receipt", "lock"):
+        assert f"    {command} " in shown
+        run(command, "--help")
+    run("--version")
+
+
+def test_a_reader_that_stops_is_no_error() -> None:
+    environment = {**os.environ, "ALMANAC_URL": URL, "ALMANAC_KEY": KEY}
+    words = [sys.executable, "-m", "almanac.cli.main", "data", FERTILITY, "--csv"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

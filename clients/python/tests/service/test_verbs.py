@@ -1,0 +1,146 @@
+"""Every verb against the plain answer of the service. Needs nothing but the standard library."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from almanac import Almanac, Forbidden, Lock, LockError, NotFound, Refused, Unauthorized, parse_keys, verify_receipt
+
+from .conftest import KEY, URL, ask, balance
+
+FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
+
+
+def test_catalogue(client: Almanac) -> None:
+    assert client.search("fertility", limit=3) == ask("/v1/indicators?q=fertility&limit=3")["data"]
+    every = client.search(topic="health", provider="world-bank", limit=500)
+    assert every == ask("/v1/indicators?topic=health&provider=world-bank&limit=500")["data"]
+    assert Almanac(base_url=URL).indicator(FERTILITY) == ask(f"/v1/indicators/{FERTILITY}")["data"]
+    assert "sources" in client.indicator(FERTILITY, include=["sources", "twins"])
+    assert client.editions() == ask("/v1/editions")["data"]
+    assert client.changes() == ask("/v1/changes")["data"]
+    assert client.changes(since=client.editions()[0]["id"]) == []
+
+
+def test_figures(client: Almanac) -> None:
+    table = client.data(FERTILITY, countries=["per", "152"], years=(2020, 2024))
+    answer = ask(f"/v1/data?indicator={FERTILITY}&countries=per,152&from=2020&to=2024")
+    assert table.rows == [{"indicator": FERTILITY, **row} for row in answer["data"]]
+    assert table.price == len(table) == answer["meta"]["count"]
+    assert table.provenance.balance is not None
+    assert table.licences == [answer["meta"]["licence"]]
+    assert table.attribution == answer["meta"]["attribution"]
+    assert table.edition == client.editions()[0]["id"]
+    assert table["iso3"][0] == "CHL"
+    assert f"{FERTILITY}. Almanac, snapshot {table.edition} of {answer['meta']['generated_at'][:10]}." in table.citation
+
+
+def test_rank_and_country(client: Almanac) -> None:
+    ranking = client.rank(FERTILITY, 2022)
+    answer = ask(f"/v1/rankings/{FERTILITY}?year=2022")
+    assert ranking.rows == answer["data"]
+    assert ranking.meta == answer["meta"]
+    assert ranking.price == 1
+    assert client.country("per", topic="energy") == ask("/v1/countries/per?topic=energy")["data"]
+
+
+def test_price_is_what_is_charged(client: Almanac) -> None:
+    for asked in (
+        {"indicator": FERTILITY, "countries": "@eu", "latest": 2},
+        {"indicator": [FERTILITY, POPULATION], "countries": "PER", "layout": "wide"},
+        {"indicator": FERTILITY, "countries": "PER", "fields": ["value"], "missing": "omit"},
+        {"indicator": FERTILITY, "countries": "XXX"},
+    ):
+        before = balance()
+        price = client.price(**asked)
+        assert balance() == before
+        table = client.data(**asked)
+        assert (table.price, before - balance()) == (price["price"], price["price"])
+        assert price["rows"] == len(table)
+
+
+def test_files_are_whole_and_paid_once(client: Almanac, tmp_path: Path) -> None:
+    held = client.file(FERTILITY)
+    before = balance()
+    written = client.file(FERTILITY, tmp_path / "fertility.parquet")
+    assert before == balance()
+    assert written.price == 0
+    octets = (tmp_path / "fertility.parquet").read_bytes()
+    assert octets == held.content
+    assert hashlib.sha256(octets).hexdigest()
+    assert written.attrs["units"] == {FERTILITY: "births per woman"}
+    assert list(tmp_path.iterdir()) == [tmp_path / "fertility.parquet"]
+    with pytest.raises(NotFound):
+        client.file("none.such", tmp_path / "none.parquet")
+    with pytest.raises(OSError, match="missing"):
+        client.file(FERTILITY, tmp_path / "missing" / "file.parquet")
+
+
+def test_receipts_and_keys(client: Almanac, tmp_path: Path) -> None:
+    receipt = client.receipt(FERTILITY, "per", 2023)
+    figure = client.data(FERTILITY, countries="PER", years=2023).rows[0]["value"]
+    verified = receipt.verify(client.keys())
+    assert verified.row["value"] == figure
+    assert verified.root == client.editions()[0]["root"]
+    receipt.save(tmp_path / "receipt.json")
+    keys = parse_keys(client.keys_document())
+    assert verify_receipt((tmp_path / "receipt.json").read_bytes(), keys) == verified
+    with pytest.raises(Refused):
+        verify_receipt(receipt.replace(b'"year":2023', b'"year":2022'), keys)
+    with pytest.raises(NotFound):
+        client.receipt(FERTILITY, "PER", 1066)
+
+
+def test_lock_pins_an_edition(client: Almanac, tmp_path: Path) -> None:
+    path = tmp_path / "almanac.lock"
+    lock = client.lock(path)
+    assert Lock.read(path) == lock
+    assert lock.edition == client.editions()[0]["id"]
+    locked = Almanac(KEY, base_url=URL, lock=path)
+    plain, pinned = client.data(FERTILITY, countries="PER"), locked.data(FERTILITY, countries="PER")
+    assert pinned.rows == plain.rows
+    assert pinned.meta["as_of"] == lock.edition
+    assert locked.rank(FERTILITY).rows == client.rank(FERTILITY).rows
+    assert locked.keys() == client.keys()
+    assert len(client.revisions(plain, since=lock)) == 0
+    with pytest.raises(ValueError, match="the lock pins"):
+        locked.data(FERTILITY, as_of="2026-01-01")
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        ("root", lambda text: ("1" if text[0] != "1" else "2") + text[1:], "has the root"),
+        ("published_at", lambda text: text.replace("2026", "2025"), "has the published_at"),
+        ("edition", lambda text: text[:-1] + ("0" if text[-1] != "0" else "1"), "has no edition"),
+        ("checkpoint", lambda text: text.replace("\n1\n", "\n2\n", 1), "does not hold"),
+    ],
+)
+def test_an_edited_lock_is_refused(client: Almanac, tmp_path: Path, name, edit, message) -> None:  # type: ignore[no-untyped-def]
+    lock = client.lock(tmp_path / "almanac.lock")
+    edited = Lock(**{**vars(lock), name: edit(getattr(lock, name))})
+    before = balance()
+    with pytest.raises(LockError, match=message):
+        Almanac(KEY, base_url=URL, lock=edited).data(FERTILITY, countries="PER")
+    assert before == balance()
+
+
+def test_locks_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(LockError, match="There is no"):
+        Almanac(KEY, base_url=URL, lock=tmp_path / "none.lock")
+    for text in ("", "{}", "[]", '{"format": "almanac-lock/2"}', '{"format": "almanac-lock/1", "keys": [{}]}'):
+        (tmp_path / "bad.lock").write_text(text)
+        with pytest.raises(LockError):
+            Lock.read(tmp_path / "bad.lock")
+
+
+def test_refusals_are_exceptions_with_code_and_request(client: Almanac, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ALMANAC_KEY")
+    with pytest.raises(Unauthorized) as missing:
+        Almanac(base_url=URL).data(FERTILITY)
+    assert (missing.value.status, missing.value.code) == (401, "unauthorized")
+    display = [one["id"] for one in client.search(limit=500) if one["access_tier"] == "display"]
+    for indicator in display[:1]:
+        with pytest.raises(Forbidden):
+            client.data(indicator)

@@ -1,0 +1,61 @@
+"""Parameters of the verbs."""
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from almanac.questions import DataQuestion, as_of_text, years_query
+
+
+def test_writes_the_query_of_the_service() -> None:
+    question = DataQuestion.of(
+        ["a.x", "b.y"], countries="@eu", years=range(2000, 2011), latest=3, fields=["year"], missing="omit"
+    )
+    assert question.query() == [
+        ("indicators", "a.x,b.y"),
+        ("countries", "@eu"),
+        ("from", "2000"),
+        ("to", "2010"),
+        ("latest", "3"),
+        ("fields", "year"),
+        ("missing", "omit"),
+    ]
+    assert DataQuestion.of("a.x", layout="wide").query() == [("indicator", "a.x"), ("layout", "wide")]
+    assert DataQuestion.of("a.x").columns()[0] == "indicator"
+
+
+@pytest.mark.parametrize(
+    ("years", "query"),
+    [
+        (None, []),
+        (2020, [("from", "2020"), ("to", "2020")]),
+        ((2000, 2010), [("from", "2000"), ("to", "2010")]),
+        ((None, 2010), [("to", "2010")]),
+        ((2000, None), [("from", "2000")]),
+    ],
+)
+def test_years_include_both_ends(years, query) -> None:  # type: ignore[no-untyped-def]
+    assert years_query(years) == query
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: years_query(range(2000, 2010, 2)),
+        lambda: years_query(range(2000, 2000)),
+        lambda: DataQuestion.of([]),
+        lambda: DataQuestion.of(["a.x", ""]),
+        lambda: DataQuestion.of("a.x", layout="broad"),
+        lambda: DataQuestion.of("a.x", missing="drop"),
+        lambda: as_of_text(datetime(2026, 11, 20)),
+    ],
+)
+def test_refuses_before_anything_is_sent(wrong) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="must be"):
+        wrong()
+
+
+def test_moments_keep_their_offset() -> None:
+    assert as_of_text(date(2026, 11, 20)) == "2026-11-20"
+    moment = datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=1)))
+    assert as_of_text(moment) == "2026-11-20T12:00:00+01:00"

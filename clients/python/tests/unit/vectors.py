@@ -1,0 +1,16 @@
+"""The test vectors of docs/receipts.md."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+PAGE = Path(__file__).parents[4] / "docs" / "receipts.md"
+
+
+@cache
+def vector(name: str) -> str:
+    """The fenced block between the comments `receipt-<name>`."""
+    pattern = rf"<!-- receipt-{name} -->\n```\w*\n(.*?)```\n<!-- /receipt-{name} -->"
+    found = re.search(pattern, PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None, name
+    return found.group(1)

@@ -1,0 +1,29 @@
+"""Verifies receipts: a file with a JSON list of `{receipt, keys, since?, consistency?}`, each a file in base64.
+
+Prints a line for each: `accepted`, or `refused: ` and why.
+"""
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+from almanac import Refused, parse_keys, verify_receipt
+from almanac.receipts import read_checkpoint, verify_one_log
+
+
+def verify(files: dict[str, bytes]) -> None:
+    keys = parse_keys(files["keys"])
+    verified = verify_receipt(files["receipt"], keys)
+    if "since" in files:
+        kept = read_checkpoint(files["since"].decode("utf-8", "replace"), keys)
+        verify_one_log(kept, verified.checkpoint, files.get("consistency"))
+
+
+for evidence in json.loads(Path(sys.argv[1]).read_text()):
+    try:
+        verify({name: base64.b64decode(text) for name, text in evidence.items()})
+    except Refused as error:
+        print("refused:", ascii(str(error)))
+    else:
+        print("accepted")

@@ -1,0 +1,154 @@
+/** `almanac.lock`: a notebook gives the same bytes after a night that revises figures, and can tell what changed. */
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { type Series, World } from '../build/world.ts';
+import { herd } from '../gateway/edition-story.ts';
+import { Program, type Started } from '../gateway/program.ts';
+import { installPackages, pythonPath } from '../python-packages.ts';
+import { FRAMES, type Installed, installWheel, PACKAGE, run } from './python-package.ts';
+
+const WITHIN_MS = 600_000;
+
+interface Row {
+  indicator: string;
+  iso3: string;
+  year: number;
+  value: number | null;
+}
+
+interface Revision {
+  indicator: string;
+  iso3: string;
+  year: number;
+  kind: string;
+  old_value: number | null;
+  new_value: number | null;
+}
+
+let world: World;
+let program: Program;
+let started: Started;
+let installed: Installed;
+let folder: string;
+let lock: string;
+
+async function night(series: Record<string, Series>): Promise<string> {
+  await world.publish('atlas', series);
+  await world.ingest('atlas');
+  const { snapshot } = await world.build();
+  world.tomorrow();
+  return snapshot;
+}
+
+beforeAll(async () => {
+  await installPackages(FRAMES);
+  installed = await installWheel();
+  folder = await mkdtemp(join(tmpdir(), 'alm-lock-'));
+  lock = join(folder, 'almanac.lock');
+  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
+  await night({ cows: herd(51, 52, 53), goats: herd(54, 55) });
+  program = await Program.prepare();
+  started = await program.start({ SNAPSHOT_DIR: world.settings.SNAPSHOT_DIR, SNAPSHOT_POLL_MS: '50' });
+}, WITHIN_MS);
+afterAll(async () => {
+  await program?.[Symbol.asyncDispose]();
+  await world?.remove();
+  for (const one of [installed && dirname(installed.wheel), folder])
+    if (one !== undefined) await rm(one, { recursive: true });
+});
+
+/** Runs a program of the client with the demo key. */
+function python(...words: string[]): Promise<string> {
+  const [key = ''] = /alm_live_\w+/.exec(started.startupBanner) ?? [];
+  const variables = {
+    PYTHONPATH: `${installed.site}:${pythonPath(FRAMES)}`,
+    ALMANAC_URL: started.url,
+    ALMANAC_KEY: key,
+  };
+  return run('python3', words, variables, folder);
+}
+
+const notebook = async (name: string, ...given: string[]): Promise<string> => {
+  const output = join(folder, name);
+  await python(join(PACKAGE, 'tests/notebook.py'), output, ...given);
+  return readFile(output, 'utf8');
+};
+
+async function untilServed(snapshot: string): Promise<void> {
+  const served = async () => (await fetch(`${started.url}/v1/editions`)).headers.get('x-snapshot');
+  await expect.poll(served).toBe(snapshot);
+}
+
+const place = ({ indicator, iso3, year }: Row | Revision): string => `${indicator} ${iso3} ${year}`;
+const known = (rows: readonly Row[]): Map<string, number> =>
+  new Map(rows.flatMap((row) => (row.value === null ? [] : [[place(row), row.value] as const])));
+
+it(
+  'gives the same bytes after nights that revise figures, and lists exactly what they changed',
+  async () => {
+    await python('-m', 'almanac.cli.main', 'lock', lock);
+    const first = await notebook('first', lock);
+    await night({ cows: herd(51, 52.5, 53), goats: herd(54, 55, 56), lamas: herd(57) });
+    await untilServed(await night({ cows: herd(51, 52.25, 53, 58), goats: herd(54), lamas: herd(57) }));
+
+    expect(await notebook('again', lock)).toBe(first);
+    expect(await python('-m', 'almanac.cli.main', 'lock', lock, '--check')).toContain('holds');
+    expect(await notebook('unlocked')).not.toBe(first);
+
+    const found = JSON.parse(await python(join(PACKAGE, 'tests/what_changed.py'), lock));
+    const [then, now]: [Row[], Row[]] = [found.then, found.now];
+    const revisions: Revision[] = found.revisions;
+    expect(revisions.map((one) => [place(one), one.kind, one.old_value, one.new_value])).toEqual(
+      [
+        ['atlas.cows FRA 2001', 'changed', 52, 52.5],
+        ['atlas.cows FRA 2001', 'changed', 52.5, 52.25],
+        ['atlas.cows FRA 2003', 'added', null, 58],
+        ['atlas.goats FRA 2001', 'withdrawn', 55, null],
+        ['atlas.goats FRA 2002', 'added', null, 56],
+        ['atlas.goats FRA 2002', 'withdrawn', 56, null],
+      ].toSorted(),
+    );
+    expect([found.price, found.pandas]).toEqual([revisions.length, revisions.length]);
+    // Carried out on the figures under the lock, they give those without it.
+    const figures = known(then);
+    for (const revision of revisions) {
+      if (revision.new_value === null) figures.delete(place(revision));
+      else figures.set(place(revision), revision.new_value);
+    }
+    expect(figures).toEqual(known(now));
+    expect(found.changes.map(({ added }: { added: string[] }) => added)).toEqual([[], ['atlas.lamas']]);
+  },
+  WITHIN_MS,
+);
+
+it(
+  'refuses a service whose history is another one',
+  async () => {
+    const other = await mkdtemp(join(tmpdir(), 'alm-other-'));
+    await cp(lock, join(other, 'almanac.lock'));
+    const forked = await World.create({ atlas: {} });
+    await forked.publish('atlas', { cows: herd(51, 52, 53), goats: herd(54, 55) });
+    await forked.ingest('atlas');
+    const { snapshot } = await forked.build();
+    expect(await readFile(join(world.settings.SNAPSHOT_DIR, CURRENT_POINTER), 'utf8')).not.toContain(
+      snapshot,
+    );
+    const gateway = await program.start({ SNAPSHOT_DIR: forked.settings.SNAPSHOT_DIR });
+    const words = [
+      '-m',
+      'almanac.cli.main',
+      '--url',
+      gateway.url,
+      'lock',
+      join(other, 'almanac.lock'),
+      '--check',
+    ];
+    await expect(python(...words)).rejects.toThrow(/has no edition|has the root|no longer publishes the key/);
+    await forked.remove();
+    await rm(other, { recursive: true });
+  },
+  WITHIN_MS,
+);

@@ -1,0 +1,122 @@
+/** The Python client: its wheel, its types, and its own tests, against a service in a process of its own. */
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgeries, sound } from '../data/proofs/forgeries.ts';
+import type { Evidence } from '../data/proofs/tampering.ts';
+import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';
+import { Program, type Started } from '../gateway/program.ts';
+import { installPackages, pythonPath } from '../python-packages.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import {
+  FRAMES,
+  type Installed,
+  installWheel,
+  interpreters,
+  LINT_TOOLS,
+  run,
+  TEST_TOOLS,
+} from './python-package.ts';
+import { verifyWithPackage } from './python-receipts.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const ACCOUNT_COMMAND = join(ROOT, 'gateway/accounts/cli/main.ts');
+/** A limit for what hangs. */
+const WITHIN_MS = 600_000;
+
+/** The promise has two ends. */
+const oldestAndNewest = (): string[] =>
+  [...new Set([interpreters().at(0), interpreters().at(-1)])].filter((one) => one !== undefined);
+
+let installed: Installed;
+
+beforeAll(async () => {
+  await installPackages(TEST_TOOLS);
+  installed = await installWheel();
+}, WITHIN_MS);
+afterAll(async () => {
+  if (installed !== undefined) await rm(dirname(installed.wheel), { recursive: true });
+});
+
+describe('the package', () => {
+  it('is a wheel with types and licence, and needs nothing else', async () => {
+    const listing = await run('python3', ['-m', 'zipfile', '--list', installed.wheel]);
+    for (const file of ['almanac/py.typed', 'almanac/cli/main.py', 'licenses/LICENSE'])
+      expect(listing).toContain(file);
+    expect(listing).not.toContain('test');
+    const alone = { PYTHONPATH: installed.site, PYTHONNOUSERSITE: '1' };
+    const importAlone =
+      'import sys, almanac; assert not {"pyarrow", "pandas"} & set(sys.modules); print(almanac.__version__)';
+    expect(await run('python3', ['-S', '-c', importAlone], alone, dirname(installed.wheel))).toMatch(/^\d/);
+    expect(await run(join(installed.bin, 'almanac'), ['--version'], alone)).toMatch(/^almanac-data \d/);
+  });
+
+  it('passes mypy, strictly, and ruff', { timeout: WITHIN_MS }, async () => {
+    await installPackages(LINT_TOOLS);
+    const tools = { PYTHONPATH: pythonPath(LINT_TOOLS) };
+    await run('python3', ['-m', 'mypy', '--cache-dir', join(dirname(installed.wheel), 'mypy')], tools);
+    await run('python3', ['-m', 'ruff', 'check', '--no-cache', '.'], tools);
+    await run('python3', ['-m', 'ruff', 'format', '--no-cache', '--check', '.'], tools);
+  });
+
+  it.each(oldestAndNewest())('passes its unit tests on %s', { timeout: WITHIN_MS }, async (interpreter) => {
+    const path = { PYTHONPATH: `${installed.site}:${pythonPath(TEST_TOOLS)}` };
+    expect(await run(interpreter, ['-m', 'pytest', '-q', 'tests/unit'], path)).toMatch(/^\d+ passed/m);
+  });
+});
+
+describe('receipts', () => {
+  const verdictsOf = async (cases: [string, Evidence][]): Promise<string[]> => {
+    const outcomes = await verifyWithPackage(
+      installed,
+      cases.map(([, evidence]) => evidence),
+    );
+    return cases.map(([name], at) => `${name}: ${outcomes[at]?.split(':')[0]}`);
+  };
+
+  it('are accepted and refused as by the verifier of the service', { timeout: WITHIN_MS }, async () => {
+    const good = GENUINE.flatMap((one) => Object.entries(sound(one)));
+    expect(await verdictsOf(good)).toEqual(good.map(([name]) => `${name}: accepted`));
+    const bad = GENUINE.flatMap((one) => Object.entries(forgeries(one)));
+    expect(await verdictsOf(bad)).toEqual(bad.map(([name]) => `${name}: refused`));
+    const grown = GROWN.flatMap((receipt) => GROWN.map((kept) => evidenceOfGrowth(receipt, kept)));
+    expect(new Set(await verifyWithPackage(installed, grown))).toEqual(new Set(['accepted']));
+  });
+});
+
+describe('against a service', () => {
+  let program: Program;
+  let started: Started;
+
+  beforeAll(async () => {
+    const [built] = await Promise.all([buildStarter(), installPackages(FRAMES)]);
+    program = await Program.prepare();
+    const unlimited = { FREE_PER_MINUTE: '1000000', FREE_PER_DAY: '1000000' };
+    started = await program.start({ SNAPSHOT_DIR: built.snapshots, ...unlimited });
+  }, BUILD_WITHIN_MS);
+  afterAll(async () => {
+    await program?.[Symbol.asyncDispose]();
+  });
+
+  it('passes its tests of verbs, charges, frames, command and README', { timeout: WITHIN_MS }, async () => {
+    const key = await grantedKey(program);
+    const variables = {
+      PYTHONPATH: [installed.site, pythonPath(TEST_TOOLS), pythonPath(FRAMES)].join(':'),
+      PATH: `${installed.bin}:${await run('printenv', ['PATH'])}`.trim(),
+      ALMANAC_URL: started.url,
+      ALMANAC_KEY: key,
+    };
+    expect(await run('python3', ['-m', 'pytest', '-q', 'tests/service'], variables)).toMatch(/^\d+ passed/m);
+  });
+});
+
+/** A key of an account with more credits than the tests spend. */
+async function grantedKey({ directory }: Program): Promise<string> {
+  const socket = join(directory, 'var/redis/redis.sock');
+  const variables = { REDIS_URL: `unix://${socket}`, VAR_DIR: join(directory, 'var') };
+  const account = async (...words: string[]) =>
+    JSON.parse(await run(process.execPath, [ACCOUNT_COMMAND, ...words, '--json'], variables, ROOT));
+  const email = ['--email', 'python@example.org'];
+  await account('create', ...email, '--verified', '--credits', '100000000');
+  return (await account('key', ...email)).key;
+}
