@@ -37,6 +37,7 @@ import { BuildSteps } from './build-steps.ts';
 import { writeBundles } from './bundles.ts';
 import { readServedHistory } from './departures.ts';
 import { storeChanges } from './edition-changes.ts';
+import { writeExcerpts } from './excerpts.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
 import { latestParts } from './latest-files.ts';
@@ -366,14 +367,23 @@ class Build {
     const bundles = await this.#steps.run('bundles', () =>
       writeBundles(duck, plan.indicators, { directory, kept: kept.files, base, coverage }),
     );
+    const excerpts = await this.#steps.run('excerpts', () =>
+      writeExcerpts(duck, plan.indicators, {
+        countries: data.countries.map(({ iso3 }) => iso3),
+        ...{ directory, kept: kept.files, base },
+      }),
+    );
     await this.#steps.run('prerender', () =>
       writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
         this.#steps.progress('prerender', done, routeCount(data), 'files'),
       ),
     );
-    await this.#steps.run('verify', () => verifyWithheld(directory, Object.keys(writer.files), plan));
+    await this.#steps.run('verify', () =>
+      verifyWithheld(directory, [...excerpts.keys(), ...Object.keys(writer.files)], plan),
+    );
     await this.#steps.run('flush', async () => {
-      await writer.adopt([...Object.values(TABLE_FILES), ...bundles.keys()], bundles);
+      const inputs = new Map([...bundles, ...excerpts]);
+      await writer.adopt([...Object.values(TABLE_FILES), ...inputs.keys()], inputs);
       await writer.flush();
     });
     return writer.files;

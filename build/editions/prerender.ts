@@ -93,7 +93,7 @@ export function* renderRoutes(
 }
 
 /** Increment when the same data are rendered in another way: unchanged data are then published again. */
-const RENDER_VERSION = 2;
+const RENDER_VERSION = 3;
 
 /** Hash of everything that is published but times. */
 export function contentHash(kept: FileList, { freshness }: Pick<PublicData, 'freshness'>): string {

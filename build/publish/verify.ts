@@ -96,6 +96,9 @@ export function firstNamed(text: string, ids: ReadonlySet<string>): string | und
   return undefined;
 }
 
+/** Files of a single indicator. */
+const FILES_OF_ONE = /^(?:observations|excerpts|routes\/indicators)\/(.*)\.(?:parquet|json)/;
+
 /** Searches names and JSON bodies of files for withheld indicators. @throws {SnapshotError} */
 export async function verifyWithheld(
   directory: string,
@@ -105,8 +108,7 @@ export async function verifyWithheld(
   if (plan.withheld.length === 0) return;
   const withheld = new Set(plan.withheld);
   for (const path of files) {
-    const id =
-      /^observations\/(.*)\.parquet$/.exec(path)?.[1] ?? /^routes\/indicators\/(.*)\.json/.exec(path)?.[1];
+    const id = FILES_OF_ONE.exec(path)?.[1];
     if (id !== undefined && withheld.has(id)) throw new SnapshotError(`${path} must not be published`);
     if (!path.endsWith('.json')) continue;
     const text = unpackJson(await readFile(join(directory, path)));

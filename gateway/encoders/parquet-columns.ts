@@ -1,12 +1,11 @@
 /**
  * Column chunks of Parquet, a page each, from vectors. The library's own take arrays of JavaScript values and search them for
- * what a vector knows: its distinct words, its type, and which cells are missing. Headers, levels, footer and compression are
- * the library's.
+ * what a vector knows: its distinct words, its type, and which cells are missing. Headers, runs and footer are the library's.
  */
 import { ByteWriter, type ParquetWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js';
-import { snappyCompress } from 'hyparquet-writer/src/snappy.js';
+import { compressSync } from 'snappy';
 import { type Batch, type Column, type ColumnType, NO_FLAG, NO_WORD, type Vector } from './table.ts';
 
 type RowGroup = ParquetWriter['row_groups'][number];
@@ -52,14 +51,14 @@ export function writeRowGroup(
 }
 
 function writeChunk(writer: ByteWriter, name: string, vector: Vector, rows: number): ColumnChunk {
-  const levels = levelsOf(vector, rows);
-  const present = countOf(levels);
-  const { dictionary, page, min, max } = valuesOf(vector, levels, present);
+  const presence = presenceOf(vector, rows);
+  const nulls = rows - presence.present;
+  const { dictionary, page, min, max } = valuesOf(vector, presence);
   const encoding = dictionary === null ? 'PLAIN' : 'RLE_DICTIONARY';
   const start = writer.offset;
   const dictionaryBytes = dictionary === null ? 0 : writeDictionary(writer, dictionary);
   const pageStart = writer.offset;
-  const pageBytes = writePage(writer, { page, encoding, levels, nulls: rows - present });
+  const pageBytes = writePage(writer, { page, encoding, presence });
   return {
     meta_data: {
       type: TYPES[vector.type].type,
@@ -73,7 +72,7 @@ function writeChunk(writer: ByteWriter, name: string, vector: Vector, rows: numb
       ...(dictionary !== null && { dictionary_page_offset: BigInt(start) }),
       statistics: {
         ...(min !== undefined && max !== undefined && { min_value: min, max_value: max }),
-        null_count: BigInt(rows - present),
+        null_count: BigInt(nulls),
       },
     },
     file_offset: BigInt(start),
@@ -82,7 +81,7 @@ function writeChunk(writer: ByteWriter, name: string, vector: Vector, rows: numb
 
 /** @returns the size before compression, with the header */
 function writeDictionary(writer: ByteWriter, { bytes, values }: NonNullable<Values['dictionary']>): number {
-  const compressed = snappyCompress(bytes);
+  const compressed = compressSync(bytes);
   const start = writer.offset;
   writePageHeader(writer, {
     type: 'DICTIONARY_PAGE',
@@ -98,24 +97,22 @@ function writeDictionary(writer: ByteWriter, { bytes, values }: NonNullable<Valu
 interface Page {
   page: Uint8Array;
   encoding: 'PLAIN' | 'RLE_DICTIONARY';
-  levels: Uint8Array;
-  nulls: number;
+  presence: Presence;
 }
 
 /** @returns the size before compression, with the header */
-function writePage(writer: ByteWriter, { page, encoding, levels, nulls }: Page): number {
-  const defined = new ByteWriter();
-  writeRleBitPackedHybrid(defined, levels, 1);
-  const compressed = snappyCompress(page);
+function writePage(writer: ByteWriter, { page, encoding, presence }: Page): number {
+  const defined = definitionLevels(presence);
+  const compressed = compressSync(page);
   const start = writer.offset;
   writePageHeader(writer, {
     type: 'DATA_PAGE_V2',
     uncompressed_page_size: defined.offset + page.length,
     compressed_page_size: defined.offset + compressed.length,
     data_page_header_v2: {
-      num_values: levels.length,
-      num_nulls: nulls,
-      num_rows: levels.length,
+      num_values: presence.rows,
+      num_nulls: presence.rows - presence.present,
+      num_rows: presence.rows,
       encoding,
       definition_levels_byte_length: defined.offset,
       repetition_levels_byte_length: 0,
@@ -128,56 +125,81 @@ function writePage(writer: ByteWriter, { page, encoding, levels, nulls }: Page):
   return header + defined.offset + page.length;
 }
 
-/** By row: 1 where there is a value. */
-function levelsOf(vector: Vector, rows: number): Uint8Array {
-  const levels = new Uint8Array(rows).fill(1);
+/** Which cells of a column have a value. */
+interface Presence {
+  rows: number;
+  /** How many have one. */
+  present: number;
+  /** By row: 1 where there is a value. Null where all have one, or none. */
+  levels: Uint8Array | null;
+}
+
+function presenceOf(vector: Vector, rows: number): Presence {
+  const levels = levelsOf(vector, rows);
+  if (levels === null) return { rows, present: rows, levels };
+  let present = 0;
+  for (let row = 0; row < rows; row += 1) present += levels[row] as number;
+  return { rows, present, levels: present === rows || present === 0 ? null : levels };
+}
+
+/** Null where no cell can be missing. */
+function levelsOf(vector: Vector, rows: number): Uint8Array | null {
+  const levels = new Uint8Array(rows);
   if (vector.type === 'double') {
     const { values } = vector;
-    for (let row = 0; row < rows; row += 1) if (Number.isNaN(values[row])) levels[row] = 0;
+    for (let row = 0; row < rows; row += 1) levels[row] = Number.isNaN(values[row]) ? 0 : 1;
     return levels;
   }
   const [codes, missing] =
     vector.type === 'text'
       ? [vector.codes, NO_WORD]
       : [vector.values, vector.type === 'boolean' ? NO_FLAG : vector.nullAs];
-  if (missing !== null) for (let row = 0; row < rows; row += 1) if (codes[row] === missing) levels[row] = 0;
+  if (missing === null) return null;
+  for (let row = 0; row < rows; row += 1) levels[row] = codes[row] === missing ? 0 : 1;
   return levels;
 }
 
-function countOf(levels: Uint8Array): number {
-  let count = 0;
-  for (let row = 0; row < levels.length; row += 1) count += levels[row] as number;
-  return count;
+/** In the hybrid of runs and packed bits; most columns are one run. */
+function definitionLevels({ rows, present, levels }: Presence): ByteWriter {
+  const bytes = new ByteWriter();
+  if (levels !== null) {
+    writeRleBitPackedHybrid(bytes, levels, 1);
+    return bytes;
+  }
+  bytes.appendVarInt(rows << 1);
+  bytes.appendUint8(present === 0 ? 0 : 1);
+  return bytes;
 }
 
 type Numbers = Float64Array | Int32Array | Uint8Array;
 
-/** Copies the values that are present. */
-function pack<Some extends Numbers>(values: Some, levels: Uint8Array, packed: Some): Some {
-  if (packed.length === levels.length) packed.set(values.subarray(0, levels.length));
-  else
-    for (let row = 0, at = 0; row < levels.length; row += 1)
-      if (levels[row] === 1) {
-        packed[at] = values[row] as number;
-        at += 1;
-      }
+/** The values that are present: a view where all are. */
+function pack<Some extends Numbers>(values: Some, { present, levels }: Presence): Some {
+  if (levels === null) return values.subarray(0, present) as Some;
+  const packed = values.slice(0, present) as Some;
+  for (let row = 0, at = 0; at < present; row += 1)
+    if (levels[row] === 1) {
+      packed[at] = values[row] as number;
+      at += 1;
+    }
   return packed;
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-function valuesOf(vector: Vector, levels: Uint8Array, present: number): Values {
+function valuesOf(vector: Vector, presence: Presence): Values {
+  const { present } = presence;
   if (present === 0) return { dictionary: null, page: new Uint8Array(), min: undefined, max: undefined };
-  if (vector.type === 'text') return words(vector.words, pack(vector.codes, levels, new Int32Array(present)));
-  if (vector.type === 'integer') return integers(pack(vector.values, levels, new Int32Array(present)));
+  if (vector.type === 'text') return words(vector.words, pack(vector.codes, presence));
+  if (vector.type === 'integer') return integers(pack(vector.values, presence));
   if (vector.type === 'double') {
-    const values = pack(vector.values, levels, new Float64Array(present));
+    const values = pack(vector.values, presence);
     const { min, max } = extremes(values);
     // The format wants the sign of zero so.
     return { dictionary: null, page: bytesOf(values), min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
   }
-  const flags = pack(vector.values, levels, new Uint8Array(present));
+  const flags = pack(vector.values, presence);
   const page = new Uint8Array(Math.ceil(present / 8));
   for (let at = 0; at < present; at += 1)
     if (flags[at] === 1) page[at >> 3] = (page[at >> 3] ?? 0) | (1 << (at & 7));

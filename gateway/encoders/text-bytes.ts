@@ -17,6 +17,11 @@ export class TextBytes {
   #bytes = Buffer.allocUnsafe(START_BYTES);
   #length = 0;
 
+  /** What was added since the last time. */
+  get length(): number {
+    return this.#length;
+  }
+
   add(word: Uint8Array): void {
     const { length } = word;
     const start = this.#reserve(length);

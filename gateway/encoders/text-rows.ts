@@ -96,15 +96,20 @@ function rowWriters(vectors: readonly Vector[], syntax: RowSyntax, start: number
   return [...writers, (_row, into) => into.add(rest)];
 }
 
-/** Rows that are formatted before the event loop gets a turn. */
+/** Rows, or bytes, that are formatted before the event loop gets a turn. */
 const ROWS_PER_PIECE = 4_096;
+/** Well below what `TextBytes` has at its start: memory outside the heap that grows and goes makes garbage collection frequent. */
+const BYTES_PER_PIECE = 192 * 1024;
 
 function* batchText({ rows, vectors }: Batch, syntax: RowSyntax, bytes: TextBytes): Generator<Buffer> {
   for (let start = 0; start < rows; start += ROWS_PER_PIECE) {
     const stop = Math.min(rows, start + ROWS_PER_PIECE);
     const writers = rowWriters(vectors, syntax, start, stop);
-    for (let row = start; row < stop; row += 1) for (const write of writers) write(row, bytes);
-    yield bytes.taken();
+    for (let row = start; row < stop; row += 1) {
+      for (const write of writers) write(row, bytes);
+      if (bytes.length >= BYTES_PER_PIECE) yield bytes.taken();
+    }
+    if (bytes.length > 0) yield bytes.taken();
   }
 }
 

@@ -2,13 +2,12 @@
  * Office Open XML workbooks: the rows on the first sheet, what they are and who is credited on the second. Text is inline, so
  * that a sheet is written in one pass, and always a string, so that no text becomes a formula.
  */
-import { Readable } from 'node:stream';
-import { ZipFile } from 'yazl';
 import type { Encoder } from './encoder.ts';
 import { fileMetadata } from './file-metadata.ts';
 import type { Column, Table } from './table.ts';
 import { type RowSyntax, rowText } from './text-rows.ts';
 import { escapedXml } from './xml.ts';
+import { compressedFile, zipped } from './zip.ts';
 
 const ROWS_MAX = 100_000;
 
@@ -23,25 +22,13 @@ export const xlsx: Encoder = {
     'units and edition. Numbers keep 17 digits.',
   namesIndicator: true,
   rowsMax: ROWS_MAX,
-  async *stream(table) {
-    const zip = new ZipFile();
-    const output = zip.outputStream as Readable;
-    const rows = Readable.from(dataSheet(table), { objectMode: false });
-    for (const failing of [zip, rows]) failing.on('error', (error: Error) => output.destroy(error));
-    for (const [path, text] of Object.entries(PARTS)) zip.addBuffer(Buffer.from(XML + text), path, FILE);
-    zip.addBuffer(Buffer.from(aboutSheet(table)), sheetPath(2), FILE);
-    zip.addReadStream(rows, sheetPath(1), FILE);
-    zip.end();
-    try {
-      for await (const piece of output) yield piece;
-    } finally {
-      rows.destroy();
-    }
-  },
+  stream: (table) =>
+    zipped([
+      ...FIXED_PARTS,
+      compressedFile(sheetPath(2), aboutSheet(table)),
+      { path: sheetPath(1), content: dataSheet(table) },
+    ]),
 };
-
-/** The same in every file, so that equal answers have equal bytes. */
-const FILE = { mtime: new Date(2000, 0, 1) };
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -70,7 +57,8 @@ const PARTS = {
   'xl/_rels/workbook.xml.rels':
     `<Relationships xmlns="${RELATIONSHIPS}">` +
     `${each(({ number }) => `<Relationship Id="rId${number}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${number}.xml"/>`)}</Relationships>`,
-} as const;
+};
+const FIXED_PARTS = Object.entries(PARTS).map(([path, text]) => compressedFile(path, XML + text));
 
 const SHEET_START = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
 const SHEET_END = '</sheetData></worksheet>';

@@ -9,9 +9,11 @@ const ESCAPED: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
+/** Markup, and what XML 1.0 cannot hold in any form. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is left out
+const SPECIAL = /[&<>"'\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g;
+
 /** Escapes markup, and leaves out what XML 1.0 cannot hold. */
 export const escapedXml = (text: string): string =>
-  text
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML refuses them in any form
-    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
-    .replaceAll(/[&<>"'\r]/g, (character) => ESCAPED[character] ?? character);
+  // Most texts have none: searching is several times faster than replacing nothing.
+  text.search(SPECIAL) < 0 ? text : text.replaceAll(SPECIAL, (character) => ESCAPED[character] ?? '');

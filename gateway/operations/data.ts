@@ -64,6 +64,9 @@ export const data = defineOperation({
   },
 });
 
+/** In credits. */
+export const priceOfRows = (rows: number): number => Math.max(1, rows);
+
 interface Found {
   record: IndicatorRecord;
   alias: IndicatorAlias | null;
@@ -113,7 +116,7 @@ async function planUsual(
   const meta = metaOf(snapshot, rows.count, creditOf(indicator), query);
   return {
     kind: 'plan',
-    price: Math.max(1, rows.count),
+    price: priceOfRows(rows.count),
     rows: rows.count,
     indicators: [indicator.id],
     produce: () => ({ kind: 'observations', table: { indicator, rows, meta }, encoder }),
@@ -152,7 +155,7 @@ async function planTable(
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
   };
-  const price = Math.max(1, selection.rows);
+  const price = priceOfRows(selection.rows);
   const ids = indicators.map(({ id }) => id);
   const produce = (): Content => ({ kind: 'table', table, encoder });
   return { kind: 'plan', price, rows: count, indicators: ids, produce };

@@ -22,7 +22,7 @@ import {
 } from './operation.ts';
 import { fail, oneOf, text } from './parameters.ts';
 
-const PRICE = 1;
+export const RANKING_PRICE = 1;
 const LATEST = 'latest';
 const FOUR_DIGITS = /^[0-9]{4}$/;
 
@@ -127,7 +127,7 @@ function planOf(ranking: Ranking, encoder: Encoder, { format, as_of }: Sent): Pl
     const json = ranking.json();
     return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
   };
-  return { kind: 'plan', price: PRICE, rows: ranking.rows, indicators: [ranking.record.id], produce };
+  return { kind: 'plan', price: RANKING_PRICE, rows: ranking.rows, indicators: [ranking.record.id], produce };
 }
 
 const COLUMNS = columnsOf(rankingRow);

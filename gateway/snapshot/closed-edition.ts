@@ -152,6 +152,10 @@ export class ClosedEdition implements Edition {
     return {};
   }
 
+  async excerpt(): Promise<null> {
+    return null;
+  }
+
   async indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]> {
     const governed = await this.#governed(provider);
     return governed.flatMap(({ now }) => (now === undefined ? [] : [now.record]));

@@ -13,6 +13,7 @@ import type { LoadedLists } from './added-lists.ts';
 import type { ByteCache } from './byte-cache.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
 import type { CountryItems } from './country-items.ts';
+import type { Excerpt } from './excerpt.ts';
 import type { Observations } from './observations.ts';
 import type { AskedRevisions, Revision } from './revisions.ts';
 import type { SignedLog } from './signed-log.ts';
@@ -44,6 +45,8 @@ export interface Edition {
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
   /** Pictures of featured series by indicator; none for a closed edition. */
   sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>>;
+  /** What the page of an indicator shows first; null for a closed edition, and where an earlier version built the served one. */
+  excerpt(indicator: string): Promise<Excerpt | null>;
   /** Those of a provider that are shown today. */
   indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]>;
   /** All figures of an indicator that it has, by the id of today; null where some of them are not shown today. */

@@ -1,14 +1,12 @@
 /** Values for examples that work: an indicator of the snapshot, and countries and years that it has. */
+import { DRAWN_COUNTRIES, WELL_KNOWN } from '../../data/schema/excerpts.ts';
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Observations } from './observations.ts';
 import type { Snapshot } from './snapshot.ts';
 
-const COUNTRIES = 3;
 const YEARS = 5;
-/** Preferred where the indicator has them, because readers know where to look for them. */
-const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
 
 /** What the catalogue alone gives. */
 export interface ExampleSeries {
@@ -69,7 +67,7 @@ export function exampleSeries(edition: { catalogue: Catalogue }): ExampleSeries 
 /** Up to three of some country codes. */
 export function wellKnownFirst(codes: readonly string[]): string[] {
   const all = new Set([...WELL_KNOWN.filter((code) => codes.includes(code)), ...codes]);
-  return [...all].slice(0, COUNTRIES);
+  return [...all].slice(0, DRAWN_COUNTRIES);
 }
 
 async function revisedIndicator({ catalogue, editions }: Snapshot): Promise<string | undefined> {

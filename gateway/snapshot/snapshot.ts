@@ -21,6 +21,7 @@ import { Catalogue, type CatalogueItem } from './catalogue.ts';
 import { type CountryItems, parseCountryItems } from './country-items.ts';
 import type { RankingDocument } from './edition.ts';
 import { EditionStore } from './editions.ts';
+import { type Excerpt, readExcerpt } from './excerpt.ts';
 import { readManifest } from './manifest.ts';
 import { Observations } from './observations.ts';
 import { Receipts } from './receipts.ts';
@@ -141,6 +142,10 @@ export class Snapshot implements ServedEdition {
       throw error;
     });
     return (await this.#sparklines)?.[iso3] ?? {};
+  }
+
+  excerpt(indicator: string): Promise<Excerpt | null> {
+    return readExcerpt(this.files, indicator);
   }
 
   async indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]> {

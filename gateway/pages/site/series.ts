@@ -1,7 +1,14 @@
 /** Figures of one indicator for pages: all countries in one year, or the history of some. They are those of the API. */
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
 import type { Edition } from '../../snapshot/edition.ts';
-import { type ColumnArrays, NO_DELTA, NO_RANK } from '../../snapshot/indicator-columns.ts';
+import {
+  type ColumnArrays,
+  countRows,
+  type IndicatorColumns,
+  NO_DELTA,
+  NO_RANK,
+  type RowFilter,
+} from '../../snapshot/indicator-columns.ts';
 
 export interface Figure {
   value: number;
@@ -37,7 +44,7 @@ export async function yearFigures(
   { id }: IndicatorRecord,
   year: number,
 ): Promise<YearFigures> {
-  const held = await edition.observations.year(id, year);
+  const held = await columnsOf(edition, id, { from: year, to: year });
   const figures: CountryFigure[] = [];
   const missing: CountryRecord[] = [];
   for (const { record: country } of edition.countries) {
@@ -69,7 +76,7 @@ export async function histories(
   countries: readonly CountryRecord[],
 ): Promise<History[]> {
   const codes = countries.map(({ iso3 }) => iso3).sort();
-  const held = await edition.observations.columns(id, { countries: codes });
+  const held = await columnsOf(edition, id, { countries: codes });
   return countries.map((country) => {
     const points: Point[] = [];
     for (const { start, end } of held.select({ countries: [country.iso3] })) {
@@ -80,6 +87,23 @@ export async function histories(
     }
     return { country, points };
   });
+}
+
+/** How many rows the API has of some countries. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function countRowsOf(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<number> {
+  const filter = { countries: countries.map(({ iso3 }) => iso3).sort() };
+  const held = await columnsOf(edition, id, filter);
+  return countRows(held.select(filter));
+}
+
+/** Columns that hold at least the rows that pass, from the excerpt where it has them. */
+async function columnsOf(edition: Edition, id: string, filter: RowFilter): Promise<IndicatorColumns> {
+  const excerpt = await edition.excerpt(id);
+  return excerpt?.covers(filter) ? excerpt.columns : edition.observations.columns(id, filter);
 }
 
 /** Null where there is no value. */

@@ -1,6 +1,7 @@
 /** The workbook of any table, by its XML; openpyxl reads it in the extended tests. */
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { crc32 } from 'node:zlib';
+import { describe, expect, test, vi } from 'vitest';
 import * as yauzl from 'yauzl';
 import type { Table } from '../../../gateway/encoders/table.ts';
 import { xlsx } from '../../../gateway/encoders/xlsx.ts';
@@ -15,8 +16,11 @@ async function bytesOf(table: Table): Promise<Buffer> {
 async function partsOf(bytes: Buffer): Promise<Map<string, string>> {
   const parts = new Map<string, string>();
   const zip = await yauzl.fromBufferPromise(bytes, { lazyEntries: true });
-  for await (const entry of zip.eachEntry())
-    parts.set(entry.fileName, (await buffer(await zip.openReadStreamPromise(entry))).toString());
+  for await (const entry of zip.eachEntry()) {
+    const content = await buffer(await zip.openReadStreamPromise(entry));
+    expect(entry.crc32).toBe(crc32(content));
+    parts.set(entry.fileName, content.toString());
+  }
   return parts;
 }
 
@@ -50,6 +54,34 @@ describe('workbook', () => {
   test('the same bytes each time', async () => {
     const table = tableOf([50]);
     expect((await bytesOf(table)).equals(await bytesOf(table))).toBe(true);
+  });
+
+  test('a sheet of many pieces has all rows in order', async () => {
+    const table = tableOf([16_384, 5_000]);
+    const parts = await partsOf(await bytesOf(table));
+    const [, ...rows] = rowsOf(parts.get('xl/worksheets/sheet1.xml'));
+    const years = rows.map((row) => Number(/<v>(\d+)<\/v><\/c><\/row>$/.exec(row)?.[1]));
+    expect(years).toEqual(Array.from({ length: table.rows }, (_, row) => row));
+  });
+
+  test('a reader that leaves ends the rows', async () => {
+    const ended = vi.fn();
+    const endless: Table = {
+      ...tableOf([50]),
+      async *batches() {
+        try {
+          for (;;) yield* tableOf([16_384]).batches();
+        } finally {
+          ended();
+        }
+      },
+    };
+    let pieces = 0;
+    for await (const _piece of xlsx.stream(endless)) {
+      pieces += 1;
+      if (pieces === 3) break;
+    }
+    await expect.poll(() => ended.mock.calls.length).toBe(1);
   });
 
   test('a fault of the rows is a fault of the file', async () => {

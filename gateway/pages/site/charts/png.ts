@@ -1,16 +1,20 @@
 /**
- * Pictures as PNG. Drawing one takes some 40 ms of processor time, so it happens in one thread of low priority,
- * one after the other. The queue is bounded: a flood of pictures is refused, and calls of the API do not feel it. The
- * thread starts with the first picture and ends when none was wanted for a while.
+ * Pictures as PNG. Each is read, drawn as SVG and turned into pixels, which takes some 40 ms of processor time in a thread
+ * of low priority. All of that happens to one picture after the other, so a flood of them takes no more from calls of the
+ * API than a single client. The queue is bounded: what it cannot hold is refused before any work. The thread starts with
+ * the first picture and ends when none was wanted for a while.
  */
 import { Worker } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import { QueueFull } from '../../../errors.ts';
 
 const QUEUE_MAX = 16;
 const IDLE_MS = 60_000;
 
-interface Job {
-  svg: string;
+/** Gives an SVG document, when its turn has come; undefined where there is nothing to show. */
+export type Draw = () => Promise<string | undefined>;
+
+interface Waiter {
   resolve(png: Buffer): void;
   reject(reason: Error): void;
 }
@@ -18,8 +22,8 @@ interface Job {
 export class PngRenderer {
   readonly #queueMax: number;
   readonly #idleMs: number;
-  readonly #waiting: Job[] = [];
-  #running: Job | null = null;
+  readonly #oneByOne = pLimit(1);
+  #waiter: Waiter | null = null;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
@@ -28,60 +32,50 @@ export class PngRenderer {
     this.#idleMs = idleMs;
   }
 
-  /** For callers that have work to do before they know what is drawn. @throws {QueueFull} */
-  check(): void {
-    if (this.#waiting.length >= this.#queueMax)
+  /** Undefined where there is nothing to show. @throws {QueueFull} */
+  async render(draw: Draw): Promise<Buffer | undefined> {
+    const { activeCount, pendingCount } = this.#oneByOne;
+    if (activeCount + pendingCount > this.#queueMax)
       throw new QueueFull(`${this.#queueMax} pictures wait to be drawn`);
-  }
-
-  /** @throws {QueueFull} */
-  async render(svg: string): Promise<Buffer> {
-    this.check();
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ svg, resolve, reject });
-      this.#next();
+    return this.#oneByOne(async () => {
+      const svg = await draw();
+      return svg === undefined ? undefined : this.#toPixels(svg);
     });
   }
 
-  #next(): void {
-    if (this.#running !== null) return;
-    this.#running = this.#waiting.shift() ?? null;
-    if (this.#running === null) {
-      this.#rest();
-      return;
-    }
+  async #toPixels(svg: string): Promise<Buffer> {
     clearTimeout(this.#idle);
     this.#worker ??= this.#start();
+    const worker = this.#worker;
     // A process waits for a picture that it draws, and not for a thread that has nothing to do.
-    this.#worker.ref();
-    this.#worker.postMessage(this.#running.svg);
+    worker.ref();
+    try {
+      return await new Promise<Buffer>((resolve, reject) => {
+        this.#waiter = { resolve, reject };
+        worker.postMessage(svg);
+      });
+    } finally {
+      worker.unref();
+      this.#idle = setTimeout(() => this.#end(), this.#idleMs).unref();
+    }
   }
 
   #start(): Worker {
     const worker = new Worker(new URL('./png-thread.ts', import.meta.url));
     worker.on('message', (png: Uint8Array) => {
-      const job = this.#running;
-      this.#running = null;
-      job?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
-      this.#next();
+      this.#waiter?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
     });
     // The thread ends after an error.
     worker.on('error', (error) => {
       this.#worker = null;
-      const job = this.#running;
-      this.#running = null;
-      job?.reject(error);
-      this.#next();
+      this.#waiter?.reject(error);
     });
     return worker;
   }
 
-  #rest(): void {
+  #end(): void {
     const worker = this.#worker;
-    worker?.unref();
-    this.#idle = setTimeout(() => {
-      this.#worker = null;
-      void worker?.terminate();
-    }, this.#idleMs).unref();
+    this.#worker = null;
+    void worker?.terminate();
   }
 }

@@ -14,8 +14,15 @@ type Html = nunjucks.runtime.SafeString;
 
 const asHtml = (text: string): Html => new nunjucks.runtime.SafeString(text);
 
-const linkTo = ({ iso3, name }: CountryRecord): string =>
-  `<a href="/countries/${iso3}">${escapedXml(name)}</a>`;
+/** Each page has one to every country. */
+const links = new WeakMap<CountryRecord, string>();
+
+function linkTo(country: CountryRecord): string {
+  const { iso3, name } = country;
+  const link = links.get(country) ?? `<a href="/countries/${iso3}">${escapedXml(name)}</a>`;
+  links.set(country, link);
+  return link;
+}
 
 const figureCell = (content: string): string => `<td class="figure">${content}</td>`;
 

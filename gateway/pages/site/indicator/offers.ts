@@ -1,10 +1,11 @@
 /** What the API gives beyond the page, and at which price. */
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import { data } from '../../../operations/data.ts';
+import { data, priceOfRows } from '../../../operations/data.ts';
 import { indicatorFile } from '../../../operations/files.ts';
-import { rankings } from '../../../operations/rankings.ts';
+import { RANKING_PRICE, rankings } from '../../../operations/rankings.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
-import { type CallCost, callCost, callPath, type PlannedCall } from '../call-price.ts';
+import { type CallCost, callPath, type PlannedCall } from '../call-price.ts';
+import { countRowsOf, latestYear } from '../series.ts';
 
 /** A call with what it costs. */
 interface Offer extends CallCost {
@@ -13,7 +14,7 @@ interface Offer extends CallCost {
 }
 
 export interface Offers {
-  /** All countries and years; null where one answer cannot hold them. */
+  /** All countries and years. */
   whole: Offer | null;
   /** The histories that are drawn; null without any. */
   drawn: Offer | null;
@@ -23,25 +24,38 @@ export interface Offers {
   file: Offer | null;
 }
 
-/** Of an indicator that may be exported. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+/**
+ * Of an indicator that may be exported. Prices follow the rules of the operations; their plans would read the whole series.
+ * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ */
 export async function offersOf(
   edition: Edition,
-  { id, no_rank }: IndicatorRecord,
+  record: IndicatorRecord,
   countries: readonly CountryRecord[],
 ): Promise<Offers> {
+  const { id, no_rank } = record;
   const query = `indicator=${encodeURIComponent(id)}`;
   const codes = countries.map(({ iso3 }) => iso3).join(',');
-  const drawn = { operation: data, query: `${query}&countries=${codes}` };
-  const ranking = { operation: rankings, path: { indicator: id } };
+  const whole = await edition.wholeFile(id);
+  const drawnRows = await countRowsOf(edition, record, countries);
+  const ranked = latestYear(record) === null ? 0 : edition.countries.length;
   return {
-    whole: await offer(edition, { operation: data, query }),
-    drawn: codes === '' ? null : await offer(edition, drawn),
-    ranking: no_rank ? null : await offer(edition, ranking),
-    file: await offer(edition, { operation: indicatorFile, path: { indicator_id: id } }),
+    whole: whole && rowsOffer({ operation: data, query }, whole.rows),
+    drawn:
+      codes === '' ? null : rowsOffer({ operation: data, query: `${query}&countries=${codes}` }, drawnRows),
+    ranking: no_rank
+      ? null
+      : {
+          path: callPath({ operation: rankings, path: { indicator: id } }),
+          price: RANKING_PRICE,
+          rows: ranked,
+        },
+    file: whole && rowsOffer({ operation: indicatorFile, path: { indicator_id: id } }, whole.rows),
   };
 }
 
-async function offer(edition: Edition, call: PlannedCall): Promise<Offer | null> {
-  const cost = await callCost(edition, call);
-  return cost && { path: callPath(call), ...cost };
-}
+const rowsOffer = (call: PlannedCall, rows: number): Offer => ({
+  path: callPath(call),
+  price: priceOfRows(rows),
+  rows,
+});

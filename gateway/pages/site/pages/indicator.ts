@@ -64,9 +64,12 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
   const { record } = entry;
   const page = { path: `/indicators/${record.id}`, filters: { year: sent.year } };
   const newest = latestYear(record);
-  await edition.observations.prepare(record.id);
+  const codes = chosenCodes(sent);
+  // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
+  if (codes !== undefined || (await edition.excerpt(record.id)) === null)
+    await edition.observations.prepare(record.id);
   const latest = newest === null ? null : await yearFigures(edition, record, newest);
-  const choice = chooseCountries(edition, chosenCodes(sent), latest, page);
+  const choice = chooseCountries(edition, codes, latest, page);
   const offers = isOpen(record) ? await offersOf(edition, record, choice.countries) : null;
   const changes = await edition.editions.history.indicatorChanges(record.id);
   return {

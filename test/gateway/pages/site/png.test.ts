@@ -52,6 +52,13 @@ describe('a picture as PNG', () => {
     for (const { bytes } of answers) expect(bytes.equals(again.bytes)).toBe(true);
   });
 
+  test('is drawn once for all who ask for it at the same time', async () => {
+    // More than the queue holds.
+    const url = '/indicators/alpha.child_mortality/lines.png?countries=KEN&size=square';
+    const answers = await Promise.all(Array.from({ length: 40 }, () => service.get(url)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
   test('of nothing is not there', async () => {
     for (const path of [
       '/indicators/alpha.nothing/map.png',
@@ -63,19 +70,21 @@ describe('a picture as PNG', () => {
 });
 
 describe('the renderer', () => {
-  const drawing = (content: string): string =>
+  const drawing = (content: string) => async (): Promise<string> =>
     `<svg xmlns="http://www.w3.org/2000/svg" width="60" height="20">${content}</svg>`;
+  const drawn = async (renderer: PngRenderer, content = ''): Promise<Buffer> =>
+    (await renderer.render(drawing(content))) ?? Buffer.alloc(0);
 
   test('has fonts of its own, for headings and for text', async () => {
     const renderer = new PngRenderer();
-    const empty = await renderer.render(drawing(''));
-    const drawn = new Set<string>();
+    const empty = await drawn(renderer);
+    const pictures = new Set<string>();
     for (const font of ["'Source Sans 3'", 'Gelasio']) {
       const text = `<text y="15" font-size="14" font-weight="600" font-family="${font}">CO₂ ç</text>`;
-      drawn.add((await renderer.render(drawing(text))).toString('hex'));
+      pictures.add((await drawn(renderer, text)).toString('hex'));
     }
-    expect(drawn.size).toBe(2);
-    expect(drawn).not.toContain(empty.toString('hex'));
+    expect(pictures.size).toBe(2);
+    expect(pictures).not.toContain(empty.toString('hex'));
   });
 
   test('refuses what its queue cannot hold, and draws the rest', async () => {
@@ -87,19 +96,44 @@ describe('the renderer', () => {
       ...Array(2).fill('rejected'),
     ]);
     for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(QueueFull);
-    expect(sizeOf(await renderer.render(drawing('')))).toEqual([60, 20]);
+    expect(sizeOf(await drawn(renderer))).toEqual([60, 20]);
+  });
+
+  test('reads and draws one picture at a time, and nothing for one that it refuses', async () => {
+    const renderer = new PngRenderer({ queueMax: 4 });
+    let begun = 0;
+    const pictures = Array.from({ length: 8 }, async () => {
+      await renderer.render(() => {
+        begun += 1;
+        return drawing('')();
+      });
+      return begun;
+    });
+    const settled = await Promise.allSettled(pictures);
+    // When one is done, only the next one has begun.
+    const ends = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect([ends, begun]).toEqual([[2, 3, 4, 5, 5], 5]);
+  });
+
+  test('gives nothing where there is nothing to show', async () => {
+    expect(await new PngRenderer().render(async () => undefined)).toBeUndefined();
   });
 
   test('goes on after a document that cannot be drawn', async () => {
     const renderer = new PngRenderer();
-    const [bad, good] = await Promise.allSettled([renderer.render('<svg'), renderer.render(drawing(''))]);
-    expect([bad.status, good.status]).toEqual(['rejected', 'fulfilled']);
+    const unread = (): Promise<string> => Promise.reject(new Error('cannot be read'));
+    const settled = await Promise.allSettled([
+      renderer.render(async () => '<svg'),
+      renderer.render(unread),
+      renderer.render(drawing('')),
+    ]);
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   });
 
   test('lets its thread end when nothing is wanted, and starts another', async () => {
     const renderer = new PngRenderer({ idleMs: 0 });
-    expect(sizeOf(await renderer.render(drawing('')))).toEqual([60, 20]);
-    expect(sizeOf(await renderer.render(drawing('')))).toEqual([60, 20]);
+    expect(sizeOf(await drawn(renderer))).toEqual([60, 20]);
+    expect(sizeOf(await drawn(renderer))).toEqual([60, 20]);
   });
 });
 

@@ -1,0 +1,33 @@
+-- What pages show first of the published $files: the rows of the latest year of each indicator, and all rows of the
+-- $drawn countries that come first there: $well_known ones in their order, then by rank or value, then by name.
+-- $countries: all, by name.
+WITH published AS (
+  SELECT planned.number, iso3, year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
+  FROM read_parquet($files, filename = true) AS published
+  JOIN planned ON planned.id = left(parse_filename(published.filename), -8)
+),
+latest AS (
+  SELECT number, coalesce(max(year) FILTER (NOT projected), max(year)) AS year
+  FROM published
+  WHERE value IS NOT NULL
+  GROUP BY number
+),
+drawn AS (
+  SELECT number, iso3
+  FROM published
+  JOIN latest USING (number, year)
+  WHERE value IS NOT NULL
+  QUALIFY $drawn >= row_number() OVER (
+    PARTITION BY number
+    ORDER BY
+      list_position($well_known, iso3) NULLS LAST, rank NULLS LAST, value DESC, list_position($countries, iso3)
+  )
+)
+SELECT
+  number, latest.year AS latest_year, iso3, drawn.iso3 IS NOT NULL AS is_drawn,
+  published.year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
+FROM published
+JOIN latest USING (number)
+LEFT JOIN drawn USING (number, iso3)
+WHERE published.year = latest.year OR drawn.iso3 IS NOT NULL
+ORDER BY number, iso3, published.year;

@@ -1,0 +1,34 @@
+/**
+ * `excerpts/<indicator id>.json` of a snapshot, compressed with zstd: the rows that the page of an indicator shows unless
+ * more is asked for. They are those of its Parquet file, which takes several times as long to read.
+ */
+
+/** Rows by country, then year. */
+export interface StoredExcerpt {
+  /** The year of which it has the rows of all countries: the latest one. Null for a series without figures. */
+  year: number | null;
+  /** The countries of which it has all rows, by ISO3. */
+  countries: string[];
+  /** Each country with its number of rows, in row order. */
+  runs: [iso3: string, rows: number][];
+  /** Named as in Parquet. */
+  columns: ExcerptColumns;
+}
+
+export interface ExcerptColumns {
+  year: number[];
+  value: (number | null)[];
+  /** Null where no row has bounds. */
+  ci_lo: (number | null)[] | null;
+  ci_hi: (number | null)[] | null;
+  rank: (number | null)[];
+  rank_delta_1y: (number | null)[];
+  projected: boolean[];
+}
+
+export const excerptFile = (indicatorId: string): string => `excerpts/${indicatorId}.json`;
+
+/** Drawn first, because readers know where to look for them. */
+export const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
+/** Countries whose histories are drawn unless others are chosen. */
+export const DRAWN_COUNTRIES = 3;
