@@ -39,6 +39,8 @@ const LEDGER_COLUMNS = [
   'route',
   'key_id',
   'rows',
+  'indicators',
+  'more_indicators',
   'reason',
 ];
 
@@ -88,6 +90,23 @@ function ledgerRow({ id, at_ms, kind, delta, balance, cause, reason }: LedgerEnt
     route = '',
     key_id = '',
     rows = '',
-  } = { ...cause } as Partial<Record<string, string | number>>;
-  return [id, iso(at_ms), kind, delta, balance, by, order_id, request_id, route, key_id, rows, reason];
+    more_indicators = '',
+  } = { ...cause, indicators: undefined } as Partial<Record<string, string | number>>;
+  const indicators = 'indicators' in cause ? (cause.indicators?.join(' ') ?? '') : '';
+  return [
+    id,
+    iso(at_ms),
+    kind,
+    delta,
+    balance,
+    by,
+    order_id,
+    request_id,
+    route,
+    key_id,
+    rows,
+    indicators,
+    more_indicators,
+    reason,
+  ];
 }

@@ -29,6 +29,8 @@ export interface Command<Context = CommandContext> {
   run(context: Context, values: OptionValues): Promise<Record<string, unknown>>;
 }
 
+export const email = { type: 'string', value: 'ADDRESS', help: 'whose account' } as const;
+
 /** @throws {UsageError} */
 export function requiredText(values: OptionValues, name: string): string {
   const value = values[name];
@@ -38,6 +40,18 @@ export function requiredText(values: OptionValues, name: string): string {
 
 export function optionalText(values: OptionValues, name: string): string | undefined {
   return values[name] === undefined ? undefined : requiredText(values, name);
+}
+
+/** @throws {UsageError} */
+export function requiredCount(values: OptionValues, name: string): number {
+  const text = requiredText(values, name);
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`--${name} takes a whole number, not "${text}".`);
+}
+
+export async function findAccountId({ store }: CommandContext, values: OptionValues): Promise<string> {
+  const { account_id } = await store.findByEmail(requiredText(values, 'email'));
+  return account_id;
 }
 
 /** Makes a change and audits it as a change of the command line. */

@@ -1,4 +1,4 @@
-/** The commands of `npm run account` for accounts, keys, credits, orders and privacy requests. */
+/** The commands of `npm run account` for accounts, credits, orders and privacy requests. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
@@ -15,39 +15,21 @@ import {
   BY,
   type Command,
   type CommandContext,
+  email,
+  findAccountId,
   formatTime,
-  type OptionValues,
   optionalText,
+  requiredCount,
   requiredText,
   UsageError,
 } from './command.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
 
 const SHOWN_LEDGER_ENTRIES = 20;
 const MOVES = ['paid', 'failed', 'cancelled', 'refunded'] as const satisfies readonly OrderState[];
 const KINDS: readonly PrivacyRequestKind[] = ['export', 'erasure'];
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-const email = { type: 'string', value: 'ADDRESS', help: 'whose account' } as const;
 const credits = { type: 'string', value: 'N', help: 'how many credits' } as const;
-
-function requiredCount(values: OptionValues, name: string): number {
-  const text = requiredText(values, name);
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} takes a whole number, not "${text}".`);
-}
-
-function optionalTime(values: OptionValues, name: string): number | null {
-  const text = optionalText(values, name);
-  if (text === undefined) return null;
-  const time_ms = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time_ms)) return time_ms;
-  throw new UsageError(`--${name} takes a time like 2027-01-01T00:00:00Z, not "${text}".`);
-}
-
-async function findAccountId({ store }: CommandContext, values: OptionValues): Promise<string> {
-  const { account_id } = await store.findByEmail(requiredText(values, 'email'));
-  return account_id;
-}
 
 /** Replaces times in Unix milliseconds (`…_at_ms`) by ISO 8601 (`…_at`). */
 const withIsoTimes = (record: object): Record<string, unknown> =>
@@ -94,40 +76,6 @@ const verify: Command = {
     const change = { action: 'account.verify', subject: accountSubject(account_id) };
     const { verified, tier } = await auditedChange(redis, change, () => store.verify(account_id, { by: BY }));
     return { account_id, verified, tier };
-  },
-};
-
-const key: Command = {
-  help: 'create a key; it is shown only once',
-  options: {
-    email,
-    label: { type: 'string', value: 'TEXT', help: 'what the key is for' },
-    expires: { type: 'string', value: 'TIME', help: 'when it expires, such as 2027-01-01T00:00:00Z' },
-  },
-  async run(context, values) {
-    const { store, redis } = context;
-    const label = optionalText(values, 'label');
-    const expires_at_ms = optionalTime(values, 'expires');
-    const account_id = await findAccountId(context, values);
-    const { key, key_id } = await auditedChange(
-      redis,
-      { action: 'key.create', subject: accountSubject(account_id), after: { expires_at_ms } },
-      () => store.keys.mint(account_id, { ...(label !== undefined && { label }), expires_at_ms }),
-      (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
-    );
-    return { key, key_id, ...(expires_at_ms !== null && { expires_at: formatTime(expires_at_ms) }) };
-  },
-};
-
-const revoke: Command = {
-  help: 'revoke a key permanently',
-  options: { 'key-id': { type: 'string', value: 'ID', help: 'the 12 characters of the key id' } },
-  async run({ store, redis }, values) {
-    const id = requiredText(values, 'key-id');
-    const subject = accountSubject(await store.keys.accountOf(id));
-    const change = { action: 'key.revoke', subject, after: { key_id: id, state: 'revoked' } };
-    const { key_id, state } = await auditedChange(redis, change, () => store.keys.revoke(id));
-    return { key_id, state };
   },
 };
 
@@ -295,8 +243,7 @@ const erase: Command = {
 export const ACCOUNT_COMMANDS: Readonly<Record<string, Command>> = {
   create,
   verify,
-  key,
-  revoke,
+  ...KEY_COMMANDS,
   suspend: changeState('reject its keys from the next request on', 'suspend'),
   restore: changeState('end a suspension', 'restore'),
   close: changeState('close it permanently and revoke its keys', 'close'),

@@ -38,6 +38,13 @@ export function rulesFrom(field: (name: keyof StoredRules) => string | undefined
   };
 }
 
+/** What the audit log keeps of rules: no address and no site, which an erasure could not remove from there. */
+export const auditedRules = ({ monthly_limit, ranges, origins }: KeyRules) => ({
+  monthly_limit,
+  ranges: ranges.length,
+  origins: origins.length,
+});
+
 const itemsOf = (text = ''): string[] => text.split(' ').filter(Boolean);
 
 /** Separated by spaces, each once. */

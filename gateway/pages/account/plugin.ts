@@ -17,6 +17,7 @@ import { createPageViews, installProtectedArea, type ProtectedArea } from '../sh
 import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { homeRoutes } from './routes/home.ts';
+import { keyRoutes } from './routes/key.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
@@ -78,6 +79,7 @@ const ROUTES = [
   secondFactorRoutes,
   homeRoutes,
   keysRoutes,
+  keyRoutes,
   revokeKeyRoutes,
   summaryRoutes,
   usageRoutes,

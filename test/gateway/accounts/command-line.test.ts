@@ -99,6 +99,40 @@ describe('account commands', () => {
     });
   });
 
+  it('rename, rules and rotate print what became of the key', async () => {
+    await answer('create', ...EMAIL);
+    const bound = [
+      '--limit',
+      '9',
+      '--ranges',
+      '203.0.113.0/24, 2001:db8::1',
+      '--origins',
+      'https://a.example',
+    ];
+    const { key_id: old } = await answer('key', ...EMAIL, '--label', 'a', ...bound);
+    const id = ['--key-id', String(old)];
+    expect(await answer('rename', ...id, '--label', 'b')).toEqual({ key_id: old, label: 'b' });
+    const { key, key_id, ...rest } = await answer('rotate', ...id, '--hours', '24');
+    expect(parseKey(String(key))?.key_id).toBe(key_id);
+    expect(rest).toEqual({ replaces: old, replaced_ends_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+    expect(await answer('show', ...EMAIL)).toMatchObject({
+      keys: [
+        {
+          key_id: old,
+          label: 'b',
+          replaced_by: key_id,
+          by: 'command line',
+          expires_at: rest.replaced_ends_at,
+        },
+        { key_id, label: 'b', monthly_limit: 9, ranges: ['203.0.113.0/24', '2001:db8::1/128'] },
+      ],
+    });
+    const lifted = { key_id, monthly_limit: null, ranges: [], origins: [] };
+    expect(await answer('rules', '--key-id', String(key_id))).toEqual(lifted);
+    expect((await account(['rotate', ...id, '--hours', '1'])).err).toMatch(/was replaced already/);
+    expect((await account(['rules', ...id, '--limit', '1'])).err).toMatch(/was replaced already/);
+  });
+
   it('revoke, suspend, restore and close print the new state', async () => {
     await answer('create', ...EMAIL);
     const { key_id } = await answer('key', ...EMAIL);
@@ -158,6 +192,8 @@ describe('a failed command returns 1, prints one sentence on standard error and 
     [['create', ...EMAIL, '--credits'], /--credits/],
     [['key', '--email', 'unknown@b.example'], /no account unknown@b\.example/],
     [['key', ...EMAIL, '--expires', 'tomorrow'], /--expires takes a time like/],
+    [['rotate', '--key-id', 'x', '--hours', '169'], /--hours takes a whole number from 0 to 168/],
+    [['rotate', '--key-id', 'x', '--hours', '1.5'], /--hours takes a whole number/],
     [['revoke', '--key-id', 'nothing'], /no key with the id nothing/],
     [['order', ...EMAIL, '--paid', '--failed'], /Only one of/],
     [['__proto__'], /no command "__proto__"/],

@@ -1,15 +1,13 @@
 /** Keys: list, create (the secret is shown once) and revoke. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
+import { auditedRules } from '../../../accounts/keys/key-rules.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../../accounts/records.ts';
 import { type Confirmation, confirmedAction } from '../../shared/confirmation.ts';
-import { parseFields, textField } from '../../shared/forms.ts';
+import { parseFields } from '../../shared/forms.ts';
 import { formatMoment } from '../../shared/template-filters.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
-
-const MAX_LABEL_LENGTH = 100;
-const keyForm = z.object({ label: textField(MAX_LABEL_LENGTH), expires: textField(10) });
+import { endOfDay, type KeyFields, keyForm, NEW_KEY, rulesOf } from './key-form.ts';
 
 const PATH = '/account/keys';
 
@@ -17,73 +15,88 @@ interface KeysPage {
   keys: KeyRecord[];
   active: number;
   most: number;
-  form: { label: string; expires: string; problem: string };
+  form: KeyFields;
+  problem: string;
+}
+
+/** The page that shows a new key. */
+interface CreatedPage {
+  key: string;
+  label: string;
+  curl: string;
+  /** What happens to the key that it replaces; null where it replaces none. */
+  old: KeyRecord | null;
+}
+
+export function createdKeyView(context: AccountContext) {
+  const view = context.view<CreatedPage>('key-created.njk');
+  return (reply: FastifyReply, made: Omit<CreatedPage, 'curl'>): Promise<FastifyReply> => {
+    const curl = `curl -H 'Authorization: Bearer ${made.key}' ${context.publicUrl()}/v1/ping`;
+    return view(reply, 'Your new key', { ...made, curl });
+  };
+}
+
+/** The status of a refusal that a form explains. Rethrows what no input mends. */
+export function refusalStatus(error: unknown): { status: 422 | 409; problem: string } {
+  if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
+  return { status: error.code === 'bad_input' ? 422 : 409, problem: error.message };
+}
+
+export async function findOwnKey(context: AccountContext, request: FastifyRequest): Promise<KeyRecord> {
+  const { key_id } = request.params as { key_id: string };
+  const keys = await context.accounts.keys.list(accountIdOf(request));
+  const key = keys.find((candidate) => candidate.key_id === key_id);
+  if (!key) throw new AccountError('key_unknown', `You have no key with the id ${key_id}.`);
+  return key;
 }
 
 export function keysRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<KeysPage>('keys.njk');
-  const created = context.view<{ key: string; key_id: string; label: string; curl: string }>(
-    'key-created.njk',
-  );
+  const created = createdKeyView(context);
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    form = { label: '', expires: '', problem: '' },
+    { form, problem } = { form: NEW_KEY, problem: '' },
   ): Promise<FastifyReply> => {
     const keys = (await context.accounts.keys.list(accountIdOf(request))).toReversed();
     const active = keys.filter(({ state }) => state === 'active').length;
-    return view(reply, 'Keys', { keys, active, most: MAX_ACTIVE_KEYS, form });
+    return view(reply, 'Keys', { keys, active, most: MAX_ACTIVE_KEYS, form, problem });
   };
 
   scope.get('/keys', (request, reply) => show(request, reply));
 
   scope.post('/keys', async (request, reply) => {
-    const { label, expires } = parseFields(keyForm, request.body);
+    const form = parseFields(keyForm, request.body);
     try {
-      const expires_at_ms = endOfDay(expires);
-      const { key, key_id } = await auditedChange(
+      const expires_at_ms = endOfDay(form.expires);
+      const rules = rulesOf(form);
+      const { label } = form;
+      const by = request.user?.email ?? '';
+      const after = { expires_at_ms, ...auditedRules(rules) };
+      const { key } = await auditedChange(
         context,
         request,
-        { action: 'key.create', after: { expires_at_ms } },
-        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms }),
-        (minted) => ({ after: { key_id: minted.key_id, expires_at_ms } }),
+        { action: 'key.create', after },
+        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
+        (minted) => ({ after: { key_id: minted.key_id, ...after } }),
       );
-      const curl = `curl -H 'Authorization: Bearer ${key}' ${context.publicUrl()}/v1/ping`;
-      return created(reply, 'Your new key', { key, key_id, label, curl });
+      return created(reply, { key, label, old: null });
     } catch (error) {
-      if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
-      const status = error.code === 'bad_input' ? 422 : 409;
-      return show(request, reply.code(status), { label, expires, problem: error.message });
+      const { status, problem } = refusalStatus(error);
+      return show(request, reply.code(status), { form, problem });
     }
   });
 }
 
-/** Unix milliseconds of the end of a UTC day; null when blank. */
-function endOfDay(day: string): number | null {
-  if (day === '') return null;
-  const start_ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(start_ms))
-    throw new AccountError('bad_input', `"${day}" is not a date such as 2027-01-31.`);
-  return start_ms + DAY_MS;
-}
-
 export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const findOwnKey = async (request: FastifyRequest): Promise<KeyRecord> => {
-    const { key_id } = request.params as { key_id: string };
-    const keys = await context.accounts.keys.list(accountIdOf(request));
-    const key = keys.find((candidate) => candidate.key_id === key_id);
-    if (!key) throw new AccountError('key_unknown', `You have no key with the id ${key_id}.`);
-    return key;
-  };
-
   confirmedAction(scope, context, {
     path: '/keys/:key_id/revoke',
     fields: z.object({}),
     reason: () => null,
-    ask: async (request) => revocation(await findOwnKey(request)),
+    ask: async (request) => revocation(await findOwnKey(context, request)),
     async act(request) {
-      const { key_id, state } = await findOwnKey(request);
+      const { key_id, state } = await findOwnKey(context, request);
       const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
       await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
         context.accounts.keys.revoke(key_id),

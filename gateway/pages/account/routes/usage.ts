@@ -1,9 +1,10 @@
-/** Usage by day and by route, as in `GET /v1/usage`, and the current rate windows. */
+/** Usage by day, by route and by key, and the current rate windows. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type RateWindows, readRateWindows } from '../../../accounts/rate-windows.ts';
+import type { KeyRecord } from '../../../accounts/records.ts';
 import type { UsageCounts, UsageReport } from '../../../metering/metering.ts';
-import { readUsage } from '../../../metering/usage.ts';
+import { foldUsage, foldUsageByKey, readUsageDays } from '../../../metering/usage.ts';
 import { barChart, type Chart } from '../../shared/chart.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
 import { formatField, integerField, parseFields } from '../../shared/forms.ts';
@@ -17,10 +18,19 @@ interface UsagePage {
   dayChoices: number[];
   totals: UsageCounts;
   endpoints: UsageReport['endpoints'];
+  keys: KeyUsage[];
   charts: Chart[];
   windows: RateWindows;
   tier: string;
   csv: string;
+}
+
+interface KeyUsage extends UsageCounts {
+  /** Empty for what earlier versions counted without its key. */
+  key_id: string;
+  /** Empty also for a key that is no longer listed. */
+  label: string;
+  isListed: boolean;
 }
 
 export function usageRoutes(scope: FastifyInstance, context: AccountContext): void {
@@ -30,7 +40,8 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
     const { days, format } = parseFields(query, request.query);
     const account_id = accountIdOf(request);
     const now_ms = context.now();
-    const { totals, daily, endpoints } = await readUsage(context.redis, account_id, days, now_ms);
+    const usage = await readUsageDays(context.redis, account_id, days, now_ms);
+    const { totals, daily, endpoints } = foldUsage(usage);
     if (format === 'csv') {
       const rows = daily.map((day): Cell[] => [day.date, day.requests, day.errors, day.rows, day.credits]);
       return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
@@ -47,6 +58,7 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
       dayChoices: DAY_CHOICES,
       totals,
       endpoints,
+      keys: withLabels(foldUsageByKey(usage), await context.accounts.keys.list(account_id)),
       charts: [
         chartOf('requests', 'Requests'),
         chartOf('credits', 'Credits'),
@@ -58,4 +70,16 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
       csv: `/account/usage?days=${days}&format=csv`,
     });
   });
+}
+
+function withLabels(
+  usage: readonly ({ key_id: string } & UsageCounts)[],
+  keys: readonly KeyRecord[],
+): KeyUsage[] {
+  const labels = new Map(keys.map(({ key_id, label }) => [key_id, label]));
+  return usage.map((counts) => ({
+    ...counts,
+    label: labels.get(counts.key_id) ?? '',
+    isListed: labels.has(counts.key_id),
+  }));
 }

@@ -18,19 +18,8 @@ const query = z.object({
   format: formatField,
 });
 const alertForm = z.object({ low_at: textField(20) });
-const COLUMNS = [
-  'id',
-  'at',
-  'kind',
-  'delta',
-  'balance',
-  'order_id',
-  'request_id',
-  'route',
-  'key_id',
-  'rows',
-  'reason',
-];
+const DEBIT_COLUMNS = ['request_id', 'route', 'key_id', 'rows', 'indicators', 'more_indicators'];
+const COLUMNS = ['id', 'at', 'kind', 'delta', 'balance', 'order_id', ...DEBIT_COLUMNS, 'reason'];
 
 interface WalletPage {
   account: AccountRecord;
@@ -105,13 +94,17 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
 async function* ledgerRows({ accounts }: AccountContext, account_id: string): AsyncGenerator<Cell[]> {
   for await (const entry of readWholeLedger(accounts, account_id)) {
     if (isGap(entry)) {
-      yield ['', '', 'missing', null, null, null, null, null, null, null, entry.message];
+      yield ['', '', 'missing', ...COLUMNS.slice(4).map(() => null), entry.message];
       continue;
     }
     const { id, at_ms, kind, delta, balance, cause, reason } = entry;
     const order_id = 'order_id' in cause ? cause.order_id : null;
-    const debit =
-      'route' in cause ? [cause.request_id, cause.route, cause.key_id, cause.rows] : [null, null, null, null];
+    const debit = 'route' in cause ? debitCells(cause) : DEBIT_COLUMNS.map(() => null);
     yield [id, new Date(at_ms).toISOString(), kind, delta, balance, order_id, ...debit, reason];
   }
 }
+
+const debitCells = (cause: Extract<LedgerEntry['cause'], { route: string }>): Cell[] => [
+  ...[cause.request_id, cause.route, cause.key_id, cause.rows],
+  ...[cause.indicators?.join(' ') ?? null, cause.more_indicators ?? null],
+];
