@@ -109,6 +109,11 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/keys');
     expect(await page.content()).not.toContain(key);
     await inspect(page, 'account-keys');
+    await page
+      .getByRole('main')
+      .getByRole('link', { name: /^alm_live_/ })
+      .click();
+    await inspect(page, 'account-key');
   });
 
   it('calls the API until the credits are spent', async () => {

@@ -1,0 +1,123 @@
+/** Keys in a real browser: made with rules, used by pages of two sites, spent to the limit, rotated, and ended. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type AccountPagesHarness, type Customer, startAccountPages } from '../gateway/pages/harness.ts';
+import { type Browser, openBrowser } from './browser.ts';
+import { inspect } from './page-checks.ts';
+
+const HOUR_MS = 3_600_000;
+
+let harness: AccountPagesHarness;
+let customer: Customer;
+let browser: Browser;
+let page: Page;
+/** A page of the customer's site, and one of another. */
+let own: Page;
+let other: Page;
+const sites: Server[] = [];
+
+async function openSite(): Promise<Page> {
+  const site = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><title>A site</title>');
+  });
+  await new Promise<void>((settle) => site.listen(0, '127.0.0.1', settle));
+  sites.push(site);
+  const opened = await browser.context.newPage();
+  await opened.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
+  return opened;
+}
+
+beforeAll(async () => {
+  harness = await startAccountPages();
+  customer = await harness.customer('Ann');
+  browser = await openBrowser();
+  own = await openSite();
+  other = await openSite();
+  page = await browser.context.newPage();
+  const value = customer.visitor.cookies.get(harness.context.site.cookie) ?? '';
+  await browser.context.addCookies([{ name: harness.context.site.cookie, value, url: harness.url }]);
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  for (const site of sites) site.close();
+  await harness.stop();
+});
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const keyOf = async (): Promise<string> => (await page.locator('pre').allTextContents())[0] ?? '';
+
+/** What a script of a page gets: the status, and the message of an error. */
+const fetchFrom = (site: Page, key: string): Promise<[number, string]> =>
+  site.evaluate(
+    async ({ url, authorization }): Promise<[number, string]> => {
+      const answer = await fetch(url, { headers: { authorization }, cache: 'no-store' });
+      const { error } = (await answer.json()) as { error?: { message: string } };
+      return [answer.status, error?.message ?? ''];
+    },
+    { url: `${harness.url}/v1/countries/KEN`, authorization: `Bearer ${key}` },
+  );
+
+it('a key for browsers is made with origins and a limit, used up to it, rotated, and the old one ends', async () => {
+  await page.goto(`${harness.url}/account/keys`);
+  await page.getByLabel('Label').fill('Maps of our site');
+  await page.getByLabel('Pages in browsers').check();
+  await button('Create key').click();
+  await page.getByText('needs the origins of its pages and a monthly limit').waitFor();
+  expect(await page.getByLabel('Pages in browsers').isChecked()).toBe(true);
+  await inspect(page, 'account-keys-refused');
+  await page.getByLabel('Monthly limit').fill('2');
+  await page.getByLabel('Web origins').fill(new URL(own.url()).origin);
+  await page.getByLabel('Address ranges').fill('127.0.0.0/8\n2001:db8::/32');
+  await button('Create key').click();
+  await page.getByRole('heading', { name: 'Your new key' }).waitFor();
+  const old = await keyOf();
+
+  expect(await fetchFrom(other, old)).toEqual([403, expect.stringContaining(new URL(other.url()).origin)]);
+  for (let call = 0; call < 2; call += 1) expect(await fetchFrom(own, old)).toEqual([200, '']);
+  const reached = [402, expect.stringContaining('may spend 2 in a calendar month (UTC) and has spent 2')];
+  expect(await fetchFrom(own, old)).toEqual(reached);
+
+  await page.goto(`${harness.url}/account/keys`);
+  await page.getByText('2 of 2').waitFor();
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: /^alm_live_/ })
+    .click();
+  await inspect(page, 'account-key-limited');
+  await page.getByLabel('Label').fill('Maps');
+  await button('Rename').click();
+  await page.getByText('The label is changed.').waitFor();
+  await page.getByLabel('This key lives on').selectOption('for an hour');
+  await button('Rotate key').click();
+  await page.getByText('It replaces').waitFor();
+  await inspect(page, 'account-key-rotated');
+  const key = await keyOf();
+  expect(key).not.toBe(old);
+  for (const one of [old, key]) expect(await fetchFrom(own, one)).toEqual(reached);
+
+  await page.goto(`${harness.url}/account/keys`);
+  await inspect(page, 'account-keys-rotated');
+  await page.goto(`${harness.url}/account/keys/${old.split('_')[2]}`);
+  await page.getByText('change that one').waitFor();
+  await inspect(page, 'account-key-replaced');
+  await page
+    .getByRole('main')
+    .getByRole('link', { name: key.split('_')[2] ?? '' })
+    .first()
+    .click();
+  await page.getByLabel('Monthly limit').fill('4');
+  await button('Save').click();
+  await page.getByText('The rules are changed.').waitFor();
+  for (const one of [old, key]) expect(await fetchFrom(own, one)).toEqual([200, '']);
+
+  await page.goto(`${harness.url}/account/usage`);
+  await page.getByRole('heading', { name: 'By key' }).waitFor();
+  await inspect(page, 'account-usage-by-key');
+
+  harness.clock.ms += HOUR_MS;
+  expect((await fetchFrom(own, old))[0]).toBe(401);
+  expect((await fetchFrom(own, key))[0]).toBe(402);
+});
