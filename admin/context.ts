@@ -18,6 +18,7 @@ import type { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
 import type { Archive } from '../gateway/archive/archive.ts';
 import type { PageView } from '../gateway/pages/shared/protected-area.ts';
 import type { AccountIndex } from './account-index.ts';
+import type { DecisionStore } from './decision-store.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
 import type { OperatorLinks } from './operator-links.ts';
 import type { OperatorStore } from './operators.ts';
@@ -64,10 +65,11 @@ export interface AdminArea extends AdminDependencies {
   requests: PrivacyRequestStore;
   reconciler: Reconciler;
   indicators: IndicatorAdmin;
+  decisions: DecisionStore;
   jobs: JobService;
   givenUpJobs: GivenUpJobs;
   runs: RunStore;
-  /** Curated providers by id. */
+  /** Curated providers by id, enabled or not as operators decided. */
   providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
   view<Context extends object>(template: string): PageView<Context>;
 }

@@ -13,7 +13,7 @@ import {
 } from '../data/schema/overrides.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 
-const OVERRIDE = readScript(import.meta.url, 'lua/override.lua', 1);
+const OVERRIDE = readScript(import.meta.url, 'lua/replace-entry.lua', 1);
 
 export interface OverrideEntry {
   stored: StoredOverride;

@@ -27,6 +27,7 @@ import {
 import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
 import { AccountIndex } from './account-index.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
+import { DecisionStore } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorLinks } from './operator-links.ts';
 import { OperatorStore } from './operators.ts';
@@ -44,6 +45,7 @@ import { operatorSecondFactorRoutes } from './routes/operator-second-factor.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
+import { providerRoutes } from './routes/providers.ts';
 import { qualityRoutes } from './routes/quality.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
@@ -58,6 +60,7 @@ const NAV = [
   { path: '/admin/', label: 'Dashboard' },
   { path: '/admin/indicators', label: 'Indicators' },
   { path: '/admin/quality', label: 'Quality' },
+  { path: '/admin/providers', label: 'Providers' },
   { path: '/admin/runs', label: 'Runs' },
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
@@ -102,6 +105,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     templates: [`${import.meta.dirname}/views`],
     log,
   };
+  const decisions = new DecisionStore(redis);
   const area: AdminArea = {
     ...dependencies,
     sessions,
@@ -118,7 +122,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     jobs: new JobService(redis, now),
     givenUpJobs: new GivenUpJobs(redis),
     runs: new RunStore(redis, now),
-    providers: providerReader(dependencies.curatedDir),
+    decisions,
+    providers: providerReader(dependencies.curatedDir, decisions),
     view: createPageViews(pages),
   };
   app.register(
@@ -159,6 +164,7 @@ const ROUTES = [
   indicatorRoutes,
   indicatorActionRoutes,
   qualityRoutes,
+  providerRoutes,
   runsRoutes,
   givenUpJobsRoutes,
   runActionRoutes,

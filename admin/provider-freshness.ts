@@ -4,6 +4,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { StoredRun } from '../data/schema/jobs.ts';
 import { DAY_MS } from '../data/schema/redis-keys.ts';
+import type { DecisionStore } from './decision-store.ts';
 
 const MAX_RUNS = 50;
 /** Statistics of a year appear one to two years later; figures that end earlier than this are outdated. */
@@ -50,10 +51,16 @@ export function oldestFreshYear(cadence: string | null, now_ms: number): number 
   return new Date(now_ms).getUTCFullYear() - MAX_DATA_AGE_YEARS;
 }
 
-/** Returns a reader that loads the curated definitions once and again only after a failure. */
-export function providerReader(curatedDir: string): () => Promise<ReadonlyMap<string, ProviderDefinition>> {
+/**
+ * Returns a reader of the definitions, enabled or not as operators decided. It loads the curated ones once, and again only
+ * after a failure.
+ */
+export function providerReader(
+  curatedDir: string,
+  { providers: decisions }: Pick<DecisionStore, 'providers'>,
+): () => Promise<ReadonlyMap<string, ProviderDefinition>> {
   let reading: Promise<ReadonlyMap<string, ProviderDefinition>> | null = null;
-  return () => {
+  const read = () => {
     reading ??= loadCurated(curatedDir).then(
       ({ providers }) => providers,
       (error: unknown) => {
@@ -62,6 +69,15 @@ export function providerReader(curatedDir: string): () => Promise<ReadonlyMap<st
       },
     );
     return reading;
+  };
+  return async () => {
+    const [definitions, decided] = await Promise.all([read(), decisions.all()]);
+    return new Map(
+      [...definitions].map(([id, definition]) => {
+        const { enabled = definition.enabled } = decided.get(id) ?? {};
+        return [id, { ...definition, enabled }];
+      }),
+    );
   };
 }
 
@@ -105,14 +121,25 @@ function freshnessOf(
 }
 
 /** All enabled providers with their runs. */
-export async function listProviderRuns(
+export function listProviderRuns(
   providers: ReadonlyMap<string, ProviderDefinition>,
   store: RunStore,
   now_ms: number,
 ): Promise<ProviderRuns[]> {
-  const enabled = [...providers.values()].filter((provider) => provider.enabled);
+  return providerRunsOf(
+    [...providers.values()].filter(({ enabled }) => enabled),
+    store,
+    now_ms,
+  );
+}
+
+export function providerRunsOf(
+  definitions: Iterable<ProviderDefinition>,
+  store: RunStore,
+  now_ms: number,
+): Promise<ProviderRuns[]> {
   return Promise.all(
-    enabled.map(async (definition): Promise<ProviderRuns> => {
+    [...definitions].map(async (definition): Promise<ProviderRuns> => {
       const { runs } = await store.list({ subject: definition.id, limit: MAX_RUNS });
       return { definition, runs, freshness: freshnessOf(definition, runs, now_ms) };
     }),

@@ -10,12 +10,13 @@ import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
+import { withDecisions } from './editions/with-decisions.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
 import { migrateStore } from './publish/migrate.ts';
 import { SnapshotError } from './publish/verify.ts';
 import { CommandError } from './runtime/command-error.ts';
 import { combineObservers, loggedProgress, type Terminal, terminalProgress } from './runtime/progress.ts';
-import { loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
+import { loadDecisions, loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';
 import { STEPS } from './steps.ts';
 
@@ -107,9 +108,11 @@ async function openContext(step: Step, io: CommandIo) {
   const reporter = connection && new RunReporter(connection.redis, Date.now);
   const log = reporter ? createLog(level, reporter) : createLog(level);
   const display = stderr.isTTY ? terminalProgress(stderr, Date.now) : loggedProgress(log);
+  const decisions = () => loadDecisions(connection?.redis ?? null, settings, log);
   const context: StepContext = {
     settings,
-    curated,
+    curated: withDecisions(curated, await decisions()),
+    decisions,
     findConnector,
     now: Date.now,
     log,

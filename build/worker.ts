@@ -15,6 +15,7 @@ import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
+import { withDecisions } from './editions/with-decisions.ts';
 import { createHandlers } from './jobs/job-handlers.ts';
 import { startJobWorker } from './jobs/job-worker.ts';
 import { recoverRuns } from './jobs/recover-runs.ts';
@@ -22,7 +23,7 @@ import { RunReporter } from './jobs/run-reporter.ts';
 import { serveWorkerHealth } from './jobs/worker-health.ts';
 import { migrateStore } from './publish/migrate.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
-import { loadOverrides, openRedis } from './runtime/redis-connection.ts';
+import { loadDecisions, loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
 /** A nightly run occupies a slot while it waits for its own ingestions. */
 const NIGHTLY_SLOTS = 1;
@@ -35,9 +36,11 @@ async function start(settings: Settings, runsNightlyNow: boolean): Promise<() =>
   const log = createLog(settings, reporter);
   const jobConnection = connectRedis(connection.settings, log, 'jobs');
   const jobs = new JobService(redis, Date.now);
+  const decisions = () => loadDecisions(redis, settings, log);
   const createContext = async (signal: AbortSignal) => ({
     settings,
-    curated: await loadCurated(settings.CURATED_DIR),
+    curated: withDecisions(await loadCurated(settings.CURATED_DIR), await decisions()),
+    decisions,
     findConnector,
     now: Date.now,
     log,

@@ -10,6 +10,7 @@ import type { Replacement } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
+import { NO_DECISIONS, type OperatorDecisions } from '../../data/schema/operator-decisions.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
 import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
@@ -48,6 +49,7 @@ import { type EditionProofs, proveEdition } from './proofs.ts';
 import { type CollectedData, collectPublicData, type Written } from './public-data.ts';
 import { type IndicatorCoverage, providersOf, TABLE_FILES } from './summary-tables.ts';
 import { publicAliases, vanishedIndicators } from './vanished.ts';
+import { withDecisions } from './with-decisions.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -60,6 +62,8 @@ export interface BuildDependencies {
   log: Logger;
   /** The operators' changes, or a function that reads them when the build starts. */
   overrides?: Overrides | (() => Promise<Overrides>);
+  /** What operators decided about providers and licences when the build starts. */
+  decisions?: () => Promise<OperatorDecisions>;
   observer?: BuildObserver;
   signal?: AbortSignal;
   signalFor?: (subject: string) => AbortSignal;
@@ -102,7 +106,8 @@ export async function buildSnapshot(dependencies: BuildDependencies): Promise<Bu
   const lock = await acquireLock(storage.lockFile, 'the snapshot', { wait_ms, signal });
   try {
     await storage.clean();
-    const curated = withoutWithheld(dependencies.curated, await storage.withheld());
+    const { curated: given, decisions = async () => NO_DECISIONS } = dependencies;
+    const curated = withoutWithheld(withDecisions(given, await decisions()), await storage.withheld());
     return await reportBuild({ ...dependencies, curated, signal: lock.signal }, (deps) =>
       new Build(deps, storage).run(),
     );

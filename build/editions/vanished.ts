@@ -40,7 +40,10 @@ export async function vanishedIndicators(
   );
   for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
   const isDisabled = (id: string): boolean =>
-    overrides.get(id)?.enabled === false || withheld.has(id) || curated.withheld.has(id);
+    overrides.get(id)?.enabled === false ||
+    withheld.has(id) ||
+    curated.withheld.has(id) ||
+    curated.refused.has(id);
   const governed = await lastTerms(
     { storage, base, departures },
     (id) => publicProviders.has(providerOf(id)) && !known.has(id) && !isDisabled(id),

@@ -5,17 +5,19 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
-import { parseOverrides, readOverrides } from '../../data/runtime/overrides.ts';
+import { readStoredDecisions } from '../../data/runtime/operator-decisions.ts';
+import { parseOverrides } from '../../data/runtime/overrides.ts';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, type RedisRole, whenReady } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import { type OperatorDecisions, parseDecisions } from '../../data/schema/operator-decisions.ts';
 import type { Overrides } from '../../data/schema/overrides.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
-const LAST_SEEN = 'overrides.json';
 
 export interface OpenRedis {
   redis: RedisClient;
@@ -57,25 +59,56 @@ export async function openRedis(settings: Settings, log: Logger, role: RedisRole
   throw new Error('Redis does not answer');
 }
 
-/** The operators' changes: from Redis, else as they were last seen. */
-export async function loadOverrides(
+/** The operators' changes of indicators: from Redis, else as they were last seen. */
+export function loadOverrides(
   redis: RedisClient | null,
-  settings: Pick<Settings, 'LAKE_DIR'>,
+  { LAKE_DIR }: Pick<Settings, 'LAKE_DIR'>,
   log: Logger,
 ): Promise<Overrides> {
-  const file = join(settings.LAKE_DIR, LAST_SEEN);
+  return loadOrLastSeen(redis, join(LAKE_DIR, 'overrides.json'), log, {
+    read: (open) => open.hgetall(redisKeys.overrides),
+    none: {},
+    parse: parseOverrides,
+  });
+}
+
+/** What operators decided about providers and licences: from Redis, else as it was last seen. */
+export function loadDecisions(
+  redis: RedisClient | null,
+  { LAKE_DIR }: Pick<Settings, 'LAKE_DIR'>,
+  log: Logger,
+): Promise<OperatorDecisions> {
+  return loadOrLastSeen(redis, join(LAKE_DIR, 'decisions.json'), log, {
+    read: readStoredDecisions,
+    none: { providers: {}, licences: {} },
+    parse: parseDecisions,
+  });
+}
+
+interface Stored<Texts, Value> {
+  read(redis: RedisClient): Promise<Texts>;
+  /** When nothing was ever seen. */
+  none: Texts;
+  parse(texts: Texts): Value;
+}
+
+async function loadOrLastSeen<Texts, Value>(
+  redis: RedisClient | null,
+  file: string,
+  log: Logger,
+  { read, none, parse }: Stored<Texts, Value>,
+): Promise<Value> {
   try {
     if (!redis) throw new Error('no Redis');
-    const overrides = await readOverrides(redis);
-    await mkdir(settings.LAKE_DIR, { recursive: true });
-    const texts = [...overrides].map(([id, override]) => [id, JSON.stringify(override)]);
-    await replaceFile(file, JSON.stringify(Object.fromEntries(texts)));
-    return overrides;
+    const texts = await read(redis);
+    const value = parse(texts);
+    await mkdir(dirname(file), { recursive: true });
+    await replaceFile(file, JSON.stringify(texts));
+    return value;
   } catch (error) {
-    const text = await readFile(file, 'utf8').catch(() => '{}');
-    const overrides = parseOverrides(JSON.parse(text) as Record<string, string>);
-    if (redis || overrides.size > 0)
-      log.warn({ err: error, overrides: overrides.size }, "operators' changes as last seen");
-    return overrides;
+    const text = await readFile(file, 'utf8').catch(() => null);
+    if (redis || (text !== null && text !== JSON.stringify(none)))
+      log.warn({ err: error, file }, "operators' changes as last seen");
+    return parse(text === null ? none : (JSON.parse(text) as Texts));
   }
 }

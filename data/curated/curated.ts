@@ -65,6 +65,8 @@ export interface Curated {
   aliases: IndicatorAlias[];
   /** Reasons why series were deleted from all snapshots, by id. Not curated, but recorded in `withheld.json`. */
   withheld: ReadonlyMap<string, string>;
+  /** Ids of series that operators decided to withhold for their licence. Not curated either. */
+  refused: ReadonlySet<string>;
   /** What has been decided about findings of the quality report. */
   decisions: QualityDecision[];
   /** Original collectors and their terms. */
@@ -118,6 +120,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     aliases,
     decisions,
     withheld: new Map(),
+    refused: new Set(),
     collectors,
     packs,
   };

@@ -1,13 +1,5 @@
-/** Reads the operators' overrides of indicators. Invalid entries are skipped, so that they cannot fail a build. */
+/** The operators' overrides of indicators as Redis stores them. Invalid entries are skipped, so that they cannot fail a build. */
 import { type IndicatorOverride, indicatorOverride, type Overrides } from '../schema/overrides.ts';
-import { redisKeys } from '../schema/redis-keys.ts';
-import type { RedisClient } from './redis.ts';
-
-/** @throws {Error} when Redis does not answer. */
-export async function readOverrides(redis: RedisClient): Promise<Overrides> {
-  const stored = await redis.hgetall(redisKeys.overrides);
-  return parseOverrides(stored);
-}
 
 /** @param stored JSON by indicator id. */
 export function parseOverrides(stored: Readonly<Record<string, string>>): Overrides {

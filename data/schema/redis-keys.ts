@@ -77,6 +77,8 @@
  *   {runs}:cancel:SUBJECT:RUN         string  who cancelled the run
  *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see overrides.ts
  *   overrides:was                     hash    indicator id -> JSON: originals of old overrides; moved by their next change
+ *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-decisions.ts
+ *   decisions:licences                hash    indicator id -> JSON: published under a licence, or withheld, by an operator
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
@@ -173,6 +175,8 @@ export const redisKeys = {
     `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
   overrides: 'overrides',
   overridden: 'overrides:was',
+  providerDecisions: 'decisions:providers',
+  licenceDecisions: 'decisions:licences',
   excluded: 'left-out',
   quality: 'quality',
   archive: 'archive:id',

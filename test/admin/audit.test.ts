@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
-import { readOverrides } from '../../data/runtime/overrides.ts';
+import { parseOverrides } from '../../data/runtime/overrides.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -74,7 +74,7 @@ async function laterEntries() {
 const CUT = 'not confirmed: the process ended during the change';
 const balance = async () => (await service.accounts.get(account_id)).credits.balance;
 const state = async () => (await service.accounts.get(account_id)).state;
-const override = async () => (await readOverrides(service.client)).get(indicator) ?? null;
+const override = async () => parseOverrides(await service.client.hgetall('overrides')).get(indicator) ?? null;
 const jobs = async () => (await service.client.keys(`${redisKeys.jobs}:*`)).length;
 
 const BECAUSE = { reason: 'because' };

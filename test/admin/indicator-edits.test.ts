@@ -1,7 +1,7 @@
 /** Edits of one indicator by two operators at once: nothing is lost, the original never, and nobody overwrites unseen. */
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readOverrides } from '../../data/runtime/overrides.ts';
+import { parseOverrides } from '../../data/runtime/overrides.ts';
 import { indicatorRecord } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { COUNTRIES, INDICATORS } from '../gateway/fixture-data.ts';
@@ -103,7 +103,7 @@ describe('the edit form', () => {
   });
 
   const open = async (visitor: Visitor) => formOf(await visitor.get(path));
-  const stored = async () => (await readOverrides(service.client)).get(id);
+  const stored = async () => parseOverrides(await service.client.hgetall('overrides')).get(id);
 
   it('refuses a stale form, shows both values, and saves when sent again', async () => {
     const [seenByAnn, seenByBen] = [await open(ann), await open(ben)];

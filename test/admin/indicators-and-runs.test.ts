@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
-import { readOverrides } from '../../data/runtime/overrides.ts';
+import { parseOverrides } from '../../data/runtime/overrides.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -32,7 +32,7 @@ describe('indicators', () => {
   const states = async (query: string) =>
     (await operator.get(`/admin/indicators?${query}&format=csv`)).html.trim().split('\r\n').slice(1);
   const rebuilds = () => service.client.exists(`${redisKeys.jobs}:publish:de:rebuild`);
-  const overrides = async () => (await readOverrides(service.client)).get(id);
+  const overrides = async () => parseOverrides(await service.client.hgetall('overrides')).get(id);
 
   it('GET /admin/indicators: filters by text, topic, provider and state', async () => {
     const all = await states('');

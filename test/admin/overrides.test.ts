@@ -4,79 +4,36 @@
  */
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createHandlers } from '../../build/jobs/job-handlers.ts';
-import { type JobWorker, startJobWorker } from '../../build/jobs/job-worker.ts';
-import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { loadOverrides } from '../../build/runtime/redis-connection.ts';
-import { JobService } from '../../data/runtime/jobs.ts';
-import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
-import { cells, World } from '../build/world.ts';
-import { silentLog, startRedis, type TestRedis } from '../redis.ts';
-import { type AnyAdminService, startAdminOn, type Visitor } from './harness.ts';
+import type { JobService } from '../../data/runtime/jobs.ts';
+import { cells, type World } from '../build/world.ts';
+import type { AnyAdminService, Visitor } from './harness.ts';
+import { type LiveArea, startLiveArea } from './live-area.ts';
 
 const [KEPT, HIDDEN, OTHER] = ['atlas.kept', 'atlas.hidden', 'globe.other'];
 const EDIT = { name: 'Name by an operator', description: 'Description by an operator', unit: 'mm' };
 
-let redis: TestRedis;
+let area: LiveArea;
 let world: World;
 let service: AnyAdminService;
 let operator: Visitor;
-let worker: JobWorker;
-let jobs: RedisClient;
 let jobService: JobService;
-let reporter: RunReporter;
-let key: string;
 
-/** Publishes upstream figures that start at `base`. */
-async function upstream(base: number, name: string): Promise<void> {
+/** Upstream figures that start at `base`. */
+function upstream(base: number, name: string) {
   const figures = cells(2, (place, year) => base + place + year / 10);
-  const hidden = { name: 'Hidden', cells: figures };
-  await world.publish('atlas', { kept: { name, unit: 'cm', cells: figures }, hidden });
-  await world.publish('closed', { secret: { name: 'Secret', cells: figures } });
-  await world.publish('globe', { other: { name: 'Other', cells: figures } });
+  return {
+    atlas: { kept: { name, unit: 'cm', cells: figures }, hidden: { name: 'Hidden', cells: figures } },
+    closed: { secret: { name: 'Secret', cells: figures } },
+    globe: { other: { name: 'Other', cells: figures } },
+  };
 }
 
 beforeAll(async () => {
-  redis = await startRedis();
-  world = await World.create({ atlas: {}, globe: {}, closed: { redistributable: false } });
-  await upstream(1, 'Kept');
-  await world.ingest('atlas');
-  await world.ingest('globe');
-  await world.ingest('closed');
-  await world.build();
-  const { SNAPSHOT_DIR, CURATED_DIR } = world.settings;
-  service = await startAdminOn(redis, { SNAPSHOT_DIR, CURATED_DIR, FREE_PER_MINUTE: '100000' });
-  const { client } = service;
-  operator = await service.signedIn();
-  const credits = 10_000;
-  const account = { email: 'ann@example.org', verified: true, credits, by: 'test' };
-  const { account_id } = await service.accounts.create(account);
-  ({ key } = await service.accounts.keys.mint(account_id));
-  jobService = new JobService(client, () => world.clock);
-  reporter = new RunReporter(client, () => world.clock);
-  jobs = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'jobs');
-  const createContext = async (signal: AbortSignal) => ({
-    ...(await world.dependencies()),
-    observer: reporter,
-    signal,
-    overrides: () => loadOverrides(client, world.settings, silentLog),
-  });
-  worker = startJobWorker({
-    redis: jobs,
-    handlers: createHandlers({ createContext, jobs: jobService }),
-    log: silentLog,
-    concurrency: 2,
-    onLost: async () => {},
-  });
+  const definitions = { atlas: {}, globe: {}, closed: { redistributable: false } };
+  area = await startLiveArea(definitions, upstream(1, 'Kept'));
+  ({ world, service, operator, jobService } = area);
 });
-afterAll(async () => {
-  await worker.stop();
-  jobs.disconnect();
-  await jobService.close();
-  await reporter.close();
-  await service.stop();
-  await world.remove();
-});
+afterAll(() => area.stop());
 
 /** The used part of a response. */
 interface Row {
@@ -93,18 +50,7 @@ interface Body {
   meta: { name?: string; topic_counts?: Record<string, number> };
 }
 
-async function call(
-  path: string,
-): Promise<{ status: number; text: string; charged: string | null; body: Body }> {
-  const response = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } });
-  const text = await response.text();
-  return {
-    status: response.status,
-    text,
-    charged: response.headers.get('x-credits-charged'),
-    body: JSON.parse(text),
-  };
-}
+const call = (path: string) => area.call<Body>(path);
 
 /** Waits until the served indicators' names by id meet a condition. */
 async function served(condition: (names: Record<string, string | undefined>) => boolean): Promise<void> {
@@ -176,7 +122,8 @@ it('edits and unpublished indicators show on every public route after a rebuild 
   await expectPublic({ hidden: 'gone', value: 1.1 });
 
   world.tomorrow();
-  await upstream(1.01, 'Kept, renamed upstream');
+  for (const [id, series] of Object.entries(upstream(1.01, 'Kept, renamed upstream')))
+    await world.publish(id, series);
   await jobService.nightly({ by: 'test' });
   // A rebuild of the toggle above may publish first.
   const figure = async () => {

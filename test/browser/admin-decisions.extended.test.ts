@@ -110,8 +110,26 @@ describe('decisions in the operator area', () => {
     await page.getByText('The second factor of ben@example.org is cleared.').waitFor();
   });
 
+  it('an operator switches a provider off', async () => {
+    await follow(page, 'Providers', '/admin/providers');
+    await inspect(page, 'admin-providers');
+    await page.getByRole('link', { name: 'Gapminder', exact: true }).click();
+    await inspect(page, 'admin-provider');
+    await page.getByRole('link', { name: 'Switch off' }).click();
+    await inspect(page, 'admin-provider-switch');
+    await page.getByLabel('Reason').fill('they asked');
+    await page.getByRole('button', { name: 'Switch off and rebuild' }).click();
+    await page.getByText('Gapminder is switched off. The catalogue is being rebuilt').waitFor();
+    await inspect(page, 'admin-provider-off');
+    await page.getByRole('link', { name: 'Switch on' }).click();
+    await page.getByLabel('Reason').fill('they changed their mind');
+    await page.getByRole('button', { name: 'Switch on and rebuild' }).click();
+    await page.getByText('Gapminder is switched on.').waitFor();
+  });
+
   it('was inspected page by page', () => {
     expect([
+      ...unseenPages(service.routes, '/admin/providers'),
       ...unseenPages(service.routes, '/admin/second-factor'),
       ...unseenPages(service.routes, '/admin/operators'),
       ...unseenPages(service.routes, '/admin/password'),

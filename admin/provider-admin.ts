@@ -1,0 +1,85 @@
+/** Providers with what operators decided about them, and whether the served snapshot shows it. */
+import type { RunStore } from '../data/runtime/run-store.ts';
+import type { ProviderDefinition } from '../data/schema/curated.ts';
+import { SNAPSHOT_SUBJECT, type StoredRun } from '../data/schema/jobs.ts';
+import type { ProviderDecision } from '../data/schema/operator-decisions.ts';
+import type { DecisionStore } from './decision-store.ts';
+import { type FreshnessState, providerRunsOf } from './provider-freshness.ts';
+import type { ServedSnapshot } from './snapshots.ts';
+
+const RECENT_BUILDS = 20;
+
+export interface AdminProvider {
+  id: string;
+  name: string;
+  definition: ProviderDefinition;
+  /** By decision, else by definition. */
+  enabled: boolean;
+  decision: ProviderDecision | null;
+  /** Whether the served snapshot does not show the decision yet. */
+  isPending: boolean;
+  /** Of the served snapshot. */
+  indicators: number;
+  freshness: FreshnessState;
+  last_ok_ms: number | null;
+  rows: number | null;
+  newest_year: number | null;
+  /** Newest first. */
+  runs: StoredRun[];
+}
+
+interface Dependencies {
+  decisions: DecisionStore;
+  runs: RunStore;
+  snapshots: { current(): ServedSnapshot | null };
+  now: () => number;
+  /** Curated providers by id, with decisions. */
+  providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
+}
+
+/** All providers, switched off ones included, in the order of ids. */
+export async function listProviders(area: Dependencies): Promise<AdminProvider[]> {
+  const [definitions, decided, built_ms] = await Promise.all([
+    area.providers(),
+    area.decisions.providers.all(),
+    lastBuildStart(area.runs),
+  ]);
+  const served = servedCounts(area.snapshots.current());
+  const all = await providerRunsOf(definitions.values(), area.runs, area.now());
+  return all.map(({ definition, runs, freshness }) => {
+    const { id, name, enabled } = definition;
+    const decision = decided.get(id) ?? null;
+    const indicators = served.get(id) ?? 0;
+    return {
+      ...{ id, name, definition, enabled, decision, indicators, runs, freshness: freshness.state },
+      isPending: decision !== null && isPending(decision, indicators, built_ms),
+      last_ok_ms: freshness.last_ok_ms,
+      rows: freshness.rows,
+      newest_year: freshness.newest_year,
+    };
+  });
+}
+
+/** A provider that is switched on may have nothing that can be published. */
+const isPending = (
+  { enabled, decided_at_ms }: ProviderDecision,
+  indicators: number,
+  built_ms: number,
+): boolean => (enabled ? indicators === 0 && built_ms < wholeSeconds(decided_at_ms) : indicators > 0);
+
+/** As the times of runs are. */
+const wholeSeconds = (time_ms: number): number => Math.floor(time_ms / 1_000) * 1_000;
+
+/** When the last build that succeeded started; 0 for none. */
+export async function lastBuildStart(store: RunStore): Promise<number> {
+  const { runs } = await store.list({ subject: SNAPSHOT_SUBJECT, limit: RECENT_BUILDS });
+  const built = runs.find(({ status }) => status === 'succeeded');
+  return built ? Date.parse(built.started_at) : 0;
+}
+
+function servedCounts(snapshot: ServedSnapshot | null): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { record } of snapshot?.catalogue.indicators.values() ?? [])
+    counts.set(record.provider.id, (counts.get(record.provider.id) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,178 @@
+/** Lists providers and shows one: freshness, licence, runs, and whether it is switched on. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { ProviderDecision } from '../../data/schema/operator-decisions.ts';
+import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatCount,
+  REASON,
+} from '../../gateway/pages/shared/confirmation.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import {
+  formatField,
+  PageError,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { versionOf } from '../decision-store.ts';
+import { type AdminProvider, listProviders } from '../provider-admin.ts';
+import { queueRebuild } from './indicator.ts';
+import { type RunSummary, summariseRun } from './runs.ts';
+
+const PATH = '/admin/providers';
+const SHOWN_RUNS = 20;
+const HISTORY = 20;
+
+const SORT = new TableSort<AdminProvider>({
+  name: ({ name }) => name,
+  licence: ({ definition }) => definition.licence,
+  indicators: ({ indicators }) => indicators,
+  freshness: ({ freshness }) => freshness,
+  last: ({ last_ok_ms }) => last_ok_ms,
+});
+const listQuery = z.object({ sort: SORT.field, format: formatField });
+const switchFields = z.object({
+  to: z.enum(['on', 'off'], { error: 'on or off' }),
+  /** The decision that the operator saw. */
+  seen: textField(20),
+});
+type Switch = z.output<typeof switchFields>;
+
+interface ProvidersPage {
+  providers: (AdminProvider & { path: string })[];
+  sorts: Record<string, SortLink>;
+  csv: string;
+}
+
+interface ProviderPage {
+  provider: AdminProvider;
+  path: string;
+  decision: ProviderDecision | null;
+  /** Where it is switched. */
+  switchPath: string;
+  runs: RunSummary[];
+  audit: AuditEntry[];
+  auditGap: string | null;
+}
+
+export const providerPath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+export const providerSubject = (id: string): string => `provider ${id}`;
+
+export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const listView = area.view<ProvidersPage>('providers.njk');
+  const providerView = area.view<ProviderPage>('provider.njk');
+
+  async function find(request: FastifyRequest): Promise<AdminProvider> {
+    const { id } = request.params as { id: string };
+    const provider = (await listProviders(area)).find((one) => one.id === id);
+    if (!provider) throw new PageError(404, `There is no provider ${id}.`);
+    return provider;
+  }
+
+  scope.get('/providers', async (request, reply) => {
+    const { sort, format } = parseFields(listQuery, request.query);
+    const providers = SORT.sort(await listProviders(area), sort);
+    if (format === 'csv') return sendCsv(reply, 'providers', COLUMNS, providers.map(row));
+    return listView(reply, 'Providers', {
+      providers: providers.map((provider) => ({ ...provider, path: providerPath(provider.id) })),
+      sorts: SORT.links(PATH, {}, sort),
+      csv: withQuery(PATH, { sort, format: 'csv' }),
+    });
+  });
+
+  scope.get('/providers/:id', async (request, reply) => {
+    const provider = await find(request);
+    const { id, name, enabled, decision } = provider;
+    const { entries, gap } = await area.audit.page({ subject: providerSubject(id), limit: HISTORY });
+    return providerView(reply, name, {
+      provider,
+      path: providerPath(id),
+      decision,
+      switchPath: withQuery(`${providerPath(id)}/switch`, {
+        to: enabled ? 'off' : 'on',
+        seen: versionOf(decision),
+      }),
+      runs: provider.runs.slice(0, SHOWN_RUNS).map((run) => summariseRun(run, area.now())),
+      audit: entries,
+      auditGap: gap?.message ?? null,
+    });
+  });
+
+  confirmedAction(scope, area, {
+    path: '/providers/:id/switch',
+    fields: switchFields,
+    reason: () => REASON,
+    ask: async (request, fields) => question(await find(request), fields),
+    async act(request, _reply, { fields: { to, seen }, reason }) {
+      const { id, name, enabled: before } = await find(request);
+      const enabled = to === 'on';
+      const path = providerPath(id);
+      if (enabled === before) return { path, notice: `${name} is already switched ${to}.` };
+      const decision = { enabled, reason, by: actorOf(request), decided_at_ms: area.now() };
+      const change = {
+        ...{ action: `provider.switch_${to}`, subject: providerSubject(id), reason },
+        ...{ before: { enabled: before }, after: { enabled } },
+      };
+      await auditedChange(area, request, change, () => area.decisions.providers.replace(id, seen, decision));
+      return { path, notice: await queueRebuild(area, request, `${name} is switched ${to}`) };
+    },
+  });
+}
+
+function question({ id, name, definition, indicators, rows }: AdminProvider, fields: Switch): Confirmation {
+  const { to } = fields;
+  return {
+    title: `Switch ${name} ${to}`,
+    effects:
+      to === 'off'
+        ? [
+            'Removes all its indicators from every public route and from every earlier snapshot when the rebuild is finished. Whoever asks for them then gets the status 404.',
+            'It is not read by nightly runs until it is switched on again. What was read stays in the lake.',
+          ]
+        : [
+            'Publishes what its licence allows when the rebuild is finished, from the last good run. Nightly runs read it again.',
+          ],
+    figures: [
+      { label: 'Provider', value: id },
+      { label: 'Licence', value: definition.licence },
+      { label: 'Public indicators', value: counted(indicators, 'indicator', 'indicators') },
+      { label: 'Rows of its last good run', value: rows === null ? '–' : formatCount(rows) },
+    ],
+    button: to === 'off' ? 'Switch off and rebuild' : 'Switch on and rebuild',
+    isDestructive: to === 'off',
+    values: { ...fields },
+    back: providerPath(id),
+  };
+}
+
+const COLUMNS = [
+  ...[
+    'id',
+    'name',
+    'enabled',
+    'pending',
+    'decided_by',
+    'reason',
+    'licence',
+    'redistributable',
+    'access_tier',
+  ],
+  ...['cadence', 'freshness', 'last_successful_run', 'rows', 'newest_year', 'public_indicators'],
+];
+
+function row(provider: AdminProvider): Cell[] {
+  const { definition, decision, last_ok_ms } = provider;
+  return [
+    ...[provider.id, provider.name, provider.enabled, provider.isPending],
+    ...[decision?.by ?? '', decision?.reason ?? ''],
+    ...[definition.licence, definition.redistributable, definition.access_tier, definition.cadence],
+    ...[provider.freshness, last_ok_ms === null ? null : new Date(last_ok_ms).toISOString()],
+    ...[provider.rows, provider.newest_year, provider.indicators],
+  ];
+}
