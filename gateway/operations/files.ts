@@ -42,7 +42,8 @@ const FILE = {
   asOf: ({ as_of }: z.infer<typeof query>) => as_of,
 } as const;
 
-const LEASE = 'paid once for 24 hours and 20 times the size of the file';
+const PRICE =
+  '1 credit per row, at least 1; further calls of the account for the file are free for 24 hours, up to 20 times its size in bytes';
 
 export const indicatorFile = defineOperation({
   ...FILE,
@@ -53,7 +54,7 @@ export const indicatorFile = defineOperation({
     'A Parquet file, whole or in part (`Range`). The first call begins a lease of 24 hours: every further call for the file is ' +
     'free, up to 20 times its size in bytes. Without `as_of`, it is answered from one snapshot meanwhile. `HEAD` is free. ' +
     'The entity tag is the SHA-256 of the file.',
-  priceText: `max(1, rows) credits, ${LEASE}`,
+  priceText: PRICE,
   pathParameters: {
     indicator_id: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
   },
@@ -80,7 +81,7 @@ export const providerBundle = defineOperation({
   description:
     'The files of all indicators of a provider that may be exported, as one Parquet file, on the same terms as ' +
     '`/files/{indicator_id}.parquet`. Earlier snapshots keep their bundles for some nights only.',
-  priceText: `max(1, rows) credits, ${LEASE}`,
+  priceText: PRICE,
   pathParameters: {
     provider_id: { description: 'Provider id, exact and case-sensitive', schema: { minLength: 1 } },
   },
